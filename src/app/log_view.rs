@@ -5,7 +5,12 @@ use super::{
     list::{moved, turned},
     tables::FILTERS,
 };
-use crate::{events::EventKind, print::segment_words, session::timeline::ErrorCount, units};
+use crate::{
+    events::EventKind,
+    print::segment_words,
+    session::timeline::{ErrorCount, folded},
+    units,
+};
 
 impl Model {
     /// Returns the text typed so far for the search in the log, in lower case; it may be empty.
@@ -34,7 +39,8 @@ impl Model {
         let until_s = self.track().shown_until_s();
         let mut unseen = errors.by_count();
         let mut lines = Vec::new();
-        for event in self.timeline().events().filter(|event| event.t_s <= until_s) {
+        for line in folded(self.timeline().events().filter(|event| event.t_s <= until_s)) {
+            let event = line.last.event;
             let known = match &event.what {
                 EventKind::FirstError { error, .. } => unseen.iter().position(|(kind, _)| kind == error),
                 _ => None,
@@ -43,7 +49,7 @@ impl Model {
                 Some(at) => error_line(event.t_s, unseen.remove(at)),
                 None => LogLine {
                     is_recovery: event.what.is_recovery(),
-                    ..LogLine::new(event.t_s, LogKind::Event, event.what.name(), event.what.to_string())
+                    ..LogLine::new(line.last.from_s, LogKind::Event, event.what.name(), line.text)
                 },
             });
         }

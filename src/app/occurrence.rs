@@ -5,7 +5,10 @@ use crate::{
     diagnose::Cause,
     events::EventKind,
     print::change,
-    session::{Event, Mark, Segment, timeline::Reading},
+    session::{
+        Event, Mark, Segment,
+        timeline::{Episode, Reading},
+    },
     units,
 };
 
@@ -43,11 +46,18 @@ pub struct Occurrence {
     pub kind: Kind,
     /// A short label: `slow 14.2 ms`.
     pub word: String,
+    /// When it ended, in seconds of the session: infinite while it lasts, `t_s` if it has no length.
+    pub until_s: f64,
     /// The event in full: `slowlog 14.2 ms KEYS * from 127.0.0.1:5000`.
     pub sentence: String,
 }
 
 impl Occurrence {
+    /// Converts an event of the session, with the time for which it lasted.
+    pub fn episode(episode: &Episode) -> Self {
+        Self { t_s: episode.from_s, until_s: episode.until_s, ..Self::event(episode.event) }
+    }
+
     /// Converts an event of the session.
     pub fn event(event: &Event) -> Self {
         let name = event.what.name();
@@ -55,13 +65,20 @@ impl Occurrence {
             detail if detail.is_empty() => name.to_owned(),
             detail => format!("{name}: {detail}"),
         };
-        Self { t_s: event.t_s, kind: kind(&event.what), word: word(&event.what), sentence }
+        Self {
+            t_s: event.t_s,
+            until_s: event.t_s,
+            kind: kind(&event.what),
+            word: word(&event.what),
+            sentence,
+        }
     }
 
     /// Converts a person's note.
     pub fn mark(mark: &Mark) -> Self {
         Self {
             t_s: mark.t_s,
+            until_s: mark.t_s,
             kind: Kind::Mark,
             word: mark.text.clone(),
             sentence: format!("mark: {}", mark.text),
@@ -73,7 +90,7 @@ impl Occurrence {
         let word = format!("stall {}", units::latency(ns));
         let cause = cause.map_or_else(String::new, |cause| cause.to_string());
         let sentence = format!("stall: a request took {}{cause}", units::latency(ns));
-        Self { t_s, kind: Kind::Stall, word, sentence }
+        Self { t_s, until_s: t_s, kind: Kind::Stall, word, sentence }
     }
 
     /// Returns an event for the beginning of each segment except the first, with the changed knobs.
@@ -82,7 +99,8 @@ impl Occurrence {
         let begin = |pair: &[&Segment]| {
             let (what, number) = (turned(pair[0], pair[1]), pair[1].segment);
             let sentence = format!("segment {number} begins: {what}");
-            Self { t_s: pair[1].t_s, kind: Kind::Segment, word: format!("seg {number} {what}"), sentence }
+            let (t_s, word) = (pair[1].t_s, format!("seg {number} {what}"));
+            Self { t_s, until_s: t_s, kind: Kind::Segment, word, sentence }
         };
         segments.windows(2).map(begin).collect()
     }
@@ -106,6 +124,9 @@ fn kind(what: &EventKind) -> Kind {
         "slowlog" => Kind::Slow,
         "fork" | "save" | "aof rewrite" => Kind::Fork,
         "eviction" | "maxclients" => Kind::Eviction,
+        "stall" => Kind::Stall,
+        // Replies take longer than usual.
+        _ if matches!(what, EventKind::Shifted { shift } if shift.figure.starts_with("ping_")) => Kind::Stall,
         _ => Kind::Other,
     }
 }
@@ -114,6 +135,10 @@ fn word(what: &EventKind) -> String {
     match what {
         EventKind::SlowCommand { us, .. } => format!("slow {}", units::latency(us.saturating_mul(1000))),
         EventKind::FirstError { error, .. } => error.clone(),
+        EventKind::Shifted { shift } => shift.in_short(),
+        EventKind::Stalled { longest_s, length_s: Some(_) } => {
+            format!("stall {}", units::latency((longest_s * 1e9) as u64))
+        }
         _ if what.name() == "slowlog" => "slow".to_owned(),
         _ => what.name().to_owned(),
     }

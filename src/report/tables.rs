@@ -12,6 +12,7 @@ use crate::{
     session::{
         OperationInterval,
         figures::{self, Figure, Row as Figures},
+        timeline::folded,
     },
     units,
 };
@@ -139,8 +140,9 @@ fn errors(account: &Account) -> Option<Table> {
 /// Returns the events and marks.
 fn events(account: &Account) -> Option<Table> {
     let timeline = &account.timeline;
-    let events =
-        timeline.events().map(|event| (event.t_s, event.what.name().to_owned(), event.what.to_string()));
+    let events = folded(timeline.events())
+        .into_iter()
+        .map(|line| (line.last.from_s, line.last.event.what.name().to_owned(), line.text));
     let marks = timeline.marks().map(|mark| (mark.t_s, "mark".to_owned(), mark.text.clone()));
     let mut all: Vec<_> = events.chain(marks).collect();
     all.sort_by(|one, other| one.0.total_cmp(&other.0));

@@ -38,6 +38,7 @@
 //! Events of the server are reported up to a second late, because the server is polled once a second.
 
 mod found;
+mod length;
 mod prefilled;
 mod shift;
 
@@ -270,23 +271,6 @@ impl EventKind {
     /// Returns whether the event reports a recovery.
     pub fn is_recovery(&self) -> bool {
         matches!(self.name(), "reachable" | "load back" | "ping back")
-    }
-
-    /// Returns the length in seconds of what has ended with the event; `None` if the event has no length.
-    pub fn length_s(&self) -> Option<f64> {
-        match self {
-            Self::SnapshotEnded { length_s, .. }
-            | Self::RewriteEnded { length_s, .. }
-            | Self::Stalled { length_s, .. } => *length_s,
-            Self::EvictionEnded { length_s, .. }
-            | Self::RejectionEnded { length_s, .. }
-            | Self::BlockingEnded { length_s, .. }
-            | Self::Paused { length_s } => Some(*length_s),
-            Self::Shifted { shift } => shift.length_s,
-            Self::Forked { held_us } => held_us.map(|us| us as f64 / 1e6),
-            Self::SlowCommand { us, .. } => Some(*us as f64 / 1e6),
-            _ => None,
-        }
     }
 }
 

@@ -66,6 +66,8 @@ pub struct Glyphs {
     pub eviction: char,
     /// Any other event.
     pub event: char,
+    /// An event that lasts.
+    pub lasting: char,
     /// A mark on the time axis.
     pub mark: char,
     /// The line through all charts at the moment that a frozen view shows.
@@ -126,6 +128,7 @@ impl Glyphs {
             fork: ['▲', '^'][set],
             eviction: ['▽', 'v'][set],
             event: ['◇', '?'][set],
+            lasting: ['━', '='][set],
             mark: ['⚑', 'P'][set],
             cursor_line: ['┃', '|'][set],
             outage: ['▒', 'x'][set],

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     app::Model,
-    session::timeline::{Level, PingWindow, Reading},
+    session::timeline::{Level, PingWindow, Reading, folded},
     tui::{Ink, Paint, from_column, row},
     units,
 };
@@ -143,7 +143,7 @@ pub fn errors(paint: &mut Paint, area: Rect, reading: &Reading) {
 
 /// Draws the latest events, newest first. A long event continues in a second row.
 pub fn events(paint: &mut Paint, area: Rect, reading: &Reading) {
-    let mut newest = reading.events().rev().peekable();
+    let mut newest = folded(reading.events()).into_iter().rev().peekable();
     let forgotten = reading.timeline().forgotten();
     let (area, foot) = if forgotten > 0 && area.height > 1 {
         (Rect { height: area.height - 1, ..area }, Some(row(area, area.height - 1)))
@@ -157,18 +157,19 @@ pub fn events(paint: &mut Paint, area: Rect, reading: &Reading) {
         paint.text(row(area, 0), "none", Ink::Text);
     }
     let mut n = 0;
-    for event in newest {
+    for listed in newest {
         if n >= area.height {
             break;
         }
         let line = row(area, n);
-        let at = format!("{} ", clock(event.t_s));
+        let event = listed.last.event;
+        let at = format!("{} ", clock(listed.last.from_s));
         let ink = if event.what.is_recovery() { Ink::Good } else { Ink::Warn };
         let parts = [(at.as_str(), Ink::Faint), (event.what.name(), ink), (" ", Ink::Text)];
         let rest = from_column(line, paint.parts(line, &parts));
         let indent = at.len() as u16;
         let below = Rect { x: area.x + indent, width: area.width.saturating_sub(indent), ..row(area, n + 1) };
-        let detail = event.what.to_string();
+        let detail = listed.text;
         let (first, second) = split(&detail, rest.width.into());
         n += 1;
         if second.is_empty() || n >= area.height {

@@ -6,7 +6,7 @@
 //!  ───┴seg 2 50×1───────────┴seg 3 clients 200──────
 //!      ◆slow 14 ms    ▲fork   ✕load lost  ●back
 //! ```
-//! Where two events need the same place, the more important one is shown. Signs have precedence over labels; a
+//! An event that lasts has a bar from its sign to its end: `▲save━━━━━━`. Where two events need the same place, the more important one is shown. Signs have precedence over labels; a
 //! label that does not fit is shortened.
 //!
 //! Also finds the columns of events, draws their lines through the charts, and finds the causes of the longest
@@ -20,7 +20,7 @@ use super::{Lanes, figures::clock};
 use crate::{
     app::{Kind, Occurrence},
     diagnose::{Cause, Delay},
-    session::timeline::{Level, Measure, Timed, Worst},
+    session::timeline::{Level, Measure, Timed, Worst, episodes},
     tui::{Glyphs, Ink, Paint, row},
 };
 
@@ -73,11 +73,26 @@ fn times(paint: &mut Paint, area: Rect, lanes: &Lanes) {
 /// Draws the events that `shown` selects, in one row.
 pub fn event_lane(paint: &mut Paint, plot: Rect, lanes: &Lanes, shown: impl Fn(Kind) -> bool) {
     let placed: Vec<_> = lanes.occurrences.iter().filter(|(_, occurrence)| shown(occurrence.kind)).collect();
+    bars(paint, plot, lanes, &placed);
     let row = laid(plot.width.into(), &placed, paint.glyphs());
     for (x, cell) in (plot.left()..plot.right()).zip(row) {
         if let Some((character, ink)) = cell {
             paint.dot(x, plot.y, character, ink);
         }
+    }
+}
+
+/// Draws a bar for each event that lasts for more than a column, from its sign to its end; the most important last.
+fn bars(paint: &mut Paint, plot: Rect, lanes: &Lanes, placed: &[&(u16, Occurrence)]) {
+    let mut order: Vec<_> =
+        placed.iter().filter(|(_, occurrence)| occurrence.until_s > occurrence.t_s).collect();
+    order.sort_by_key(|(_, occurrence)| std::cmp::Reverse(occurrence.kind));
+    let now_s = lanes.reading.known_s();
+    for (column, occurrence) in order {
+        let last = lanes.axis.column_ending(occurrence.until_s.min(now_s)).unwrap_or(plot.width);
+        let columns = column.saturating_add(1)..last.saturating_add(1).min(plot.width);
+        let glyph = paint.glyphs().lasting;
+        columns.for_each(|column| paint.dot(plot.x + column, plot.y, glyph, ink(occurrence.kind)));
     }
 }
 
@@ -168,8 +183,15 @@ impl Lanes<'_> {
         let axis = self.axis;
         let known_s = self.reading.known_s();
         let mut occurred = Vec::new();
-        for event in self.window.events().filter(|event| event.t_s <= known_s) {
-            occurred.extend(axis.column_ending(event.t_s).map(|column| (column, Occurrence::event(event))));
+        for episode in episodes(self.window.events().filter(|event| event.t_s <= known_s)) {
+            // What began before the axis and lasts is shown from its left end on.
+            let begins_s = if episode.until_s > axis.from_s() {
+                episode.from_s.max(axis.from_s())
+            } else {
+                episode.from_s
+            };
+            occurred
+                .extend(axis.column_ending(begins_s).map(|column| (column, Occurrence::episode(&episode))));
         }
         for mark in self.window.marks().filter(|mark| mark.t_s <= known_s) {
             occurred.extend(axis.column_ending(mark.t_s).map(|column| (column, Occurrence::mark(mark))));
@@ -253,7 +275,7 @@ mod tests {
             .iter()
             .map(|(column, kind, word)| {
                 let (word, sentence) = ((*word).to_owned(), String::new());
-                (*column, Occurrence { t_s: 0.0, kind: *kind, word, sentence })
+                (*column, Occurrence { t_s: 0.0, until_s: 0.0, kind: *kind, word, sentence })
             })
             .collect();
         let glyphs = Theme::new(Colours::Mono, GlyphSet::Ascii).glyphs();

@@ -37,17 +37,25 @@ impl Shift {
     pub fn factor(&self) -> Option<f64> {
         (self.from > 0.0).then(|| self.to / self.from)
     }
+
+    /// Returns the figure and the factor: `p50 of PING ×12`.
+    pub fn in_short(&self) -> String {
+        // Above a thousand a factor says only that the usual level was nearly 0.
+        let Some(factor) = self.factor().filter(|factor| (0.01..1000.0).contains(factor)) else {
+            return self.label.clone();
+        };
+        let digits = match factor {
+            ..0.95 => 2,
+            ..9.95 => 1,
+            _ => 0,
+        };
+        format!("{} ×{factor:.digits$}", self.label)
+    }
 }
 
 impl fmt::Display for Shift {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.label)?;
-        // Above a thousand a factor says only that the usual level was nearly 0.
-        if let Some(factor) = self.factor().filter(|factor| (0.01..1000.0).contains(factor)) {
-            let digits = if factor < 9.95 { 1 } else { 0 };
-            let digits = if factor < 0.95 { 2 } else { digits };
-            write!(f, " ×{factor:.digits$}")?;
-        }
+        f.write_str(&self.in_short())?;
         write!(f, ": {} → {}", self.from_text, self.to_text)?;
         let Some(length_s) = self.length_s else { return Ok(()) };
         let length = units::length(length_s);

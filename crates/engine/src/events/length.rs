@@ -1,0 +1,48 @@
+//! Which events have a length, and which event ends what another one began.
+
+use super::EventKind::{self, *};
+
+impl EventKind {
+    /// Returns the length in seconds of what ended with the event; `None` if it has none, or lasts. Forks and slow
+    /// commands have none: they are shorter than a poll, whose time is known.
+    pub fn length_s(&self) -> Option<f64> {
+        match self {
+            SnapshotEnded { length_s, .. } | RewriteEnded { length_s, .. } | Stalled { length_s, .. } => {
+                *length_s
+            }
+            EvictionEnded { length_s, .. }
+            | RejectionEnded { length_s, .. }
+            | BlockingEnded { length_s, .. }
+            | Paused { length_s } => Some(*length_s),
+            Shifted { shift } => shift.length_s,
+            _ => None,
+        }
+    }
+
+    /// Returns whether the event is the beginning of something that lasts.
+    pub fn opens(&self) -> bool {
+        match self {
+            SnapshotBegan
+            | RewriteBegan
+            | EvictionBegan { .. }
+            | RejectionBegan { .. }
+            | BlockingBegan { .. } => true,
+            Stalled { length_s, .. } => length_s.is_none(),
+            Shifted { shift } => shift.length_s.is_none(),
+            _ => false,
+        }
+    }
+
+    /// Returns whether this event and `other` are about the same thing, so that the later one ends the earlier one.
+    pub fn continues(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Shifted { shift }, Shifted { shift: other }) => shift.figure == other.figure,
+            _ => self.name() == other.name(),
+        }
+    }
+
+    /// Returns whether the event's time is its beginning, although the event has a length.
+    pub fn is_dated_by_its_beginning(&self) -> bool {
+        matches!(self, Stalled { .. })
+    }
+}

@@ -1,0 +1,215 @@
+//! Events as lists and the time axis show them: a beginning and its end are one episode, and equal events are one line.
+//!
+//! ```text
+//!   save began … save ended        ─► an episode with a length
+//!   slowlog HGETALL cart:all × 28  ─► 28 × HGETALL cart:all, 175 to 355 ms
+//! ```
+
+use std::collections::HashMap;
+
+use crate::{events::EventKind, session::Event, units};
+
+/// The longest time between two equal events that are one line, in seconds. A longer pause is worth a line of its own.
+const APART_S: f64 = 60.0;
+
+/// Something that happened: an event, or its beginning and its end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Episode<'a> {
+    /// The event; of a beginning and an end, the end.
+    pub event: &'a Event,
+    /// When it began, in seconds of the session.
+    pub from_s: f64,
+    /// When it ended; infinite while it lasts, and equal to the beginning if it has no length.
+    pub until_s: f64,
+}
+
+impl<'a> Episode<'a> {
+    fn of(event: &'a Event) -> Self {
+        let t_s = event.t_s;
+        let (from_s, until_s) = match event.what.length_s() {
+            _ if event.what.opens() => (t_s, f64::INFINITY),
+            None => (t_s, t_s),
+            Some(length_s) if event.what.is_dated_by_its_beginning() => (t_s, t_s + length_s),
+            Some(length_s) => ((t_s - length_s).max(0.0), t_s),
+        };
+        Self { event, from_s, until_s }
+    }
+}
+
+/// Returns the episodes of `events`, in the order in which they began to be known.
+pub fn episodes<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<Episode<'a>> {
+    let mut episodes: Vec<Episode<'a>> = Vec::new();
+    let mut open: Vec<usize> = Vec::new();
+    for event in events {
+        let episode = Episode::of(event);
+        let before = open.iter().position(|at| episodes[*at].event.what.continues(&event.what));
+        let before = before.map(|at| open.swap_remove(at));
+        if event.what.opens() {
+            // A new beginning ends the old one, whose end was not recorded.
+            if let Some(before) = before {
+                episodes[before].until_s = event.t_s;
+            }
+            open.push(episodes.len());
+            episodes.push(episode);
+        } else if let Some(before) = before {
+            let from_s = episodes[before].from_s;
+            episodes[before] = Episode { from_s, until_s: episode.until_s.max(from_s), ..episode };
+        } else {
+            episodes.push(episode);
+        }
+    }
+    episodes
+}
+
+/// A line of a list of events.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Folded<'a> {
+    /// The latest of the equal episodes.
+    pub last: Episode<'a>,
+    /// When the first of them began, in seconds of the session.
+    pub since_s: f64,
+    /// The number of equal episodes.
+    pub count: u64,
+    /// The text, without the event's name.
+    pub text: String,
+}
+
+/// What equal events have in common.
+struct Group {
+    line: usize,
+    /// The shortest and the longest, in nanoseconds, if the events have a length.
+    ends_ns: Option<(u64, u64)>,
+    /// The client of all of them.
+    client: Option<String>,
+}
+
+/// Returns one line for equal events, ordered by the time of the latest of them.
+pub fn folded<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<Folded<'a>> {
+    let mut lines: Vec<Folded<'a>> = Vec::new();
+    let mut groups: HashMap<(&str, String), Group> = HashMap::new();
+    for episode in episodes(events) {
+        let what = &episode.event.what;
+        let key = (what.name(), in_common(what));
+        let length_ns = length_ns(what);
+        let client = client(what);
+        if let Some(group) = groups.get_mut(&key)
+            && episode.from_s - lines[group.line].last.from_s <= APART_S
+        {
+            let line = &mut lines[group.line];
+            line.last = episode;
+            line.count += 1;
+            let ends = |(low, high): (u64, u64), ns: u64| (low.min(ns), high.max(ns));
+            group.ends_ns = group.ends_ns.zip(length_ns).map(|(both, ns)| ends(both, ns));
+            group.client = group.client.take().filter(|known| client == Some(known));
+            line.text = text(line.count, &key.1, group);
+            continue;
+        }
+        let group =
+            Group { line: lines.len(), ends_ns: length_ns.map(|ns| (ns, ns)), client: client.cloned() };
+        groups.insert(key, group);
+        lines.push(Folded { last: episode, since_s: episode.from_s, count: 1, text: what.to_string() });
+    }
+    lines.sort_by(|a, b| a.last.from_s.total_cmp(&b.last.from_s));
+    lines
+}
+
+/// Returns the text that equal events have in common, without their lengths.
+fn in_common(what: &EventKind) -> String {
+    match what {
+        EventKind::SlowCommand { command, .. } => command.clone(),
+        EventKind::SlowEvent { of, .. } => of.clone(),
+        EventKind::Forked { .. } => "a fork held the server".to_owned(),
+        EventKind::Stalled { length_s: Some(_), .. } => "late replies to PING".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+fn length_ns(what: &EventKind) -> Option<u64> {
+    match what {
+        EventKind::SlowCommand { us, .. } => Some(us.saturating_mul(1_000)),
+        EventKind::SlowEvent { last_ms, .. } => Some(last_ms.saturating_mul(1_000_000)),
+        EventKind::Forked { held_us } => held_us.map(|us| us.saturating_mul(1_000)),
+        EventKind::Stalled { longest_s, length_s: Some(_) } => Some((longest_s * 1e9) as u64),
+        _ => None,
+    }
+}
+
+fn client(what: &EventKind) -> Option<&String> {
+    match what {
+        EventKind::SlowCommand { client, .. } => client.as_ref(),
+        _ => None,
+    }
+}
+
+fn text(count: u64, common: &str, group: &Group) -> String {
+    let mut text = format!("{} × {common}", units::grouped(count));
+    if let Some((low, high)) = group.ends_ns {
+        let (low, high) = (units::latency(low), units::latency(high));
+        let unit = |text: &str| text.split(' ').nth(1).map(str::to_owned);
+        match low.split_once(' ') {
+            _ if low == high => text += &format!(", {low}"),
+            Some((number, _)) if unit(&low) == unit(&high) => text += &format!(", {number} to {high}"),
+            _ => text += &format!(", {low} to {high}"),
+        }
+    }
+    group.client.iter().for_each(|client| text += &format!(" from {client}"));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::events::Shift;
+
+    fn slow(t_s: f64, ms: u64, command: &str, client: &str) -> Event {
+        let [command, client] = [command, client].map(str::to_owned);
+        let text = format!(
+            r#"{{"event":"slow_command","us":{},"command":"{command}","client":"{client}"}}"#,
+            ms * 1000
+        );
+        Event::new(t_s, serde_json::from_str(&text).unwrap())
+    }
+
+    fn texts(events: &[Event]) -> Vec<String> {
+        folded(events.iter()).into_iter().map(|line| line.text).collect()
+    }
+
+    #[test]
+    fn equal_events_are_one_line_with_their_range_and_their_client() {
+        let mut events: Vec<_> = (0..28)
+            .map(|n| slow(f64::from(n), 175 + u64::from(n as u32) * 5, "HGETALL cart:all", "a:1"))
+            .collect();
+        events.insert(3, slow(2.5, 14, "KEYS *", "b:2"));
+        let expected = ["14.0 ms KEYS * from b:2", "28 × HGETALL cart:all, 175 to 310 ms from a:1"];
+        assert_eq!(texts(&events), expected);
+        events.push(slow(28.0, 1200, "HGETALL cart:all", "b:2"));
+        assert_eq!(texts(&events)[1], "29 × HGETALL cart:all, 175 ms to 1.20 s");
+        // A minute later it is news again.
+        events.push(slow(90.0, 200, "HGETALL cart:all", "a:1"));
+        assert_eq!(texts(&events)[2], "200 ms HGETALL cart:all from a:1");
+    }
+
+    #[test]
+    fn a_beginning_and_its_end_are_one_episode_with_a_length() {
+        let shift = |figure: &str, length_s| EventKind::Shifted {
+            shift: Shift { figure: figure.to_owned(), length_s, ..Shift::default() },
+        };
+        let ended = EventKind::SnapshotEnded { length_s: Some(12.0), outcome: "ok".to_owned() };
+        let events = [
+            (10.0, EventKind::SnapshotBegan),
+            (11.0, shift("cpu", None)),
+            (12.0, shift("ping_p50", None)),
+            (13.0, EventKind::Stalled { longest_s: 0.2, length_s: None }),
+            (13.0, EventKind::Stalled { longest_s: 0.9, length_s: Some(1.0) }),
+            (22.0, ended),
+            (30.0, shift("cpu", Some(19.0))),
+            (31.0, EventKind::Restarted),
+            (40.0, EventKind::Paused { length_s: 4.0 }),
+        ]
+        .map(|(t_s, what)| Event::new(t_s, what));
+        let found: Vec<_> = episodes(events.iter()).iter().map(|e| (e.from_s, e.until_s)).collect();
+        let expected =
+            [(10.0, 22.0), (11.0, 30.0), (12.0, f64::INFINITY), (13.0, 14.0), (31.0, 31.0), (36.0, 40.0)];
+        assert_eq!(found, expected);
+    }
+}
