@@ -94,8 +94,9 @@ fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> 
         put(state, 2);
     }
     // A narrower header has no room for findings; the sentence below has the first of them.
-    for finding in model.findings().iter().filter(|_| width >= 60) {
-        let is_bad = finding.severity > Severity::Warning;
+    let findings = model.findings();
+    for finding in findings.iter().filter(|finding| width >= 60 && finding.severity > Severity::Note) {
+        let is_bad = finding.severity == Severity::Problem;
         let room = usize::from(is_bad && width >= ROOM_FOR_EVIDENCE);
         let known_by: String = finding.evidence.iter().take(room).map(|words| format!(" {words}")).collect();
         let shed = if is_bad { 5 } else { 6 };

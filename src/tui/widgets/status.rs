@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use crate::{
     app::{Course, Knob, Model, Playback, Reachability, Tone},
-    diagnose::Severity,
+    diagnose::{Finding, Severity},
     experiment::Experiment,
     knobs::Knobs,
     session::{
@@ -75,9 +75,9 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     if let Some(progress) = prefill(model) {
         return (progress, Ink::Strong);
     }
-    let findings = model.findings();
+    let findings = warnings(model);
     let most = findings.first().map(|finding| (finding.sentence(width, true), finding.severity));
-    if let Some((text, severity)) = most.as_ref().filter(|(_, severity)| *severity == Severity::Standstill) {
+    if let Some((text, severity)) = most.as_ref().filter(|(_, severity)| *severity == Severity::Problem) {
         return (text.clone(), ink(*severity));
     }
     let experiment = model.experiment();
@@ -99,9 +99,14 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     (last.map_or_else(|| idle(model), |segment| format!("load off; {}", result(segment))), Ink::Text)
 }
 
+/// Returns the findings without notes, the most important first.
+fn warnings(model: &Model) -> Vec<Finding> {
+    model.findings().into_iter().filter(|finding| finding.severity > Severity::Note).collect()
+}
+
 /// Returns the colour for a severity.
 pub(super) fn ink(severity: Severity) -> Ink {
-    if severity > Severity::Warning { Ink::Bad } else { Ink::Warn }
+    if severity == Severity::Problem { Ink::Bad } else { Ink::Warn }
 }
 
 /// Returns the title of an experiment and `text`. If `width` requires it, only the first word of the title is used.
@@ -117,7 +122,7 @@ fn recording(model: &Model, playback: &Playback, width: usize) -> (String, Ink) 
     if let Some(share) = playback.read {
         return (format!("reading the recording: {}", units::percent(share)), Ink::Strong);
     }
-    if let Some(most) = model.findings().first() {
+    if let Some(most) = warnings(model).first() {
         return (most.sentence(width, false), ink(most.severity));
     }
     let knobs = model.in_force();
@@ -234,7 +239,11 @@ mod tests {
         let event = Event::new(3.25, EventKind::Restarted);
         take(&mut model, vec![Record::Event(event)]);
         let (text, ink) = sentence(&model, 120);
-        assert!(text.starts_with("no good reply to the load for 3.0 s") && ink == Ink::Bad, "{text}");
+        assert!(
+            text.starts_with("the server does not answer: no good reply to the load for 3.0 s")
+                && ink == Ink::Bad,
+            "{text}"
+        );
         (0..12).for_each(|_| take(&mut model, made.next_tick()));
         assert_eq!(sentence(&model, 120).1, Ink::Text);
     }

@@ -121,6 +121,7 @@ fn finding(evidence: Vec<Evidence>, stretch: &Interval, cores: usize) -> Option<
     };
     Some(Finding {
         is_ours: true,
+        is_brief: true,
         evidence: evidence.into_iter().map(|evidence| evidence.words).collect(),
         next: next.to_owned(),
         ..Finding::new("client limit", "client limit", "the client is the limit")

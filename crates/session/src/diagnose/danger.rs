@@ -43,7 +43,7 @@ impl Rule for Danger {
             None => (too_many_clients(change).or_else(|| full_speed(change))?, ""),
         };
         let found = Finding::new(self.name(), self.name(), harm);
-        Some(Finding { severity: Severity::Bad, next: next.to_owned(), ..found })
+        Some(Finding { severity: Severity::Warning, next: next.to_owned(), ..found })
     }
 }
 

@@ -1,18 +1,32 @@
 //! A finding and its text. The screen, printed lines and exports use the same text.
 
+use serde::Serialize;
+
 /// The severity of a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// The figures are misleading.
+    /// Good to know; nothing is slow because of it at present.
+    Note,
+    /// Requests are slower than they need to be, or the figures are misleading.
     Warning,
-    /// The requested load is not reached.
-    Bad,
-    /// Almost nothing is answered.
-    Standstill,
+    /// Most of the time is lost because of it, or nothing is answered.
+    Problem,
+}
+
+impl Severity {
+    /// Returns the severity as a word: `note`, `warning` or `problem`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Problem => "problem",
+        }
+    }
 }
 
 /// A problem, or something that limits the result.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
     /// The name of the rule: `client limit`.
     pub rule: &'static str,
@@ -20,6 +34,10 @@ pub struct Finding {
     pub severity: Severity,
     /// Whether redyno or its machine is the cause; the figures then do not describe the server.
     pub is_ours: bool,
+    /// Whether the finding names no cause. It is left out while another finding names the cause.
+    pub is_symptom: bool,
+    /// Whether the sentence only repeats the rule's name, so that a printed line needs nothing but the evidence.
+    pub is_brief: bool,
     /// The start of the finding, in seconds of the session.
     pub since_s: f64,
     /// The finding in a word or two: `overloaded`.
@@ -51,6 +69,8 @@ impl Finding {
             rule,
             severity: Severity::Warning,
             is_ours: false,
+            is_symptom: false,
+            is_brief: false,
             since_s: 0.0,
             short: short.into(),
             long: long.into(),
@@ -60,9 +80,23 @@ impl Finding {
         }
     }
 
+    /// Returns a finding of this severity for a [`Condition`](super::rule::Condition), which adds its own name.
+    pub(super) fn of(severity: Severity, short: impl Into<String>, long: impl Into<String>) -> Self {
+        Self { severity, ..Self::new("", short, long) }
+    }
+
+    /// Returns the finding with this evidence, as far as it is known, and this advice.
+    #[must_use]
+    pub(super) fn with(self, evidence: impl IntoIterator<Item = Option<String>>, next: &str) -> Self {
+        Self { evidence: evidence.into_iter().flatten().collect(), next: next.to_owned(), ..self }
+    }
+
     /// Returns the whole finding in one line: `client limit: load-0 uses 97 % of a core; run redyno on another host`.
     pub fn line(&self) -> String {
-        let why = if self.evidence.is_empty() { self.long.clone() } else { self.evidence.join(", ") };
+        let why = match self.is_brief && !self.evidence.is_empty() {
+            true => self.evidence.join(", "),
+            false => of(&self.long, &self.evidence),
+        };
         let name = if why.starts_with(self.rule) { String::new() } else { format!("{}: ", self.rule) };
         then(&format!("{name}{why}"), &self.next)
     }
@@ -76,13 +110,27 @@ impl Finding {
             return self.long.clone();
         }
         let in_short = next.rsplit(": ").next().unwrap_or_default();
-        let forms = [
-            then(&of(&self.long, &self.evidence), next),
-            then(&of(&self.long, first), next),
-            then(&of(&self.short, first), next),
-            then(&of(&self.short, first), in_short),
-        ];
-        let shortest = if first.is_empty() { then(&self.short, in_short) } else { of(&self.short, first) };
+        // Where the sentence names the cause, it is the last part that is left out.
+        let forms = match self.is_brief {
+            true => vec![
+                then(&of(&self.long, &self.evidence), next),
+                then(&of(&self.long, first), next),
+                then(&of(&self.short, first), next),
+                then(&of(&self.short, first), in_short),
+            ],
+            false => vec![
+                then(&of(&self.long, &self.evidence), next),
+                then(&of(&self.long, first), next),
+                of(&self.long, first),
+                then(&self.long, next),
+                self.long.clone(),
+            ],
+        };
+        let shortest = match self.is_brief {
+            true if first.is_empty() => then(&self.short, in_short),
+            true => of(&self.short, first),
+            false => self.short.clone(),
+        };
         forms.into_iter().find(|form| form.chars().count() <= width).unwrap_or(shortest)
     }
 }
@@ -95,8 +143,12 @@ mod tests {
     fn a_narrow_line_has_fewer_words_and_keeps_what_to_do_as_long_as_it_can() {
         let evidence = ["88 k of 1 M/s, growing", "12 % shed"].map(str::to_owned).to_vec();
         let next = "no faster answers: more clients".to_owned();
-        let finding =
-            Finding { evidence, next, ..Finding::new("overload", "overloaded", "too much is asked") };
+        let finding = Finding {
+            evidence,
+            next,
+            is_brief: true,
+            ..Finding::new("overload", "overloaded", "too much is asked")
+        };
         let text = |width| finding.sentence(width, true);
         assert_eq!(
             text(99),
@@ -110,6 +162,9 @@ mod tests {
             finding.line(),
             "overload: 88 k of 1 M/s, growing, 12 % shed; no faster answers: more clients"
         );
+        let cause = Finding { is_brief: false, ..finding };
+        assert_eq!(cause.sentence(50, true), "too much is asked: 88 k of 1 M/s, growing");
+        assert_eq!((cause.sentence(30, true), cause.sentence(12, true)), (cause.long.clone(), cause.short));
         let bare = Finding::new("hit rate", "hit rate 0 %", "hit rate 0 %: the others find no key");
         assert_eq!((bare.sentence(9, true), bare.line()), (bare.long.clone(), bare.long.clone()));
     }

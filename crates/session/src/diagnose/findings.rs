@@ -1,28 +1,64 @@
 //! Applies all rules to one stream of records: the present findings, and the findings of a whole segment.
 
+use std::cmp::Reverse;
+
 use super::{
-    Finding, Severity,
+    Finding, Severity, churn,
     client_limit::ClientLimit,
+    core_taken, costly_calls, cpu_bound,
     danger::Danger,
+    episodes::Episodes,
+    eviction, expiry, fork, fsync,
     hit_rate::HitRate,
+    network,
     now::Now,
     overload::Overload,
-    rule::{Rule, Verdict, Whole, is_judged},
+    rule::{Condition, Rule, Verdict, Whole, is_judged},
+    settings, slow_command,
     slow_server::SlowServer,
+    spent::Spent,
     stall::Stall,
+    thresholds,
 };
 use crate::session::{Interval, Record, Segment, Timeline, running::Change};
 
+/// The rules about server, host and network, the most specific first.
+const CONDITIONS: [(&str, fn(&Now, bool) -> Option<Finding>); 21] = [
+    ("core taken", core_taken::look),
+    ("slow command", slow_command::look),
+    ("costly calls", costly_calls::look),
+    ("fork", fork::look),
+    ("disk", fsync::look),
+    ("swap", thresholds::swap),
+    ("expiry", expiry::look),
+    ("eviction", eviction::look),
+    ("connections", churn::look),
+    ("refused", thresholds::refused),
+    ("output buffers", thresholds::output),
+    ("data", thresholds::data),
+    ("replication", thresholds::replicas),
+    ("steal", thresholds::steal),
+    ("cpu limit", thresholds::throttled),
+    ("lost packets", network::lossy),
+    ("network", network::slower),
+    ("server cpu", cpu_bound::look),
+    ("memory", eviction::nearly_full),
+    ("settings", settings::look),
+    ("defragmentation", thresholds::defrag),
+];
+
 /// Returns all rules, the most important first.
 fn rules() -> Vec<Box<dyn Rule>> {
-    vec![
-        Box::<Stall>::default(),
-        Box::<SlowServer>::default(),
-        Box::new(Overload),
-        Box::<ClientLimit>::default(),
-        Box::new(HitRate),
-        Box::new(Danger),
-    ]
+    let mut rules: Vec<Box<dyn Rule>> = vec![Box::<Stall>::default()];
+    for (name, look) in CONDITIONS {
+        rules.push(Box::new(Condition { name, look }));
+    }
+    rules.push(Box::<SlowServer>::default());
+    rules.push(Box::new(Overload));
+    rules.push(Box::<ClientLimit>::default());
+    rules.push(Box::new(HitRate));
+    rules.push(Box::new(Danger));
+    rules
 }
 
 /// The present findings of one target, updated with each record.
@@ -30,18 +66,25 @@ fn rules() -> Vec<Box<dyn Rule>> {
 pub struct Findings {
     now: Now,
     watches: Vec<Watch>,
+    episodes: Episodes,
 }
 
 #[derive(Debug, Clone)]
 struct Watch {
     rule: Box<dyn Rule>,
     stands: Option<Finding>,
+    /// Whether a line has reported the finding.
+    is_reported: bool,
 }
 
 impl Default for Findings {
     fn default() -> Self {
-        let watches = rules().into_iter().map(|rule| Watch { rule, stands: None }).collect();
-        Self { now: Now::default(), watches }
+        let watch = |rule| Watch { rule, stands: None, is_reported: false };
+        Self {
+            now: Now::default(),
+            watches: rules().into_iter().map(watch).collect(),
+            episodes: Episodes::default(),
+        }
     }
 }
 
@@ -56,48 +99,89 @@ impl Findings {
         self.watches.iter().map(|watch| (watch.rule.name(), watch.stands.is_some()))
     }
 
-    /// Takes the next record. Returns a line for each finding that begins or ends with this record.
+    /// Returns the findings so far, each with its begin and its end.
+    pub fn episodes(&self) -> &Episodes {
+        &self.episodes
+    }
+
+    /// Returns where the time of a request goes at present; `None` if too little is measured.
+    pub fn spent(&self) -> Option<Spent> {
+        Spent::of(&self.now)
+    }
+
+    /// Takes the next record. Returns a line for each warning or problem that begins or ends with this record.
     pub fn push(&mut self, record: &Record) -> Vec<String> {
         self.now.push(record);
-        let (now, watches) = (&self.now, self.watches.iter_mut());
-        let turned: Vec<_> = watches.filter_map(|watch| watch.push(record, now)).collect();
-        if turned.is_empty() {
-            return Vec::new();
-        }
+        let now = &self.now;
+        self.watches.iter_mut().for_each(|watch| watch.push(record, now));
         let now = self.now();
-        let line = |(name, over)| {
-            let found = now.iter().find(|finding| finding.rule == name);
-            found.map_or_else(|| format!("{name}: {over}"), Finding::line)
-        };
-        turned.into_iter().map(line).collect()
+        if let Some(t_s) = record.t_s() {
+            self.episodes.push(t_s, &now);
+        }
+        self.watches.iter_mut().filter_map(|watch| watch.report(&now)).collect()
     }
 }
 
 impl Watch {
-    /// Takes the next record. Returns the name of the rule and its text for the end of a finding, if a finding begins
-    /// or ends.
-    fn push(&mut self, record: &Record, now: &Now) -> Option<(&'static str, &'static str)> {
+    /// Takes the next record.
+    fn push(&mut self, record: &Record, now: &Now) {
         let stood = self.stands.take();
-        let has_stood = stood.is_some();
-        self.stands = match self.rule.push(record, now, has_stood) {
+        self.stands = match self.rule.push(record, now, stood.is_some()) {
             Verdict::AsBefore => stood,
             Verdict::Clear => None,
             Verdict::Found(finding) => {
-                let since_s = stood.map_or(record.t_s().unwrap_or_default(), |stood| stood.since_s);
+                // A note that becomes a warning begins anew.
+                let same = stood.filter(|stood| is_more(stood) == is_more(&finding));
+                let since_s = same.map_or(record.t_s().unwrap_or_default(), |stood| stood.since_s);
                 Some(Finding { since_s, ..finding })
             }
         };
-        (has_stood != self.stands.is_some()).then(|| (self.rule.name(), self.rule.over()))
+    }
+
+    /// Returns the line for a finding that began or ended since the last report; `now` are the present findings, without
+    /// those that gave way.
+    fn report(&mut self, now: &[Finding]) -> Option<String> {
+        let name = self.rule.name();
+        let stands = self.stands.as_ref().is_some_and(is_more);
+        if stands && !self.is_reported {
+            let found = now.iter().find(|finding| finding.rule == name)?;
+            self.is_reported = true;
+            return Some(found.line());
+        }
+        let ends = !stands && self.is_reported;
+        self.is_reported &= stands;
+        ends.then(|| format!("{name}: {}", self.rule.over()))
     }
 }
 
-/// Returns the findings. If redyno itself is the cause of one finding, the other findings of severity `Bad` show that
-/// finding as their advice.
+/// Returns whether a finding is more than a note.
+fn is_more(finding: &Finding) -> bool {
+    finding.severity > Severity::Note
+}
+
+/// Returns the findings, the most severe first. If redyno itself is the cause of one finding, an overload shows that
+/// finding as its advice. A symptom gives way to the first finding that names a cause on the server, and becomes a part
+/// of its evidence.
 fn explained(mut findings: Vec<Finding>) -> Vec<Finding> {
     let ours = findings.iter().find(|finding| finding.is_ours).map(|ours| ours.sentence(usize::MAX, true));
     if let Some(ours) = ours {
-        let badly = |finding: &&mut Finding| finding.severity == Severity::Bad && !finding.is_ours;
-        findings.iter_mut().filter(badly).for_each(|finding| finding.next.clone_from(&ours));
+        let overload = findings.iter_mut().filter(|finding| finding.rule == Overload.name());
+        overload.for_each(|finding| finding.next.clone_from(&ours));
+    }
+    findings.sort_by_key(|finding| Reverse(finding.severity));
+    let is_cause = |finding: &Finding| {
+        is_more(finding)
+            && !finding.is_symptom
+            && !finding.is_ours
+            && ![Overload.name(), HitRate.name()].contains(&finding.rule)
+    };
+    if findings.iter().any(is_cause) {
+        let (symptoms, mut rest): (Vec<_>, Vec<_>) = findings.into_iter().partition(|found| found.is_symptom);
+        if let Some(cause) = rest.iter_mut().find(|finding| is_cause(finding)) {
+            let slow = symptoms.into_iter().filter(|symptom| symptom.severity == Severity::Problem);
+            cause.evidence.extend(slow.flat_map(|symptom| symptom.evidence));
+        }
+        return rest;
     }
     findings
 }

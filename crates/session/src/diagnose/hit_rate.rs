@@ -95,7 +95,12 @@ impl Reads {
                 ("write the keys before reading them: give the workload a [prefill] table", None)
             }
         };
-        Finding { next: next.to_owned(), next_at_screen, ..Finding::new("hit rate", short, long) }
+        Finding {
+            next: next.to_owned(),
+            next_at_screen,
+            is_brief: true,
+            ..Finding::new("hit rate", short, long)
+        }
     }
 }
 

@@ -1,11 +1,10 @@
 //! Findings: what is wrong or limits the result, the evidence, and the advice.
 //!
 //! ```text
-//!              ┌─ stall ────────┐
-//!              ├─ slow server ──┤
-//!  records ────┼─ overload ─────┼─► Findings: now ──► header, status line, lines, metrics
-//!  totals ─────┼─ client limit ─┤   of segments ────► summary, report, a frozen view, recordings
-//!              └─ hit rate ─────┘
+//!              ┌─ stall, slow server ────────────┐
+//!  records ────┼─ conditions of server and host ─┼─► Findings: now ──► header, status line, lines, metrics
+//!  totals ─────┼─ overload, client limit ────────┤   of segments ────► summary, report, a frozen view, recordings
+//!              └─ hit rate ──────────────────────┘
 //!  setting ──────── danger ───────► the question before a session begins
 //!  events ────────────────────────► Cause ─► the text at the cursor, the worst moments of the chart, summary
 //! ```
@@ -13,19 +12,41 @@
 //! screen. Each threshold has its reason in a comment.
 
 mod cause;
+mod churn;
 mod client_evidence;
 mod client_limit;
+mod core_taken;
+mod costly_calls;
+mod cpu_bound;
 mod danger;
+mod episodes;
+mod eviction;
+mod expiry;
 mod finding;
 mod findings;
+#[cfg(test)]
+mod fixture;
+mod fork;
+mod fsync;
 mod hit_rate;
+mod network;
 mod now;
 mod overload;
+mod pings;
 mod rule;
+mod settings;
+mod slow_command;
 mod slow_server;
+mod spent;
 mod stall;
+#[cfg(test)]
+mod tests;
+mod thresholds;
+mod window;
 
 pub use cause::{Cause, Delay};
 pub use danger::setting_harm;
+pub use episodes::{Episode, Episodes};
 pub use finding::{Finding, Severity};
 pub use findings::{Findings, danger, of_segment, of_session, our_limit};
+pub use spent::Spent;

@@ -1,16 +1,38 @@
 //! The common input of all rules: the machine, the server, the segment and its last seconds.
 
+use std::collections::BTreeMap;
+
+use super::{pings::Pings, window::Window};
 use crate::{
+    events::EventKind,
+    gauge::{Gauge, GaugeSource, Gauges, Kind},
+    host,
     protocol::{Dialect, Words},
+    server::{CommandStat, Status},
     session::{Interval, Record, Segment},
 };
 
 /// The longest time that a rule judges, in seconds.
 const KEPT_S: f64 = 4.0;
+/// How long samples of server and host are kept, in seconds.
+const SAMPLES_S: f64 = 15.0;
+/// The time in seconds over which the times of commands are added up: long enough for a command that is sent every
+/// few seconds.
+const COMMANDS_S: f64 = 5.5;
+/// How long an event is kept, in seconds.
+const EVENTS_S: f64 = 30.0;
+/// The time of which a gauge has a usual value, in seconds.
+const USUAL_S: f64 = 120.0;
+/// A sample that is older, in seconds, does not describe the present.
+const FRESH_S: f64 = 3.5;
+/// A finding about a gauge begins after this number of samples above its threshold, and ends after as many below.
+const STEADY: usize = 3;
 
 /// The recent state of one target, updated with each record.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Now {
+    /// The time of the last record, in seconds of the session.
+    pub(super) t_s: f64,
     /// The number of cores of the machine that redyno runs on.
     pub(super) cores: usize,
     server: String,
@@ -18,12 +40,68 @@ pub(super) struct Now {
     pub(super) segment: Option<Segment>,
     /// The last intervals of the current segment, without the figures of each operation.
     parts: Vec<Interval>,
+    /// The pings of the last seconds.
+    pub(super) pings: Pings,
+    statuses: Window<Status>,
+    hosts: Window<host::Sample>,
+    /// The gauges of the server, as rates if they count.
+    earlier: Window<Gauges>,
+    events: Window<EventKind>,
+    /// The answered requests of the load by command.
+    requests: Window<BTreeMap<String, u64>>,
+}
+
+impl Default for Now {
+    fn default() -> Self {
+        Self {
+            t_s: 0.0,
+            cores: 0,
+            server: String::new(),
+            segment: None,
+            parts: Vec::new(),
+            pings: Pings::default(),
+            statuses: Window::new(SAMPLES_S),
+            hosts: Window::new(SAMPLES_S),
+            earlier: Window::new(USUAL_S),
+            events: Window::new(EVENTS_S),
+            requests: Window::new(COMMANDS_S),
+        }
+    }
+}
+
+/// The calls of a command by other clients than redyno in the last seconds.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Command {
+    /// The name, in capital letters.
+    pub(super) name: String,
+    /// The calls per second.
+    pub(super) per_s: f64,
+    /// The mean execution time, in microseconds.
+    pub(super) mean_us: f64,
+    /// The share of the main thread's time.
+    pub(super) share: f64,
 }
 
 impl Now {
     /// Takes the next record.
     pub(super) fn push(&mut self, record: &Record) {
+        if let Some(t_s) = record.t_s() {
+            self.t_s = t_s;
+            self.statuses.forget(t_s);
+            self.hosts.forget(t_s);
+            self.events.forget(t_s);
+        }
+        if let Record::Interval(interval) = record {
+            self.requests.push(interval.t_s, interval.requests.clone());
+        }
         match record {
+            Record::Ping(span) => self.pings.push(span.t_s, &span.body),
+            Record::Server(moment) => {
+                self.earlier.push(moment.t_s, rates(&moment.body));
+                self.statuses.push(moment.t_s, moment.body.clone());
+            }
+            Record::Host(moment) => self.hosts.push(moment.t_s, moment.body.clone()),
+            Record::Event(event) => self.events.push(event.t_s, event.what.clone()),
             Record::Session(session) => {
                 self.cores = session.host.cores;
                 self.server.clone_from(&session.target.server);
@@ -40,6 +118,123 @@ impl Now {
             Record::End(_) => *self = Self::default(),
             _ => {}
         }
+    }
+
+    /// Returns the last status of the server; `None` if it is too old.
+    pub(super) fn status(&self) -> Option<&Status> {
+        self.statuses.since(self.t_s - FRESH_S).next()
+    }
+
+    /// Returns the last sample of the host; `None` if it is too old.
+    pub(super) fn host(&self) -> Option<&host::Sample> {
+        self.hosts.since(self.t_s - FRESH_S).next()
+    }
+
+    /// Returns the last value of a gauge, per second if it counts.
+    pub(super) fn gauge(&self, gauge: Gauge) -> Option<f64> {
+        match gauge.about().source {
+            GaugeSource::Host => self.host()?.gauges[gauge],
+            _ => self.status().and_then(|_| self.earlier.last())?[gauge],
+        }
+    }
+
+    /// Returns the value of a gauge that a threshold is compared with, per second if it counts: the lowest of the last
+    /// samples while there is no finding, and the highest while there is one. A finding thus needs as many samples to
+    /// begin as to end.
+    pub(super) fn steady(&self, gauge: Gauge, stands: bool) -> Option<f64> {
+        self.gauge(gauge)?;
+        let last: Vec<f64> = match gauge.about().source {
+            GaugeSource::Host => {
+                let samples = self.hosts.since(self.t_s - SAMPLES_S).take(STEADY);
+                samples.filter_map(|sample| sample.gauges[gauge]).collect()
+            }
+            _ => self.rates().filter_map(|gauges| gauges[gauge]).collect(),
+        };
+        let highest = last.iter().copied().reduce(f64::max).filter(|_| stands);
+        highest.or_else(|| last.iter().copied().reduce(f64::min).filter(|_| last.len() == STEADY))
+    }
+
+    fn rates(&self) -> impl Iterator<Item = &Gauges> {
+        self.earlier.since(self.t_s - SAMPLES_S).take(STEADY)
+    }
+
+    /// Returns the median of a gauge of the server in the time before the last seconds, per second if it counts; `None`
+    /// with less than five samples.
+    pub(super) fn usual(&self, gauge: Gauge) -> Option<f64> {
+        let mut values: Vec<f64> =
+            self.earlier.until(self.t_s - SAMPLES_S).filter_map(|gauges| gauges[gauge]).collect();
+        values.sort_by(f64::total_cmp);
+        (values.len() >= 5).then(|| values[values.len() / 2])
+    }
+
+    /// Returns the events of the last `window_s` seconds, newest first.
+    pub(super) fn events(&self, window_s: f64) -> impl Iterator<Item = &EventKind> {
+        self.events.since(self.t_s - window_s)
+    }
+
+    /// Returns the commands of other clients in the last seconds, those with the most time first. What the load and the
+    /// control plane called is left out.
+    pub(super) fn commands(&self) -> Vec<Command> {
+        let (mut calls, mut all_s, mut polls) = (BTreeMap::<&str, (f64, f64)>::new(), 0.0, 0.0);
+        for status in self.statuses.since(self.t_s - COMMANDS_S) {
+            let Some(poll_s) = status.poll_s else { continue };
+            all_s += poll_s;
+            polls += 1.0;
+            for (name, stat) in &status.command_stats {
+                let (n, us) = calls.entry(name).or_default();
+                *n += stat.calls as f64;
+                *us += stat.usec as f64;
+            }
+        }
+        let command = |(name, (n, us)): (&str, (f64, f64))| {
+            let of_load =
+                self.requests.since(self.t_s - COMMANDS_S).filter_map(|requests| requests.get(name));
+            let own = of_load.sum::<u64>() as f64 + if is_asked(name) { polls } else { 0.0 };
+            // The counts of the load and those of the server end at different moments.
+            let others = if own > 0.9 * n { 0.0 } else { n - own };
+            Command {
+                name: name.replace('|', " ").to_uppercase(),
+                per_s: others / all_s,
+                mean_us: us / n.max(1.0),
+                share: us / 1e6 / all_s * others / n.max(1.0),
+            }
+        };
+        let mut commands: Vec<_> =
+            calls.into_iter().map(command).filter(|command| command.share > 0.0).collect();
+        commands.sort_by(|left, right| right.share.total_cmp(&left.share));
+        commands
+    }
+
+    /// Returns the mean execution time of the load's own requests, in microseconds, from the server's statistics.
+    pub(super) fn own_execution_us(&self) -> Option<f64> {
+        let (mut us, mut requests) = (0.0, 0.0);
+        let stats = |name: &str| {
+            let mut stat = CommandStat::default();
+            let all = self.statuses.since(self.t_s - COMMANDS_S);
+            all.filter_map(|status| status.command_stats.get(name)).for_each(|part| stat.merge(part));
+            stat.mean_us()
+        };
+        for (name, n) in self.requests.since(self.t_s - COMMANDS_S).flatten() {
+            let Some(mean_us) = stats(name) else { continue };
+            us += mean_us * *n as f64;
+            requests += *n as f64;
+        }
+        (requests > 0.0).then(|| us / requests)
+    }
+
+    /// Returns whether redyno sends a load at present.
+    pub(super) fn is_loaded(&self) -> bool {
+        self.segment.as_ref().is_some_and(|segment| segment.knobs.load)
+    }
+
+    /// Returns the share of the time in which the server's thread waits for a core; 0 if it is unknown.
+    pub(super) fn run_delay(&self) -> f64 {
+        self.gauge(Gauge::ServerRunDelay).unwrap_or_default()
+    }
+
+    /// Returns whether the server is known to be neither busy nor without a core.
+    pub(super) fn has_time(&self) -> bool {
+        self.gauge(Gauge::Cpu).is_some_and(|cpu| cpu < 0.8) && self.run_delay() < 0.1
     }
 
     /// Returns whether this interval belongs to the current segment; a late report of a worker belongs to an earlier
@@ -72,4 +267,30 @@ impl Now {
 /// Returns the total length of the intervals, in seconds.
 pub(super) fn length_s(parts: &[Interval]) -> f64 {
     parts.iter().map(|part| part.length_s).sum()
+}
+
+/// Returns the gauges of a status; those that count are per second.
+fn rates(status: &Status) -> Gauges {
+    let mut rates = Gauges::default();
+    for (gauge, value) in status.gauges.iter() {
+        let is_added = gauge.about().kind == Kind::Added;
+        rates.set(gauge, if is_added { status.per_s(value) } else { Some(value) });
+    }
+    rates
+}
+
+/// Returns whether the control plane sends this command with each poll.
+fn is_asked(name: &str) -> bool {
+    matches!(
+        name,
+        "info"
+            | "slowlog|get"
+            | "latency|latest"
+            | "latency|histogram"
+            | "config|get"
+            | "client|list"
+            | "slowlog"
+            | "latency"
+            | "config"
+    )
 }

@@ -1,7 +1,7 @@
 //! Finding: the rate of an open loop is too high, so requests wait before they are sent, or are shed.
 
 use super::{
-    Finding, Severity,
+    Finding,
     now::{Now, length_s},
     rule::{Rule, Verdict, Whole},
 };
@@ -93,7 +93,7 @@ impl Reached {
             known_by += &format!(", {behind} behind{trend}");
         }
         Finding {
-            severity: Severity::Bad,
+            is_brief: true,
             evidence: vec![known_by],
             next: NEXT.to_owned(),
             ..Finding::new("overload", "overloaded", "overloaded")

@@ -74,6 +74,31 @@ pub(super) trait Rule: Copied + fmt::Debug + Send + Sync {
     }
 }
 
+/// A rule without a state of its own. It judges server, host and pings with each of their records.
+#[derive(Debug, Clone)]
+pub(super) struct Condition {
+    /// The name of the rule.
+    pub(super) name: &'static str,
+    /// Returns the finding at present; the second parameter is whether the rule already has a finding.
+    pub(super) look: fn(&Now, bool) -> Option<Finding>,
+}
+
+impl Rule for Condition {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn push(&mut self, record: &Record, now: &Now, stands: bool) -> Verdict {
+        match record {
+            Record::End(_) => Verdict::Clear,
+            Record::Server(_) | Record::Host(_) | Record::Ping(_) => {
+                (self.look)(now, stands).map(|finding| Finding { rule: self.name, ..finding }).into()
+            }
+            _ => Verdict::AsBefore,
+        }
+    }
+}
+
 /// A trait that makes boxed rules cloneable.
 pub(super) trait Copied {
     /// Returns a copy of the rule in its present state.

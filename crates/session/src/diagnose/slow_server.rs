@@ -33,7 +33,9 @@ impl Rule for SlowServer {
     fn push(&mut self, record: &Record, _: &Now, _: bool) -> Verdict {
         self.probes.push(record);
         let found = self.probes.slow.clone().map(|known_by| Finding {
-            severity: Severity::Standstill,
+            severity: Severity::Problem,
+            is_symptom: true,
+            is_brief: true,
             evidence: vec![known_by],
             ..Finding::new(self.name(), self.name(), "the server is slow")
         });

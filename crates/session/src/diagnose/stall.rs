@@ -11,6 +11,8 @@ use crate::{events::EventKind, session::Record};
 /// The shortest stall in seconds: longer than the time between two requests at the lowest rate (1/s), and than two
 /// ticks.
 const SILENCE_S: f64 = 1.5;
+/// The advice: a stopped process has the state T, a process that waits for a disk the state D.
+const NEXT: &str = "on its host, ps -o stat,wchan,cmd -C redis-server shows whether its process runs";
 
 /// Checks how long no request has been answered.
 #[derive(Debug, Clone, Default)]
@@ -52,8 +54,13 @@ impl Stall {
             None => (now.words().ping, self.pong_s?),
         };
         let for_s = t_s - since_s;
-        let long = format!("no good reply to {what} for {for_s:.1} s, although the connections are open");
-        let stall = Finding { severity: Severity::Standstill, ..Finding::new("stall", "stall", long) };
+        let known_by = format!("no good reply to {what} for {for_s:.1} s, although the connections are open");
+        let stall = Finding {
+            severity: Severity::Problem,
+            evidence: vec![known_by],
+            next: NEXT.to_owned(),
+            ..Finding::new("stall", "no answer", "the server does not answer")
+        };
         (for_s >= SILENCE_S).then_some(stall)
     }
 }
@@ -97,8 +104,10 @@ mod tests {
         let records =
             [interval(1.0, 9, 0.0), interval(2.25, 0, 0.0), interval(2.5, 0, 0.0), interval(2.75, 4, 0.0)];
         let reported: Vec<_> = records.iter().map(|record| findings.push(record)).collect();
-        let begun = "stall: no good reply to the load for 1.5 s, although the connections are open";
-        assert_eq!(reported, [vec![], vec![], vec![begun.to_owned()], vec!["stall: no longer".to_owned()]]);
+        let begun = format!(
+            "stall: the server does not answer: no good reply to the load for 1.5 s, although the connections are open; {NEXT}"
+        );
+        assert_eq!(reported, [vec![], vec![], vec![begun], vec!["stall: no longer".to_owned()]]);
     }
 
     #[test]

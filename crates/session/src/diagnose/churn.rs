@@ -1,0 +1,55 @@
+//! Finding: clients open a connection for each request, or for few. Accepting a connection costs the server as much as
+//! several requests.
+
+use super::{Finding, Severity, now::Now};
+use crate::{gauge::Gauge, units};
+
+/// New connections a second that are worth a note.
+const SOME: f64 = 200.0;
+/// New connections a second that take a noticeable share of the main thread's time: about 50 µs each.
+const MANY: f64 = 1000.0;
+
+/// Returns the finding at present.
+pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
+    // Redyno's own load reconnects on purpose.
+    let reconnects =
+        now.segment.as_ref().is_some_and(|segment| segment.knobs.load && segment.knobs.reconnect.is_some());
+    let per_s = now.steady(Gauge::NewConnections, stands).filter(|per_s| *per_s >= SOME && !reconnects)?;
+    let severity = if per_s >= MANY { Severity::Warning } else { Severity::Note };
+    let before = now.usual(Gauge::NewConnections).filter(|usual| *usual * 3.0 <= per_s);
+    let before = before.map_or_else(String::new, |usual| format!(", {} before", units::count(usual)));
+    let short = format!("{} new connections", units::rate(per_s));
+    let long = format!("{} new connections a second{before}", units::count(per_s));
+    let ops = now.gauge(Gauge::OpsPerS).map(|ops| format!("{:.1} commands for each", ops / per_s));
+    let open = now.gauge(Gauge::Clients).map(|open| format!("{} open at a time", units::count(open)));
+    let next = "use a connection pool; CLIENT LIST shows names and addresses of those that are open";
+    Some(Finding::of(severity, short, long).with([ops, open, now.pings.slowed()], next))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnose::fixture::{first, found};
+
+    #[test]
+    fn a_rush_of_connections_is_compared_with_the_time_before() {
+        let rush = |from| {
+            first(50, move |second| {
+                let new = if second.n >= from { 4800.0 } else { 3.0 };
+                second.status.gauges.set(Gauge::NewConnections, Some(new));
+                second.status.gauges.set(Gauge::OpsPerS, Some(9600.0));
+            })
+        };
+        assert_eq!(rush(40).long, "4.80 k new connections a second, 3 before");
+        assert_eq!((rush(0).long.as_str(), rush(0).rule), ("4.80 k new connections a second", "connections"));
+        assert_eq!(rush(0).evidence[0], "2.0 commands for each");
+    }
+
+    #[test]
+    fn clients_that_all_connect_once_are_none() {
+        let once = found(5, |second| {
+            second.status.gauges.set(Gauge::NewConnections, (second.n == 3).then_some(5000.0));
+        });
+        assert_eq!(once, []);
+    }
+}

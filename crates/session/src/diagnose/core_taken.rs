@@ -1,0 +1,79 @@
+//! Finding: another process runs on the server's core. The server has requests to answer and waits until the kernel
+//! gives it a core again.
+//!
+//! The evidence is the run delay of the server's busiest thread (`/proc/PID/task/TID/schedstat`), so the finding exists
+//! only if the server runs on redyno's machine.
+
+use super::{Finding, Severity, now::Now};
+use crate::{gauge::Gauge, host::Process, units};
+
+/// The share of the time that a thread with a core of its own never waits: waking up takes less than a twentieth.
+const WAITS: f64 = 0.10;
+/// From this share on, the wait is most of what a request takes.
+const WAITS_LONG: f64 = 0.30;
+/// The share of a core from which a process can be the reason.
+const BUSY: f64 = 0.10;
+
+/// Returns the finding at present.
+pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
+    let share = now.steady(Gauge::ServerRunDelay, stands).filter(|share| *share >= WAITS)?;
+    let waits = format!("the server waits {} of the time for a core", units::percent(share));
+    let severity = if share >= WAITS_LONG { Severity::Problem } else { Severity::Warning };
+    let sample = now.host()?;
+    let core = sample.server.as_ref().and_then(|server| server.core);
+    let busy = || sample.busy.iter().filter(|process| process.cpu >= BUSY);
+    let by = |process: &Process| format!("{} (pid {})", process.name, process.pid);
+    let cores =
+        sample.gauges[Gauge::HostCpu].map(|used| format!("{} of all cores in use", units::percent(used)));
+    let evidence = [now.pings.slowed(), cores];
+    if let Some(other) = busy().find(|process| process.core.is_some() && process.core == core) {
+        let long = format!("{waits}; {} runs on it", by(other));
+        let used = format!("{} uses {} of a core", other.name, units::percent(other.cpu));
+        let next = format!("give the server a core of its own: taskset -pc CORE {}", other.pid);
+        return Some(
+            Finding::of(severity, waits, long).with([Some(used)].into_iter().chain(evidence), &next),
+        );
+    }
+    if let Some(other) = busy().next() {
+        let long = format!("{waits}; {} is the busiest other process", by(other));
+        let used = format!("{} uses {} of a core", other.name, units::percent(other.cpu));
+        let next = format!("give the server a core of its own: taskset -pc CORE {}", other.pid);
+        return Some(
+            Finding::of(severity, waits, long).with([Some(used)].into_iter().chain(evidence), &next),
+        );
+    }
+    let is_ours = now.is_loaded();
+    let (who, next) = match is_ours {
+        true => (
+            "; redyno's own load uses the other cores' time",
+            "give redyno its own cores, or run it elsewhere",
+        ),
+        false => ("", "top -H shows what runs on the server's core"),
+    };
+    let finding = Finding::of(severity, waits.clone(), waits + who).with(evidence, next);
+    Some(Finding { is_ours, ..finding })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnose::fixture::first;
+
+    #[test]
+    fn the_process_on_the_servers_core_is_named() {
+        let busy = |pid, core| Process { pid, name: "ffmpeg".to_owned(), cpu: 0.97, core: Some(core) };
+        let found = first(6, |second| {
+            second.host.gauges.set(Gauge::ServerRunDelay, Some(0.61));
+            second.host.busy = vec![busy(77, 1), busy(4211, 3)];
+        });
+        assert_eq!(found.long, "the server waits 61 % of the time for a core; ffmpeg (pid 4211) runs on it");
+        assert_eq!((found.rule, found.severity), ("core taken", Severity::Problem));
+        assert!(found.next.ends_with("taskset -pc CORE 4211"), "{}", found.next);
+        let elsewhere = first(6, |second| {
+            second.host.gauges.set(Gauge::ServerRunDelay, Some(0.2));
+            second.host.busy = vec![busy(77, 1)];
+        });
+        assert!(elsewhere.long.ends_with("ffmpeg (pid 77) is the busiest other process"));
+        assert_eq!(elsewhere.severity, Severity::Warning);
+    }
+}

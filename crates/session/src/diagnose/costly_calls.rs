@@ -1,0 +1,60 @@
+//! Finding: many calls of a few milliseconds take most of the main thread's time. None of them is in the slow log.
+
+use super::{
+    Finding, Severity,
+    now::Now,
+    slow_command::{SLOW_US, advice},
+};
+use crate::{gauge::Gauge, units};
+
+/// The mean execution time, in microseconds, from which a call is costly: a hundred times that of a GET.
+const COSTLY_US: f64 = 500.0;
+/// The share of the main thread's time from which other clients wait noticeably.
+const SHARE: f64 = 0.20;
+/// Below this share the finding ends.
+const LOW_SHARE: f64 = 0.15;
+/// From this share on, the calls are the main load of the server.
+const LARGE_SHARE: f64 = 0.60;
+/// A mean reply of this many bytes is large.
+const LARGE_REPLY: f64 = 65_536.0;
+
+/// Returns the finding at present.
+pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
+    let commands = now.commands();
+    let costly = commands.iter().find(|command| command.mean_us >= COSTLY_US)?;
+    let is_large = costly.share >= if stands { LOW_SHARE } else { SHARE };
+    // Longer calls are judged by the slow log.
+    if !is_large || costly.mean_us >= SLOW_US || now.run_delay() >= SHARE {
+        return None;
+    }
+    let severity = if costly.share >= LARGE_SHARE { Severity::Problem } else { Severity::Warning };
+    let short = format!("{} takes {} of the main thread's time", costly.name, units::percent(costly.share));
+    let mean = units::latency((costly.mean_us * 1e3) as u64);
+    let calls = format!("{} calls, {mean} each", units::rate(costly.per_s));
+    let reply = now.gauge(Gauge::BytesOut).map(|bytes| bytes / costly.per_s.max(1.0));
+    let reply = reply.filter(|bytes| *bytes >= LARGE_REPLY && costly.share >= LARGE_SHARE);
+    let reply = reply.map(|bytes| format!("replies of about {}", units::bytes(bytes as u64)));
+    let long = format!("{short}, though no call is slow by itself");
+    let who = format!("CLIENT LIST shows who sends it (cmd={})", costly.name.to_lowercase());
+    let next = format!("{who}; {}", advice(&costly.name));
+    Some(Finding::of(severity, short, long).with([Some(calls), reply, now.pings.slowed()], &next))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{diagnose::fixture::first, server::CommandStat};
+
+    #[test]
+    fn calls_of_four_milliseconds_are_found_by_their_sum() {
+        let found = first(4, |second| {
+            let mget = CommandStat { calls: 195, usec: 780_000, ..CommandStat::default() };
+            second.status.command_stats.insert("mget".to_owned(), mget);
+            second.status.gauges.set(Gauge::BytesOut, Some(58_000_000.0));
+        });
+        assert_eq!(found.rule, "costly calls");
+        assert_eq!(found.long, "MGET takes 78 % of the main thread's time, though no call is slow by itself");
+        assert_eq!(found.evidence, ["195/s calls, 4.00 ms each", "replies of about 290 KiB"]);
+        assert!(found.next.starts_with("CLIENT LIST shows who sends it (cmd=mget); fewer keys"));
+    }
+}

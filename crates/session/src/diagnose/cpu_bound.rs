@@ -1,0 +1,82 @@
+//! Finding: the main thread of the server has no time left.
+
+use super::{Finding, Severity, now::Now};
+use crate::{gauge::Gauge, units};
+
+/// The share of a core from which the main thread has no time left.
+const FULL: f64 = 0.95;
+/// Below this share, the finding ends.
+const FREE: f64 = 0.90;
+/// If commands take less than this share of the main thread's time, it mostly reads requests and writes replies.
+const MOSTLY_IO: f64 = 0.5;
+/// The number of commands that are named.
+const NAMED: usize = 3;
+
+/// Returns the finding at present.
+pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
+    // The threads of memcached share their load.
+    let threads = now.gauge(Gauge::Threads).unwrap_or(1.0).max(1.0);
+    let cpu = now.steady(Gauge::Cpu, stands)? / threads;
+    if cpu < if stands { FREE } else { FULL } {
+        return None;
+    }
+    // A load without a rate uses what there is: that is its purpose.
+    let severity = if now.is_loaded() { Severity::Note } else { Severity::Warning };
+    let commands = now.commands();
+    let named = commands.iter().filter(|command| command.share >= 0.01).take(NAMED);
+    let named: Vec<_> =
+        named.map(|command| format!("{} {}", command.name, units::percent(command.share))).collect();
+    let by = (!named.is_empty()).then(|| format!("by time: {}", named.join(", ")));
+    let in_commands = in_commands(now);
+    let io = in_commands.filter(|share| *share < MOSTLY_IO);
+    let one_thread =
+        now.status().and_then(|status| status.config.get("io-threads")).is_some_and(|n| n == "1");
+    let next = match io {
+        Some(_) if one_thread => {
+            "io-threads 4 in its configuration takes over reading and writing; larger pipelines help, too"
+        }
+        Some(_) => "larger pipelines, or fewer and larger requests, need less reading and writing",
+        None => "spread the keys over more servers (cluster), or read from replicas",
+    };
+    let io = io.map(|share| {
+        format!("only {} of its time is in commands, the rest in reading and writing", units::percent(share))
+    });
+    let who = if threads > 1.0 { "the server's threads have" } else { "the server's main thread has" };
+    let (short, long) = (
+        format!("server CPU {}", units::percent(cpu)),
+        format!("{who} no time left: {} of a core", units::percent(cpu)),
+    );
+    let finding = Finding::of(severity, short, long).with([by, io, now.pings.slowed()], next);
+    Some(Finding { is_symptom: true, ..finding })
+}
+
+/// Returns the share of the main thread's time in which commands ran, those of redyno included.
+fn in_commands(now: &Now) -> Option<f64> {
+    let status = now.status()?;
+    let us: u64 = status.command_stats.values().map(|stat| stat.usec).sum();
+    status.per_s(us as f64 / 1e6).filter(|_| us > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{diagnose::fixture::first, server::CommandStat};
+
+    #[test]
+    fn what_takes_the_time_is_named_and_io_threads_where_they_help() {
+        let full = |usec| {
+            first(5, move |second| {
+                let get = CommandStat { calls: 90_000, usec, ..CommandStat::default() };
+                second.status.command_stats.insert("get".to_owned(), get);
+                second.status.config.insert("io-threads".to_owned(), "1".to_owned());
+                second.status.gauges.set(Gauge::Cpu, Some(0.99));
+            })
+        };
+        let found = full(240_000);
+        assert_eq!((found.rule, found.severity), ("server cpu", Severity::Warning));
+        assert_eq!(found.long, "the server's main thread has no time left: 99 % of a core");
+        assert!(found.evidence[0].starts_with("by time: GET 24 %"), "{found:?}");
+        assert!(found.next.starts_with("io-threads 4"));
+        assert!(full(910_000).next.starts_with("spread the keys"));
+    }
+}

@@ -1,0 +1,121 @@
+//! The findings of a session in the order in which they began: what a session without load leaves.
+
+use serde::Serialize;
+
+use super::Finding;
+
+/// A finding that begins again within this time, in seconds, continues its episode.
+const SAME_S: f64 = 60.0;
+/// The largest number of episodes that are kept; later ones are counted.
+const MOST: usize = 500;
+
+/// A finding from its begin to its end.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Episode {
+    /// The finding with the text of its most severe moment.
+    pub finding: Finding,
+    /// The begin, in seconds of the session.
+    pub since_s: f64,
+    /// The end, in seconds of the session; the last time with the finding while it stands.
+    pub until_s: f64,
+    /// Whether the finding still stands.
+    pub stands: bool,
+    /// How often it began; 1 if it stood all the time.
+    pub times: u32,
+}
+
+/// All findings of one target.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Episodes {
+    kept: Vec<Episode>,
+    left_out: u64,
+}
+
+impl Episodes {
+    /// Returns the episodes, the earliest first.
+    pub fn iter(&self) -> impl Iterator<Item = &Episode> {
+        self.kept.iter()
+    }
+
+    /// Returns the number of episodes that were too many to be kept.
+    pub fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// Takes the findings at `t_s`, in seconds of the session.
+    pub(super) fn push(&mut self, t_s: f64, now: &[Finding]) {
+        for episode in &mut self.kept {
+            episode.stands &= now.iter().any(|finding| finding.rule == episode.finding.rule);
+        }
+        for finding in now {
+            let has_room = self.kept.len() < MOST;
+            let same = self.kept.iter_mut().rev().find(|episode| episode.finding.rule == finding.rule);
+            match same.filter(|episode| episode.stands || t_s - episode.until_s <= SAME_S) {
+                Some(episode) => episode.continues(t_s, finding),
+                None if has_room => self.kept.push(Episode {
+                    finding: finding.clone(),
+                    since_s: finding.since_s,
+                    until_s: t_s,
+                    stands: true,
+                    times: 1,
+                }),
+                None => self.left_out += u64::from(finding.since_s >= t_s),
+            }
+        }
+    }
+}
+
+impl Episode {
+    fn continues(&mut self, t_s: f64, finding: &Finding) {
+        self.times += u32::from(!self.stands);
+        (self.stands, self.until_s) = (true, t_s);
+        // The first evidence is from the begin, when little had been measured.
+        if finding.severity >= self.finding.severity && t_s - self.since_s < SAME_S
+            || finding.severity > self.finding.severity
+        {
+            self.finding = finding.clone();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnose::Severity;
+
+    fn finding(rule: &'static str, severity: Severity, since_s: f64) -> Finding {
+        Finding { severity, since_s, ..Finding::new(rule, rule, format!("{rule} {since_s}")) }
+    }
+
+    #[test]
+    fn a_finding_that_comes_and_goes_is_one_episode_and_a_later_one_another() {
+        let mut episodes = Episodes::default();
+        let fork = |since_s| finding("fork", Severity::Warning, since_s);
+        for (t_s, now) in [
+            (1.0, vec![fork(1.0)]),
+            (4.0, vec![fork(1.0)]),
+            (5.0, vec![]),
+            (20.0, vec![fork(20.0)]),
+            (21.0, vec![]),
+            (300.0, vec![fork(300.0), finding("disk", Severity::Note, 300.0)]),
+            (301.0, vec![finding("disk", Severity::Problem, 301.0)]),
+        ] {
+            episodes.push(t_s, &now);
+        }
+        let each: Vec<_> = episodes
+            .iter()
+            .map(|episode| {
+                (episode.finding.rule, episode.since_s, episode.until_s, episode.times, episode.stands)
+            })
+            .collect();
+        assert_eq!(
+            each,
+            [
+                ("fork", 1.0, 20.0, 2, false),
+                ("fork", 300.0, 300.0, 1, false),
+                ("disk", 300.0, 301.0, 1, true)
+            ]
+        );
+        assert_eq!(episodes.iter().last().unwrap().finding.severity, Severity::Problem);
+    }
+}

@@ -1,0 +1,91 @@
+//! Finding: the server is at its memory limit. It evicts keys for each write, or refuses writes.
+
+use super::{Finding, Severity, now::Now};
+use crate::{gauge::Gauge, units};
+
+/// The smallest number of evicted keys a second that is reported: a cache that is full evicts some.
+const KEYS: f64 = 100.0;
+/// From this share of the limit on, memory is nearly full.
+const NEARLY: f64 = 0.95;
+/// Below this share, the finding ends.
+const ROOM: f64 = 0.93;
+
+/// Returns the finding about evictions at present.
+pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
+    let per_s =
+        now.gauge(Gauge::EvictedKeys).filter(|per_s| *per_s >= if stands { KEYS / 2.0 } else { KEYS })?;
+    let slowed = now.pings.slowed();
+    let usual = now.usual(Gauge::EvictedKeys).filter(|usual| *usual * 5.0 <= per_s);
+    let severity = if slowed.is_some() || usual.is_some() { Severity::Warning } else { Severity::Note };
+    let short = format!("{} keys evicted", units::rate(per_s));
+    let before = usual.map(|usual| format!(", {} before", units::count(usual))).unwrap_or_default();
+    let status = now.status()?;
+    let policy = status.policy.as_ref().map(|policy| format!("policy {policy}"));
+    let memory = status.memory_text().map(|memory| format!("memory {memory}"));
+    let misses = now.gauge(Gauge::HitRate).map(|rate| format!("hits {}", units::percent(rate)));
+    let next =
+        "raise maxmemory (CONFIG SET maxmemory), or write less: redis-cli --memkeys finds what is large";
+    let long = format!("each write evicts keys: {short}{before}");
+    Some(Finding::of(severity, short, long).with([memory, policy, misses, slowed], next))
+}
+
+/// Returns the finding about a limit that is nearly reached, of a server that cannot evict.
+pub(super) fn nearly_full(now: &Now, stands: bool) -> Option<Finding> {
+    let used = now.gauge(Gauge::UsedMemory)?;
+    let limit = now.gauge(Gauge::MaxMemory).filter(|limit| *limit > 0.0)?;
+    let share = used / limit;
+    if share < if stands { ROOM } else { NEARLY } {
+        return None;
+    }
+    let status = now.status()?;
+    let memory = status.memory_text()?;
+    // The finding about evictions has the same evidence.
+    if now.gauge(Gauge::EvictedKeys).is_some_and(|per_s| per_s > 0.0) {
+        return None;
+    }
+    let policy =
+        status.policy.as_deref().or_else(|| status.config.get("maxmemory-policy").map(String::as_str));
+    let (severity, then) = match policy {
+        Some("noeviction") => (Severity::Warning, "writes will be refused"),
+        Some(policy) if policy.starts_with("volatile-") => (Severity::Note, "keys with a TTL are evicted"),
+        _ => (Severity::Note, "keys are evicted"),
+    };
+    let short = format!("memory {} full", units::percent(share));
+    let long = format!("{memory} are used: at the limit {then}");
+    let next = "CONFIG SET maxmemory raises the limit; redis-cli --memkeys finds what is large";
+    Some(Finding::of(severity, short, long).with([], next))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnose::fixture::{first, found};
+
+    #[test]
+    fn an_eviction_storm_is_a_warning_and_a_full_cache_is_not() {
+        let evict = |second: &mut crate::diagnose::fixture::Second| {
+            second.status.gauges.set(Gauge::EvictedKeys, Some(12_000.0));
+            second.status.gauges.set(Gauge::UsedMemory, Some(512e6));
+            second.status.gauges.set(Gauge::MaxMemory, Some(512e6));
+            second.status.policy = Some("allkeys-lru".to_owned());
+        };
+        let storm = first(4, |second| {
+            evict(second);
+            second.ping(&[(200_000, 90), (12_000_000, 10)]);
+        });
+        assert_eq!((storm.rule, storm.severity), ("eviction", Severity::Warning));
+        assert_eq!(storm.long, "each write evicts keys: 12.0 k/s keys evicted");
+        assert!(found(4, evict).iter().all(|found| found.severity == Severity::Note));
+    }
+
+    #[test]
+    fn a_server_that_will_refuse_writes_is_a_warning() {
+        let found = first(3, |second| {
+            second.status.gauges.set(Gauge::UsedMemory, Some(f64::from(97 << 20)));
+            second.status.gauges.set(Gauge::MaxMemory, Some(f64::from(100 << 20)));
+            second.status.policy = Some("noeviction".to_owned());
+        });
+        assert_eq!(found.long, "97.0 MiB of 100 MiB are used: at the limit writes will be refused");
+        assert_eq!(found.severity, Severity::Warning);
+    }
+}

@@ -1,0 +1,54 @@
+//! Finding: the main thread spends its time on removing expired keys.
+
+use super::{Finding, Severity, now::Now};
+use crate::{gauge::Gauge, units};
+
+/// The smallest number of keys a second that is judged.
+const KEYS: f64 = 500.0;
+/// The share of the main thread's time from which other clients wait: the server itself allows a quarter.
+const SHARE: f64 = 0.05;
+/// From this share on, PING need not be slow for a warning.
+const LARGE_SHARE: f64 = 0.15;
+
+/// Returns the finding at present.
+pub(super) fn look(now: &Now, _: bool) -> Option<Finding> {
+    let per_s = now.gauge(Gauge::ExpiredKeys).filter(|per_s| *per_s >= KEYS)?;
+    let share = now.gauge(Gauge::ExpireCpu);
+    let capped = now.gauge(Gauge::ExpireCapped).filter(|n| *n > 0.0);
+    if share.is_none_or(|share| share < SHARE) && capped.is_none() {
+        return None;
+    }
+    let slowed = now.pings.slowed();
+    let is_slow = slowed.is_some() || share.is_some_and(|share| share >= LARGE_SHARE);
+    let severity = if is_slow { Severity::Warning } else { Severity::Note };
+    let short = format!("{} expired keys", units::rate(per_s));
+    let long = match share {
+        Some(share) => format!("removing {short} takes {} of the main thread's time", units::percent(share)),
+        None => format!("the server removes {short}"),
+    };
+    let capped = capped.map(|_| "its searches end at their time limit".to_owned());
+    let stale = now.gauge(Gauge::ExpiredStale).filter(|share| *share >= 0.01);
+    let stale = stale.map(|share| {
+        format!("{} of the keys with a TTL have expired and are still there", units::percent(share))
+    });
+    let next = "spread the expiry: add a random part to each TTL";
+    Some(Finding::of(severity, short, long).with([slowed, capped, stale], next))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnose::fixture::first;
+
+    #[test]
+    fn a_burst_is_named_with_its_share_of_the_time() {
+        let found = first(3, |second| {
+            second.status.gauges.set(Gauge::ExpiredKeys, Some(240_000.0));
+            second.status.gauges.set(Gauge::ExpireCpu, Some(0.24));
+            second.status.gauges.set(Gauge::ExpireCapped, Some(9.0));
+        });
+        assert_eq!((found.rule, found.severity), ("expiry", Severity::Warning));
+        assert_eq!(found.long, "removing 240 k/s expired keys takes 24 % of the main thread's time");
+        assert_eq!(found.evidence, ["its searches end at their time limit"]);
+    }
+}

@@ -1,0 +1,79 @@
+//! Finding: a fork held the server, or clients wait while its child saves.
+//!
+//! A fork copies the page tables: about 10 ms a GiB of data, and more on virtual machines. While the child lives, the
+//! first write to a page copies that page (copy-on-write).
+
+use super::{Finding, Severity, now::Now};
+use crate::{events::EventKind, gauge::Gauge, units};
+
+/// A fork is judged for this long, in seconds.
+const WINDOW_S: f64 = 12.0;
+/// The shortest fork that is reported, in microseconds: the length of ten PING intervals of a busy application.
+const HELD_US: u64 = 10_000;
+/// A fork of this length, in microseconds, is a problem.
+const HELD_LONG_US: u64 = 500_000;
+
+/// Returns the finding at present.
+pub(super) fn look(now: &Now, _: bool) -> Option<Finding> {
+    let forks = now.events(WINDOW_S).filter_map(|event| match event {
+        EventKind::Forked { held_us } => *held_us,
+        _ => None,
+    });
+    let held_us = forks.max().filter(|us| *us >= HELD_US);
+    let is_on = |gauge| now.gauge(gauge).is_some_and(|on| on > 0.0);
+    let (saves, rewrites) = (is_on(Gauge::Saving), is_on(Gauge::Rewriting));
+    let copied = now.gauge(Gauge::CopyOnWrite).filter(|bytes| *bytes > 0.0);
+    let copied = copied.map(|bytes| format!("{} copied because clients write", units::bytes(bytes as u64)));
+    let slowed = now.pings.slowed();
+    let size = now
+        .status()
+        .and_then(|status| status.text_of(Gauge::UsedMemory))
+        .map(|used| format!("{used} of data"));
+    if let Some(us) = held_us {
+        let severity = if us >= HELD_LONG_US { Severity::Problem } else { Severity::Warning };
+        let held = format!("a fork held the server for {}", units::latency(us.saturating_mul(1000)));
+        let long = match (saves, rewrites) {
+            (true, _) => format!("{held}, to write a snapshot"),
+            (_, true) => format!("{held}, to rewrite the append-only file"),
+            _ => held.clone(),
+        };
+        let next = "save at quiet hours or on a replica (CONFIG GET save); keep less data in one server";
+        return Some(Finding::of(severity, held, long).with([size, copied, slowed], next));
+    }
+    // Without a reason for its slowness, the child is the most probable one.
+    let child = if saves { "writes a snapshot" } else { "rewrites the append-only file" };
+    let slowed = slowed.filter(|_| (saves || rewrites) && now.run_delay() < 0.1)?;
+    let short = format!("a child process {child}");
+    let long = format!("clients wait while {short}");
+    let disk = now.gauge(Gauge::HostDisk).map(|busy| format!("disk {} busy", units::percent(busy)));
+    let next = "save at quiet hours or on a replica (CONFIG GET save)";
+    Some(Finding::of(Severity::Warning, short, long).with([Some(slowed), copied, disk], next))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnose::fixture::{first, found};
+
+    #[test]
+    fn a_long_fork_is_named_with_the_data_that_it_copied() {
+        let found = first(3, |second| {
+            second.status.gauges.set(Gauge::Saving, Some(1.0));
+            second.status.gauges.set(Gauge::CopyOnWrite, Some(3e6));
+            if second.n == 2 {
+                second.events = vec![EventKind::Forked { held_us: Some(38_000) }];
+            }
+        });
+        assert_eq!(found.long, "a fork held the server for 38.0 ms, to write a snapshot");
+        assert_eq!(found.evidence[1], "2.86 MiB copied because clients write");
+    }
+
+    #[test]
+    fn a_child_that_nobody_notices_is_none() {
+        let quiet = found(9, |second| {
+            second.status.gauges.set(Gauge::Saving, Some(1.0));
+            second.events = vec![EventKind::Forked { held_us: Some(900) }];
+        });
+        assert_eq!(quiet, []);
+    }
+}

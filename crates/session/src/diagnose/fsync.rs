@@ -1,0 +1,106 @@
+//! Finding: writes wait until the disk has stored the append-only file.
+//!
+//! With `appendfsync always` the main thread waits for the disk after each cycle with a write. With `everysec` it waits
+//! only if the fsync in the background has not finished after two seconds (`aof_delayed_fsync`).
+
+use super::{Finding, Severity, now::Now};
+use crate::{events::EventKind, gauge::Gauge, units};
+
+/// Events of the latency monitor are judged for this long, in seconds.
+const WINDOW_S: f64 = 10.0;
+/// The shortest write to the append-only file that is reported, in milliseconds.
+const SLOW_MS: u64 = 20;
+/// The disk is busy from this share of the time on.
+const BUSY: f64 = 0.5;
+
+/// Returns the finding at present.
+pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
+    if now.gauge(Gauge::Aof).is_some_and(|on| on == 0.0) {
+        return None;
+    }
+    let status = now.status()?;
+    let is_always = status.config.get("appendfsync").is_some_and(|how| how == "always");
+    let disk = now.gauge(Gauge::HostDisk).filter(|busy| *busy >= BUSY).map(|busy| {
+        let wait = now
+            .gauge(Gauge::HostDiskWait)
+            .map(|us| format!(", {} a request", units::latency((us * 1e3) as u64)));
+        format!("disk {} busy{}", units::percent(busy), wait.unwrap_or_default())
+    });
+    let slow = now.events(WINDOW_S).filter_map(|event| match event {
+        EventKind::SlowEvent { of, last_ms, .. } if of.starts_with("aof-") && *last_ms >= SLOW_MS => {
+            Some((*last_ms, of))
+        }
+        _ => None,
+    });
+    let slow = slow.max().map(|(ms, of)| format!("LATENCY: {of} {ms} ms"));
+    let delayed = now.gauge(Gauge::AofDelayed).filter(|per_s| *per_s > 0.0);
+    let delayed = delayed.map(|per_s| format!("{} delayed by an fsync", units::rate(per_s)));
+    let slowed = now.pings.slowed();
+    let waits = is_always && now.has_time() && writes(now) && (slowed.is_some() || stands && disk.is_some());
+    if slow.is_none() && delayed.is_none() && !waits {
+        return None;
+    }
+    let (long, next) = match is_always {
+        true => (
+            "appendfsync always: each write waits for the disk",
+            "CONFIG SET appendfsync everysec loses at most a second of writes; or a disk of its own for the file",
+        ),
+        false => (
+            "writes wait for an fsync of the append-only file",
+            "iostat -x 1 shows what else uses the disk; no-appendfsync-on-rewrite yes helps during rewrites",
+        ),
+    };
+    Some(
+        Finding::of(Severity::Warning, "writes wait for the disk", long)
+            .with([slow, delayed, slowed, disk], next),
+    )
+}
+
+/// Returns whether clients have written since the earlier samples.
+fn writes(now: &Now) -> bool {
+    let unsaved = |stands| now.steady(Gauge::Unsaved, stands);
+    unsaved(true).zip(unsaved(false)).is_some_and(|(most, least)| most > least)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnose::fixture::{Second, first, found};
+
+    fn always(second: &mut Second) {
+        second.status.gauges.set(Gauge::Aof, Some(1.0));
+        second.status.config.insert("appendfsync".to_owned(), "always".to_owned());
+    }
+
+    #[test]
+    fn slow_pings_of_an_idle_server_that_waits_for_each_write_are_because_of_its_disk() {
+        let found = first(5, |second| {
+            always(second);
+            second.status.gauges.set(Gauge::Unsaved, Some(f64::from(second.n) * 900.0));
+            second.host.gauges.set(Gauge::HostDisk, Some(0.97));
+            second.host.gauges.set(Gauge::HostDiskWait, Some(2100.0));
+            second.ping(&[(200_000, 80), (14_000_000, 20)]);
+        });
+        assert_eq!((found.rule, found.severity), ("disk", Severity::Warning));
+        assert_eq!(found.long, "appendfsync always: each write waits for the disk");
+        assert_eq!(found.evidence[1], "disk 97 % busy, 2.10 ms a request");
+    }
+
+    #[test]
+    fn a_fast_disk_makes_a_note_at_most() {
+        let quick = found(5, |second| {
+            always(second);
+            second.status.gauges.set(Gauge::Unsaved, Some(f64::from(second.n) * 900.0));
+        });
+        assert!(quick.iter().all(|found| found.severity == Severity::Note));
+    }
+
+    #[test]
+    fn what_the_server_itself_reports_is_enough() {
+        let delayed = first(5, |second| {
+            second.status.gauges.set(Gauge::Aof, Some(1.0));
+            second.status.gauges.set(Gauge::AofDelayed, Some(3.0));
+        });
+        assert_eq!(delayed.evidence, ["3/s delayed by an fsync"]);
+    }
+}

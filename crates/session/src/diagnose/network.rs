@@ -1,0 +1,121 @@
+//! Findings: the way to the server takes long, or loses packets.
+//!
+//! ```text
+//!  PING    ├──────── every one takes at least 20 ms ────────┤      a busy server answers some PINGs quickly
+//!  server  ├┤ 4 % of a core, no slow command                       so the time passes on the way
+//! ```
+
+use super::{Finding, Severity, now::Now};
+use crate::{events::EventKind, gauge::Gauge, units};
+
+/// The fastest PING took this many times its usual time.
+const TIMES: u64 = 2;
+/// The smallest rise of the fastest PING that is reported, in nanoseconds.
+const RISE_NS: u64 = 500_000;
+/// Without a baseline, the fastest PING takes at least this long, in nanoseconds: longer than within a data centre.
+const FAR_NS: u64 = 2_000_000;
+/// The shortest wait for a packet that TCP sends again, in nanoseconds: Linux waits 200 ms at least.
+const RESENT_NS: u64 = 180_000_000;
+/// The judged time of lost packets, in seconds.
+const LOSS_S: f64 = 10.0;
+/// The smallest number of late PINGs.
+const LATE: u64 = 2;
+/// TCP segments sent again, per second, that count as loss.
+const RESENT: f64 = 1.0;
+
+/// Returns the finding of a long way at present.
+pub(super) fn slower(now: &Now, _: bool) -> Option<Finding> {
+    let times = now.pings.now()?;
+    let usual = now.pings.usual().filter(|usual| {
+        times.min_ns >= usual.min_ns.saturating_mul(TIMES) && times.min_ns - usual.min_ns >= RISE_NS
+    });
+    // A server that is busy answers some PINGs at once, and others late.
+    let is_even = times.p50_ns <= times.min_ns + times.min_ns / 2;
+    if !now.has_time() || usual.is_none() && !(is_even && times.min_ns >= FAR_NS) {
+        return None;
+    }
+    let least = units::latency(times.min_ns);
+    let cpu = now.gauge(Gauge::Cpu).map(|cpu| format!("the server uses {} of a core", units::percent(cpu)));
+    let rtt = now.gauge(Gauge::WireRtt).map(|us| format!("tcp rtt {}", units::latency((us * 1e3) as u64)));
+    let next = "ping and mtr to the server's host show the way; is there a proxy between?";
+    let (severity, short, long) = match usual {
+        Some(usual) => {
+            let before = units::latency(usual.min_ns);
+            let long = format!(
+                "the way to the server became longer: every PING takes at least {least}, {before} before"
+            );
+            (Severity::Warning, format!("PING at least {least}, {before} before"), long)
+        }
+        None => {
+            let long = format!(
+                "the way to the server is long: every PING takes at least {least}, though the server is free"
+            );
+            (Severity::Note, format!("PING at least {least}"), long)
+        }
+    };
+    Some(Finding::of(severity, short, long).with([cpu, rtt], next))
+}
+
+/// Returns the finding of lost packets at present.
+pub(super) fn lossy(now: &Now, stands: bool) -> Option<Finding> {
+    let resent = now.steady(Gauge::WireRetransmits, stands).filter(|per_s| *per_s >= RESENT);
+    let all = now.pings.all(LOSS_S);
+    let late = all.count_from(RESENT_NS);
+    let held_long = |event: &EventKind| match event {
+        EventKind::SlowCommand { us, .. } => us.saturating_mul(1000) >= RESENT_NS / 2,
+        EventKind::Forked { held_us } => held_us.is_none_or(|us| us.saturating_mul(1000) >= RESENT_NS / 2),
+        EventKind::SlowEvent { last_ms, .. } => *last_ms >= 50,
+        EventKind::PingLost { .. } | EventKind::Unreachable { .. } | EventKind::Paused { .. } => true,
+        _ => false,
+    };
+    let median_ns = now.pings.now().map(|times| times.p50_ns)?;
+    // A server that is stopped makes many PINGs late at once; a lost packet one.
+    let are_single = late >= LATE && late * 10 <= all.count() && median_ns < RESENT_NS / 4;
+    let is_server = !now.has_time() || now.events(LOSS_S + 2.0).any(held_long);
+    if resent.is_none() && (!are_single || is_server) {
+        return None;
+    }
+    let short = "packets are lost on the way to the server";
+    let long = if resent.is_some() { short.to_owned() } else { format!("{short}, or late") };
+    let resent = resent.map(|per_s| format!("{} segments sent again", units::rate(per_s)));
+    let late = (late > 0).then(|| {
+        let (late, all) = (units::grouped(late), units::grouped(all.count()));
+        format!("{late} of {all} PINGs took 180 ms or longer, the median {}", units::latency(median_ns))
+    });
+    let next = "ss -ti and mtr show where; ip -s link counts drops";
+    Some(Finding::of(Severity::Warning, short, long).with([late, resent], next))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnose::fixture::{first, found};
+
+    #[test]
+    fn a_way_that_became_longer_is_a_warning_and_a_long_one_a_note() {
+        let slower = |from| {
+            first(40, move |second| {
+                if second.n >= from {
+                    second.ping(&[(20_100_000, 60), (20_700_000, 40)]);
+                }
+            })
+        };
+        let found = slower(30);
+        assert_eq!((found.rule, found.severity), ("network", Severity::Warning));
+        assert!(found.long.ends_with("every PING takes at least 20.1 ms, 90.0 µs before"), "{}", found.long);
+        assert_eq!(slower(0).severity, Severity::Note);
+    }
+
+    #[test]
+    fn single_late_pings_of_a_free_server_are_lost_packets() {
+        let lossy = first(9, |second| second.ping(&[(200_000, 98), (205_000_000, 2)]));
+        assert_eq!((lossy.rule, lossy.severity), ("lost packets", Severity::Warning));
+        let stopped = found(9, |second| {
+            second.ping(&[(200_000, 98), (205_000_000, 2)]);
+            let held_us = Some(240_000);
+            second.events = vec![EventKind::Forked { held_us }];
+        });
+        assert_eq!(stopped[0].rule, "fork");
+        assert!(stopped.iter().all(|found| found.rule != "lost packets"));
+    }
+}

@@ -1,0 +1,130 @@
+//! The pings of the last seconds, and what is usual for them.
+//!
+//! The judged time of a PING is the part between its departure and its arrival in the local kernel, if the kernel
+//! reports it. Delays of redyno's own threads are then no part of it.
+
+use super::window::Window;
+use crate::{probe, stats::Latency, units};
+
+/// The judged time, in seconds: with 100 PINGs a second, the p99 is the third longest of 300.
+const WINDOW_S: f64 = 3.0;
+/// The time that is compared with it, in seconds: long enough for a median, short enough to follow a rise in load.
+const USUAL_S: f64 = 120.0;
+/// The number of seconds that make a baseline.
+const ENOUGH: usize = 8;
+/// PING is slow from this multiple of its usual time.
+const TIMES: u64 = 3;
+/// The shortest p99, in nanoseconds, that counts as slow: a healthy server on a busy network stays below it.
+const SLOW_NS: u64 = 1_000_000;
+/// Without a baseline, PING is slow if its p99 is this much longer than the fastest PING, in nanoseconds.
+const WAITS_NS: u64 = 5_000_000;
+
+/// The times of PING in a stretch, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Times {
+    pub(super) min_ns: u64,
+    pub(super) p50_ns: u64,
+    pub(super) p99_ns: u64,
+}
+
+/// The pings of one server.
+#[derive(Debug, Clone)]
+pub(super) struct Pings {
+    t_s: f64,
+    recent: Window<probe::Ping>,
+    /// The times of each earlier second in which PING was not slow.
+    usual: Window<Times>,
+    noted_s: f64,
+}
+
+impl Default for Pings {
+    fn default() -> Self {
+        Self { t_s: 0.0, recent: Window::new(10.0), usual: Window::new(USUAL_S), noted_s: 0.0 }
+    }
+}
+
+impl Times {
+    fn of(latency: &Latency) -> Option<Self> {
+        (!latency.is_empty()).then(|| Self {
+            min_ns: latency.min_ns(),
+            p50_ns: latency.value_at_quantile(0.5),
+            p99_ns: latency.value_at_quantile(0.99),
+        })
+    }
+}
+
+impl Pings {
+    /// Takes the report of the ping probe up to `t_s`.
+    pub(super) fn push(&mut self, t_s: f64, ping: &probe::Ping) {
+        self.t_s = t_s;
+        self.recent.push(t_s, ping.clone());
+        let is_due = t_s - self.noted_s >= 1.0;
+        if let Some(now) = self.now().filter(|_| is_due) {
+            self.noted_s = t_s;
+            let is_slow = self.usual().is_some_and(|usual| is_slower(now, usual));
+            if !is_slow {
+                self.usual.push(t_s, now);
+            }
+        }
+    }
+
+    /// Returns all pings of the last `window_s` seconds, with the part that the local scheduler does not change.
+    pub(super) fn all(&self, window_s: f64) -> Latency {
+        let part = |ping: &'_ probe::Ping| match &ping.kernel {
+            Some(kernel) if !kernel.is_empty() => kernel.clone(),
+            _ => ping.rtt.clone(),
+        };
+        let mut all = Latency::default();
+        self.recent.since(self.t_s - window_s).for_each(|ping| all.merge(&part(ping)));
+        all
+    }
+
+    /// Returns the mean delay before sending, the mean time between two kernels, and the mean delay before reading, in
+    /// microseconds; `None` without kernel timestamps.
+    pub(super) fn mean_parts_us(&self, window_s: f64) -> Option<(f64, f64, f64)> {
+        let mean = |part: fn(&probe::Ping) -> Option<&Latency>| {
+            let parts = Latency::merged(self.recent.since(self.t_s - window_s).filter_map(part));
+            (!parts.is_empty()).then(|| parts.mean_ns() / 1e3)
+        };
+        let send = mean(|ping| ping.send.as_ref())?;
+        Some((send, mean(|ping| ping.kernel.as_ref())?, mean(|ping| ping.pickup.as_ref())?))
+    }
+
+    /// Returns the times of the last seconds; `None` without a reply.
+    pub(super) fn now(&self) -> Option<Times> {
+        Times::of(&self.all(WINDOW_S))
+    }
+
+    /// Returns the usual times, the medians of earlier seconds; `None` with too few seconds.
+    pub(super) fn usual(&self) -> Option<Times> {
+        let before: Vec<&Times> = self.usual.until(self.t_s - WINDOW_S).collect();
+        let median = |part: fn(&Times) -> u64| {
+            let mut values: Vec<u64> = before.iter().map(|times| part(times)).collect();
+            values.sort_unstable();
+            values[values.len() / 2]
+        };
+        (before.len() >= ENOUGH).then(|| Times {
+            min_ns: median(|times| times.min_ns),
+            p50_ns: median(|times| times.p50_ns),
+            p99_ns: median(|times| times.p99_ns),
+        })
+    }
+
+    /// Returns how PING is slower than it usually is, or than its own fastest; `None` if it is not.
+    pub(super) fn slowed(&self) -> Option<String> {
+        let now = self.now()?;
+        let p99 = units::latency(now.p99_ns);
+        match self.usual().filter(|usual| is_slower(now, *usual)) {
+            Some(usual) => Some(format!("PING p99 {p99}, {} before", units::latency(usual.p99_ns))),
+            None if now.p99_ns >= now.min_ns + WAITS_NS => {
+                Some(format!("PING p99 {p99}, the fastest {}", units::latency(now.min_ns)))
+            }
+            None => None,
+        }
+    }
+}
+
+fn is_slower(now: Times, usual: Times) -> bool {
+    now.p99_ns >= SLOW_NS && now.p99_ns >= usual.p99_ns.saturating_mul(TIMES)
+        || now.p50_ns >= SLOW_NS && now.p50_ns >= usual.p50_ns.saturating_mul(TIMES)
+}

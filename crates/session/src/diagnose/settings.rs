@@ -1,0 +1,82 @@
+//! Finding: a setting of the server or of its host is known to make requests slow at times. It is a note, because at
+//! present nothing is slow because of it.
+
+use super::{Finding, Severity, now::Now};
+use crate::gauge::Gauge;
+
+/// Clock sources that a program reads without a system call.
+const FAST_CLOCKS: [&str; 4] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"];
+/// The highest `hz` that costs an idle server little.
+const HIGHEST_HZ: u32 = 100;
+
+/// Returns the finding at present: the settings, each with what it does.
+pub(super) fn look(now: &Now, _: bool) -> Option<Finding> {
+    let status = now.status()?;
+    let is = |name: &str, value: &str| status.config.get(name).is_some_and(|set| set == value);
+    let number = |name: &str| status.config.get(name).and_then(|set| set.parse::<u32>().ok());
+    let host = now.host().filter(|host| host.server.is_some());
+    let huge = host.is_some_and(|host| host.gauges.flag(Gauge::HugePages) == Some(true));
+    let clock = host
+        .map(|host| host.clock_source.as_str())
+        .filter(|clock| !clock.is_empty() && !FAST_CLOCKS.contains(clock));
+    let threads = number("io-threads")
+        .filter(|threads| *threads > 1 && now.cores > 0 && *threads as usize >= now.cores && host.is_some());
+    let hz = number("hz").filter(|hz| *hz > HIGHEST_HZ);
+    let known = [
+        huge.then(|| {
+            let text =
+                "transparent huge pages are always on: after a fork, the first write to each copies 2 MiB";
+            (text.to_owned(), "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled")
+        }),
+        (is("appendonly", "yes") && is("appendfsync", "always")).then(|| {
+            (
+                "appendfsync always: each write waits for the disk".to_owned(),
+                "CONFIG SET appendfsync everysec",
+            )
+        }),
+        threads.map(|threads| {
+            let text = format!("io-threads {threads} on {} cores: they wait for each other", now.cores);
+            (text, "fewer io-threads than cores, in the server's configuration")
+        }),
+        hz.map(|hz| (format!("hz {hz}: the server wakes {hz} times a second"), "CONFIG SET hz 10")),
+        clock.map(|clock| {
+            let text = format!("clock source {clock}: each reading of the time is a system call");
+            (text, "cat /sys/devices/system/clocksource/clocksource0/available_clocksource")
+        }),
+    ];
+    let known: Vec<_> = known.into_iter().flatten().collect();
+    let (_, next) = known.first()?;
+    let next = (*next).to_owned();
+    let long = known.iter().map(|(text, _)| text.as_str()).collect::<Vec<_>>().join("; ");
+    let short = if known.len() == 1 { "a setting" } else { "settings" };
+    Some(Finding { next, ..Finding::of(Severity::Note, short, long) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnose::fixture::{first, found};
+
+    #[test]
+    fn settings_are_a_note_with_what_they_do() {
+        let found = first(2, |second| {
+            second.host.gauges.set(Gauge::HugePages, Some(1.0));
+            second.host.clock_source = "hpet".to_owned();
+            second.status.config.insert("hz".to_owned(), "500".to_owned());
+        });
+        assert_eq!((found.rule, found.severity), ("settings", Severity::Note));
+        for part in ["copies 2 MiB", "; hz 500: the server wakes", "; clock source hpet:"] {
+            assert!(found.long.contains(part), "{}", found.long);
+        }
+        assert!(found.next.starts_with("echo madvise"));
+    }
+
+    #[test]
+    fn a_machine_without_the_server_has_no_settings_that_count() {
+        let remote = found(2, |second| {
+            second.host.server = None;
+            second.host.gauges.set(Gauge::HugePages, Some(1.0));
+        });
+        assert_eq!(remote, []);
+    }
+}

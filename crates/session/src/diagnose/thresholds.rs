@@ -1,0 +1,335 @@
+//! Findings of one shape: a gauge stays above its threshold. One table describes them.
+
+use super::{Finding, Severity, now::Now};
+use crate::gauge::{Gauge, Group, Kind};
+
+/// A finding about one gauge.
+#[derive(Debug)]
+struct Threshold {
+    gauge: Gauge,
+    /// The finding begins when the gauge has this value or more. It ends at half of the value.
+    from: f64,
+    severity: Severity,
+    /// The cause; the value of the gauge follows in the evidence.
+    cause: &'static str,
+    /// A gauge that is shown as a further evidence.
+    beside: Gauge,
+    next: &'static str,
+}
+
+const fn row(
+    gauge: Gauge,
+    from: f64,
+    severity: Severity,
+    texts: (&'static str, Gauge, &'static str),
+) -> Threshold {
+    let (cause, beside, next) = texts;
+    Threshold { gauge, from, severity, cause, beside, next }
+}
+
+/// Returns the first finding of a table.
+fn of(table: &[Threshold], now: &Now, stands: bool) -> Option<Finding> {
+    table.iter().find_map(|row| row.look(now, stands))
+}
+
+impl Threshold {
+    fn look(&self, now: &Now, stands: bool) -> Option<Finding> {
+        // What never happens on a healthy server is reported at once.
+        let is_rare = self.gauge.about().kind == Kind::Added;
+        let value = if is_rare { now.gauge(self.gauge) } else { now.steady(self.gauge, stands) };
+        let value = value.filter(|value| *value >= if stands { self.from / 2.0 } else { self.from })?;
+        let text = |gauge: Gauge, value| {
+            let about = gauge.about();
+            let rate = if about.kind == Kind::Added { "/s" } else { "" };
+            let place = if about.group == Group::Host { "this machine: " } else { "" };
+            format!("{place}{} {}{rate}", gauge.alone(), gauge.written(value))
+        };
+        let beside = (self.beside != self.gauge).then(|| now.gauge(self.beside)).flatten();
+        let evidence =
+            [Some(text(self.gauge, value)), beside.map(|value| text(self.beside, value)), now.pings.slowed()];
+        Some(Finding::of(self.severity, self.cause, self.cause).with(evidence, self.next))
+    }
+}
+
+/// The hypervisor gives the cores to other machines. From 5 % on it is visible in the p99.
+static STEAL: [Threshold; 1] = [row(
+    Gauge::HostSteal,
+    0.05,
+    Severity::Warning,
+    (
+        "the hypervisor gives this machine's cores to others",
+        Gauge::HostCpu,
+        "vmstat 1 shows it as st; move to a machine with cores of its own",
+    ),
+)];
+
+/// The CPU limit of the cgroup stops redyno; 5 % of the periods are visible in the p99.
+static THROTTLED: [Threshold; 1] = [row(
+    Gauge::HostThrottled,
+    0.05,
+    Severity::Warning,
+    (
+        "the CPU limit of this cgroup stops redyno",
+        Gauge::HostCpu,
+        "raise the limit (cpu.max), or run redyno elsewhere",
+    ),
+)];
+
+/// Memory that has to be read from a disk: a page takes 0.1 to 10 ms, and the server waits for it.
+static SWAP: [Threshold; 2] = [
+    row(
+        Gauge::ServerFaults,
+        10.0,
+        Severity::Problem,
+        (
+            "the server waits for memory that is on disk (swap)",
+            Gauge::HostSwapIn,
+            "free memory on its host, or lower maxmemory; vmstat 1 shows si and so",
+        ),
+    ),
+    row(
+        Gauge::HostSwapIn,
+        1_048_576.0,
+        Severity::Warning,
+        (
+            "this machine reads memory from swap",
+            Gauge::HostFreeMemory,
+            "free memory here; vmstat 1 shows si and so",
+        ),
+    ),
+];
+
+/// Connections that nobody accepts.
+static REFUSED: [Threshold; 4] = [
+    row(
+        Gauge::RejectedClients,
+        f64::MIN_POSITIVE,
+        Severity::Problem,
+        (
+            "the server rejects connections: maxclients is reached",
+            Gauge::Clients,
+            "CONFIG SET maxclients raises the limit; CLIENT LIST shows who is connected",
+        ),
+    ),
+    row(
+        Gauge::ListenDisabled,
+        f64::MIN_POSITIVE,
+        Severity::Problem,
+        (
+            "the server accepts no connections: its limit is reached",
+            Gauge::Clients,
+            "raise memcached's -c; stats conns shows who is connected",
+        ),
+    ),
+    row(
+        Gauge::EvictedClients,
+        f64::MIN_POSITIVE,
+        Severity::Warning,
+        (
+            "the server closes connections that use too much memory",
+            Gauge::ClientMemory,
+            "CLIENT LIST shows tot-mem; CONFIG SET maxmemory-clients raises the limit",
+        ),
+    ),
+    row(
+        Gauge::HostListenOverflows,
+        1.0,
+        Severity::Warning,
+        (
+            "an accept queue on this machine is full: connections are refused",
+            Gauge::AcceptQueue,
+            "ss -ltn shows which (Recv-Q above Send-Q); raise tcp-backlog and net.core.somaxconn",
+        ),
+    ),
+];
+
+/// Replies that clients do not read.
+static OUTPUT: [Threshold; 2] = [
+    row(
+        Gauge::OutputLimit,
+        f64::MIN_POSITIVE,
+        Severity::Warning,
+        (
+            "the server closes connections that do not read their replies",
+            Gauge::ClientMemory,
+            "CLIENT LIST shows omem; read faster, or raise client-output-buffer-limit",
+        ),
+    ),
+    // A normal client has no limit, so its buffer grows until the server's memory is full.
+    row(
+        Gauge::OutputBuffer,
+        16_777_216.0,
+        Severity::Warning,
+        (
+            "a client does not read its replies: they pile up in the server",
+            Gauge::ClientMemory,
+            "CLIENT LIST shows its omem, CLIENT KILL ID closes it",
+        ),
+    ),
+];
+
+/// What the server reports about its data and its files.
+static DATA: [Threshold; 1] = [row(
+    Gauge::Loading,
+    1.0,
+    Severity::Problem,
+    (
+        "the server loads its data from disk and refuses requests",
+        Gauge::UsedMemory,
+        "INFO persistence shows loading_eta_seconds",
+    ),
+)];
+
+/// Replicas that are behind: 8 MiB are more than a second of most networks.
+static REPLICAS: [Threshold; 2] = [
+    row(
+        Gauge::ReplicaLag,
+        8_388_608.0,
+        Severity::Warning,
+        (
+            "a replica is behind",
+            Gauge::Replicas,
+            "INFO replication shows which; is its host, its disk or the network slow?",
+        ),
+    ),
+    row(
+        Gauge::HeardMaster,
+        10.0,
+        Severity::Warning,
+        (
+            "this replica hears nothing from its master",
+            Gauge::HeardMaster,
+            "INFO replication shows master_link_status; is the master or the network slow?",
+        ),
+    ),
+];
+
+/// Active defragmentation uses a share of the main thread, and is visible in the p99 from 10 % on.
+static DEFRAG: [Threshold; 1] = [row(
+    Gauge::Defrag,
+    10.0,
+    Severity::Note,
+    (
+        "active defragmentation uses a part of the main thread",
+        Gauge::Fragmentation,
+        "CONFIG SET active-defrag-cycle-max limits it",
+    ),
+)];
+
+/// Returns the finding about steal; it is redyno's own machine that is measured.
+pub(super) fn steal(now: &Now, stands: bool) -> Option<Finding> {
+    let is_ours = now.host().is_some_and(|host| host.server.is_none());
+    of(&STEAL, now, stands).map(|finding| Finding { is_ours, ..finding })
+}
+
+/// Returns the finding about redyno's own CPU limit.
+pub(super) fn throttled(now: &Now, stands: bool) -> Option<Finding> {
+    of(&THROTTLED, now, stands).map(|finding| Finding { is_ours: true, ..finding })
+}
+
+/// Returns the finding about swap; without the server on this machine, only redyno waits.
+pub(super) fn swap(now: &Now, stands: bool) -> Option<Finding> {
+    let is_ours = now.host().is_some_and(|host| host.server.is_none());
+    of(&SWAP, now, stands).map(|finding| Finding { is_ours, ..finding })
+}
+
+/// Returns the finding about connections that are refused. A queue that is nearly full is one, too.
+pub(super) fn refused(now: &Now, stands: bool) -> Option<Finding> {
+    let queue = || {
+        let (queue, limit) = (now.gauge(Gauge::AcceptQueue)?, now.gauge(Gauge::AcceptLimit)?);
+        // Beyond its limit, the kernel drops the client's packets, and the client waits a second.
+        let is_full = limit > 0.0 && queue >= limit * if stands { 0.5 } else { 0.8 };
+        let known_by = format!("{queue:.0} connections wait, {limit:.0} have room");
+        let next = "raise tcp-backlog and net.core.somaxconn; ss -ltn shows the queue";
+        let cause = "the server's accept queue is full";
+        is_full.then(|| {
+            Finding::of(Severity::Warning, cause, cause).with([Some(known_by), now.pings.slowed()], next)
+        })
+    };
+    of(&REFUSED[..3], now, stands).or_else(queue).or_else(|| of(&REFUSED[3..], now, stands))
+}
+
+/// Returns the finding about replies that are not read.
+pub(super) fn output(now: &Now, stands: bool) -> Option<Finding> {
+    of(&OUTPUT, now, stands)
+}
+
+/// Returns the finding about files that could not be written, or are being loaded.
+pub(super) fn data(now: &Now, stands: bool) -> Option<Finding> {
+    let failed = |gauge, cause: &'static str, next| {
+        let is_failed = now.gauge(gauge).is_some_and(|is_good| is_good == 0.0);
+        is_failed.then(|| Finding::of(Severity::Warning, cause, cause).with([], next))
+    };
+    let space = "df -h on its host; the server's log has the reason";
+    of(&DATA, now, stands)
+        .or_else(|| failed(Gauge::AofOk, "the last write to the append-only file failed", space))
+        .or_else(|| failed(Gauge::SavedOk, "the last snapshot failed: the server may refuse writes", space))
+}
+
+/// Returns the finding about replication.
+pub(super) fn replicas(now: &Now, stands: bool) -> Option<Finding> {
+    let is_down = now.gauge(Gauge::LinkUp).is_some_and(|up| up == 0.0);
+    let cause = "the link to the master is down";
+    let next = "INFO replication shows since when; the server's log has the reason";
+    let down = is_down.then(|| Finding::of(Severity::Warning, cause, cause).with([], next));
+    down.or_else(|| of(&REPLICAS, now, stands))
+}
+
+/// Returns the finding about active defragmentation.
+pub(super) fn defrag(now: &Now, stands: bool) -> Option<Finding> {
+    of(&DEFRAG, now, stands)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        diagnose::fixture::{Second, first, found},
+        gauge::GaugeSource,
+    };
+
+    fn set(second: &mut Second, gauge: Gauge, value: f64) {
+        let gauges = match gauge.about().source {
+            GaugeSource::Host => &mut second.host.gauges,
+            _ => &mut second.status.gauges,
+        };
+        gauges.set(gauge, Some(value));
+    }
+
+    #[test]
+    fn each_row_has_a_finding_above_its_threshold_and_none_below() {
+        let tables: [&[Threshold]; 8] =
+            [&STEAL, &THROTTLED, &SWAP, &REFUSED, &OUTPUT, &DATA, &REPLICAS, &DEFRAG];
+        for row in tables.into_iter().flatten() {
+            let found_at = |value| found(5, move |second| set(second, row.gauge, value));
+            let above = found_at(row.from * 1.2);
+            assert_eq!(above.first().map(|found| found.long.as_str()), Some(row.cause), "{row:?}");
+            assert_eq!((above.len(), above[0].severity, above[0].next.as_str()), (1, row.severity, row.next));
+            assert_eq!(found_at(row.from * 0.4), [], "{row:?}");
+        }
+    }
+
+    #[test]
+    fn the_evidence_has_the_figures_with_their_units() {
+        let swap = first(4, |second| {
+            set(second, Gauge::ServerFaults, 340.0);
+            set(second, Gauge::HostSwapIn, 1_400_000.0);
+        });
+        assert_eq!(swap.evidence, ["major faults 340/s", "this machine: swapped in 1.34 MiB"]);
+        let queue = first(4, |second| {
+            set(second, Gauge::AcceptQueue, 128.0);
+            set(second, Gauge::AcceptLimit, 128.0);
+        });
+        assert_eq!((queue.rule, queue.long.as_str()), ("refused", "the server's accept queue is full"));
+        assert_eq!(queue.evidence, ["128 connections wait, 128 have room"]);
+    }
+
+    #[test]
+    fn a_file_that_could_not_be_written_and_a_link_that_is_down_are_warnings() {
+        for (gauge, rule) in
+            [(Gauge::AofOk, "data"), (Gauge::SavedOk, "data"), (Gauge::LinkUp, "replication")]
+        {
+            assert_eq!(first(2, |second| set(second, gauge, 0.0)).rule, rule);
+        }
+    }
+}

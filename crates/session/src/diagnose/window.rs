@@ -1,0 +1,45 @@
+//! The values of the last seconds, each with its time.
+
+use std::collections::VecDeque;
+
+/// The values of the last `length_s` seconds, oldest first.
+#[derive(Debug, Clone)]
+pub(super) struct Window<T> {
+    length_s: f64,
+    kept: VecDeque<(f64, T)>,
+}
+
+impl<T> Window<T> {
+    /// Creates an empty window of `length_s` seconds.
+    pub(super) fn new(length_s: f64) -> Self {
+        Self { length_s, kept: VecDeque::new() }
+    }
+
+    /// Adds a value of the time `t_s`, and forgets those that are too old.
+    pub(super) fn push(&mut self, t_s: f64, value: T) {
+        self.kept.push_back((t_s, value));
+        self.forget(t_s);
+    }
+
+    /// Forgets the values that are too old at `t_s`.
+    pub(super) fn forget(&mut self, t_s: f64) {
+        while self.kept.front().is_some_and(|(then_s, _)| *then_s <= t_s - self.length_s) {
+            self.kept.pop_front();
+        }
+    }
+
+    /// Returns the values after `from_s`, newest first.
+    pub(super) fn since(&self, from_s: f64) -> impl Iterator<Item = &T> {
+        self.kept.iter().rev().take_while(move |(t_s, _)| *t_s > from_s).map(|(_, value)| value)
+    }
+
+    /// Returns the values up to `until_s`, oldest first.
+    pub(super) fn until(&self, until_s: f64) -> impl Iterator<Item = &T> {
+        self.kept.iter().take_while(move |(t_s, _)| *t_s <= until_s).map(|(_, value)| value)
+    }
+
+    /// Returns the newest value.
+    pub(super) fn last(&self) -> Option<&T> {
+        self.kept.back().map(|(_, value)| value)
+    }
+}
