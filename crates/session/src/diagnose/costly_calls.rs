@@ -2,8 +2,8 @@
 
 use super::{
     Finding, Severity,
-    now::Now,
-    slow_command::{SLOW_US, advice},
+    now::{Command, Now},
+    slow_calls::{SLOW_US, advice, longest},
 };
 use crate::{gauge::Gauge, units};
 
@@ -21,10 +21,9 @@ const LARGE_REPLY: f64 = 65_536.0;
 /// Returns the finding at present.
 pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
     let commands = now.commands();
-    let costly = commands.iter().find(|command| command.mean_us >= COSTLY_US)?;
-    let is_large = costly.share >= if stands { LOW_SHARE } else { SHARE };
-    // Longer calls are judged by the slow log.
-    if !is_large || costly.mean_us >= SLOW_US || now.run_delay() >= SHARE {
+    let costly = commands.iter().find(|command| is_costly(command))?;
+    // While the server waits for a core, its calls seem to take longer.
+    if costly.share < if stands { LOW_SHARE } else { SHARE } || now.run_delay() >= SHARE {
         return None;
     }
     let severity = if costly.share >= LARGE_SHARE { Severity::Problem } else { Severity::Warning };
@@ -37,7 +36,15 @@ pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
     let long = format!("{short}, though no call is slow by itself");
     let who = format!("CLIENT LIST shows who sends it (cmd={})", costly.name.to_lowercase());
     let next = format!("{who}; {}", advice(&costly.name));
-    Some(Finding::of(severity, short, long).with([Some(calls), reply, now.pings.slowed()], &next))
+    Some(
+        Finding::of(severity, short, long)
+            .with([Some(calls), reply, longest(now, &costly.name), now.pings.slowed()], &next),
+    )
+}
+
+/// Returns whether the sum of a command's calls is judged. Longer calls are judged by the slow log.
+pub(super) fn is_costly(command: &Command) -> bool {
+    (COSTLY_US..SLOW_US).contains(&command.mean_us) && command.share >= LOW_SHARE
 }
 
 #[cfg(test)]

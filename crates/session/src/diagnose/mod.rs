@@ -35,6 +35,7 @@ mod overload;
 mod pings;
 mod rule;
 mod settings;
+mod slow_calls;
 mod slow_command;
 mod slow_server;
 mod spent;

@@ -18,8 +18,8 @@ const FAR_NS: u64 = 2_000_000;
 const RESENT_NS: u64 = 180_000_000;
 /// The judged time of lost packets, in seconds.
 const LOSS_S: f64 = 10.0;
-/// The smallest number of late PINGs.
-const LATE: u64 = 2;
+/// The smallest number of reports with a late PING: a single pause of the server or of this machine makes one or two.
+const LATE: usize = 3;
 /// TCP segments sent again, per second, that count as loss.
 const RESENT: f64 = 1.0;
 
@@ -70,7 +70,8 @@ pub(super) fn lossy(now: &Now, stands: bool) -> Option<Finding> {
     };
     let median_ns = now.pings.now().map(|times| times.p50_ns)?;
     // A server that is stopped makes many PINGs late at once; a lost packet one.
-    let are_single = late >= LATE && late * 10 <= all.count() && median_ns < RESENT_NS / 4;
+    let reports = now.pings.late_reports(LOSS_S, RESENT_NS);
+    let are_single = reports >= LATE && late * 10 <= all.count() && median_ns < RESENT_NS / 4;
     let is_server = !now.has_time() || now.events(LOSS_S + 2.0).any(held_long);
     if resent.is_none() && (!are_single || is_server) {
         return None;

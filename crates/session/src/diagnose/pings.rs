@@ -90,6 +90,11 @@ impl Pings {
         Some((send, mean(|ping| ping.kernel.as_ref())?, mean(|ping| ping.pickup.as_ref())?))
     }
 
+    /// Returns the number of reports in the last `window_s` seconds that have a PING of at least `ns`.
+    pub(super) fn late_reports(&self, window_s: f64, ns: u64) -> usize {
+        self.recent.since(self.t_s - window_s).filter(|ping| ping.rtt.max_ns() >= ns).count()
+    }
+
     /// Returns the times of the last seconds; `None` without a reply.
     pub(super) fn now(&self) -> Option<Times> {
         Times::of(&self.all(WINDOW_S))

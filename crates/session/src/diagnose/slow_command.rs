@@ -5,18 +5,13 @@
 //!  commandstats:  KEYS  4 calls, 880 ms in 5 s                     the share of the main thread's time
 //! ```
 
-use std::collections::BTreeMap;
-
 use super::{
-    Finding, Severity,
+    Finding, Severity, costly_calls,
     now::{Command, Now},
+    slow_calls::{Calls, SLOW_US, WINDOW_S, advice, of_slow_log},
 };
-use crate::{events::EventKind, units};
+use crate::units;
 
-/// Entries of the slow log are judged for this long, in seconds.
-const WINDOW_S: f64 = 10.0;
-/// The shortest call, in microseconds, that is judged; shorter ones are judged by their number.
-pub(super) const SLOW_US: f64 = 10_000.0;
 /// One call of this length, in microseconds, is a warning even if it is the only one.
 const ALONE_US: f64 = 100_000.0;
 /// One call of this length, in microseconds, is a problem.
@@ -29,18 +24,6 @@ const LARGE_SHARE: f64 = 0.30;
 /// Up to this share of the time, the wait for a core is that of any thread that wakes up.
 const WAITS: f64 = 0.05;
 
-/// The slow calls of one command.
-#[derive(Debug, Default)]
-struct Calls {
-    n: u64,
-    us: u64,
-    longest_us: u64,
-    /// The command with its first argument, of the longest call.
-    whole: String,
-    /// Calls by client.
-    clients: BTreeMap<String, u64>,
-}
-
 /// Returns the finding at present.
 pub(super) fn look(now: &Now, _: bool) -> Option<Finding> {
     let (name, calls) = of_slow_log(now).into_iter().max_by_key(|(_, calls)| calls.us)?;
@@ -48,79 +31,44 @@ pub(super) fn look(now: &Now, _: bool) -> Option<Finding> {
     let at_work = 1.0 - Some(now.run_delay()).filter(|share| *share >= WAITS).unwrap_or_default();
     let commands = now.commands();
     let known = commands.iter().find(|command| command.name.split(' ').next() == Some(&name));
-    let share = known.map_or(calls.us as f64 / (WINDOW_S * 1e6), |known| known.share) * at_work;
+    let logged = calls.us as f64 / (WINDOW_S * 1e6);
+    // Of a command whose calls are mostly quick, the share of the slow ones counts.
+    let share = known.filter(|known| known.mean_us >= SLOW_US).map_or(logged, |known| known.share) * at_work;
     let longest_us = calls.longest_us as f64 * at_work;
+    if longest_us < ALONE_US && known.is_some_and(costly_calls::is_costly) {
+        return None;
+    }
     let is_slow = longest_us >= ALONE_US || longest_us >= SLOW_US && share >= SHARE;
     is_slow.then(|| {
         let is_long = longest_us >= LONG_US || share >= LARGE_SHARE;
-        calls.finding(if is_long { Severity::Problem } else { Severity::Warning }, &name, share, known)
+        finding(&calls, if is_long { Severity::Problem } else { Severity::Warning }, &name, share, known)
     })
 }
 
-fn of_slow_log(now: &Now) -> BTreeMap<String, Calls> {
-    let mut found: BTreeMap<String, Calls> = BTreeMap::new();
-    for event in now.events(WINDOW_S) {
-        let EventKind::SlowCommand { us, command, client } = event else { continue };
-        let name = command.split(' ').next().unwrap_or_default().to_uppercase();
-        let calls = found.entry(name).or_default();
-        calls.n += 1;
-        calls.us = calls.us.saturating_add(*us);
-        if *us >= calls.longest_us {
-            calls.longest_us = *us;
-            calls.whole.clone_from(command);
+/// Returns the finding about the slow calls of a command.
+fn finding(calls: &Calls, severity: Severity, name: &str, share: f64, known: Option<&Command>) -> Finding {
+    let longest = units::latency(calls.longest_us.saturating_mul(1000));
+    let takes = match share >= SHARE {
+        true => format!("{name} takes {} of the main thread's time", units::percent(share)),
+        false => format!("{name} held the server for {longest}"),
+    };
+    let most = calls.clients.iter().max_by_key(|(_, n)| **n);
+    let caller = match (most, calls.clients.len()) {
+        (Some((client, _)), 1) => format!(", called by {client}"),
+        (Some((client, _)), n) => {
+            format!(", called by {client} and {}", units::counted(n as u64 - 1, "other client"))
         }
-        if let Some(client) = client {
-            *calls.clients.entry(client.clone()).or_default() += 1;
-        }
-    }
-    found
-}
-
-impl Calls {
-    fn finding(&self, severity: Severity, name: &str, share: f64, known: Option<&Command>) -> Finding {
-        let longest = units::latency(self.longest_us.saturating_mul(1000));
-        let takes = match share >= SHARE {
-            true => format!("{name} takes {} of the main thread's time", units::percent(share)),
-            false => format!("{name} held the server for {longest}"),
-        };
-        let most = self.clients.iter().max_by_key(|(_, n)| **n);
-        let caller = match (most, self.clients.len()) {
-            (Some((client, _)), 1) => format!(", called by {client}"),
-            (Some((client, _)), n) => {
-                format!(", called by {client} and {}", units::counted(n as u64 - 1, "other client"))
-            }
-            (None, _) => String::new(),
-        };
-        let mean = known.filter(|known| known.per_s > 0.0).map(|known| {
-            let mean = units::latency((known.mean_us * 1e3) as u64);
-            format!("{} calls, {mean} each", units::rate(known.per_s))
-        });
-        let entries = match self.n {
-            1 => format!("slow log: {} {longest}", self.whole),
-            n => format!("slow log: {n} × {}, at most {longest}", self.whole),
-        };
-        Finding::of(severity, takes.clone(), takes + &caller).with([Some(entries), mean], advice(name))
-    }
-}
-
-/// Returns the advice for a slow command.
-pub(super) fn advice(name: &str) -> &'static str {
-    match name.split(' ').next().unwrap_or_default() {
-        "KEYS" => "use SCAN instead of KEYS; ACL SETUSER … -keys forbids it",
-        "HGETALL" | "HKEYS" | "HVALS" => {
-            "read such a hash in parts with HSCAN or HMGET; redis-cli --bigkeys finds them"
-        }
-        "SMEMBERS" | "SUNION" | "SINTER" | "SDIFF" => {
-            "read such a set in parts with SSCAN; redis-cli --bigkeys finds them"
-        }
-        "LRANGE" | "ZRANGE" | "ZREVRANGE" | "ZRANGEBYSCORE" | "SORT" => {
-            "read shorter ranges; redis-cli --bigkeys finds large keys"
-        }
-        "DEL" | "FLUSHALL" | "FLUSHDB" => "free memory in the background: UNLINK, FLUSHALL ASYNC",
-        "EVAL" | "EVALSHA" | "FCALL" => "shorten the script; SLOWLOG GET shows its keys",
-        "MGET" | "MSET" | "HMGET" | "DEBUG" => "fewer keys a call, in several calls",
-        _ => "SLOWLOG GET shows the calls, CLIENT LIST the clients",
-    }
+        (None, _) => String::new(),
+    };
+    let mean = known.filter(|known| known.per_s > 0.0).map(|known| {
+        let mean = units::latency((known.mean_us * 1e3) as u64);
+        format!("{} calls, {mean} each", units::rate(known.per_s))
+    });
+    let entries = match calls.n {
+        1 => format!("slow log: {} {longest}", calls.whole),
+        n => format!("slow log: {n} × {}, at most {longest}", calls.whole),
+    };
+    Finding::of(severity, takes.clone(), takes + &caller).with([Some(entries), mean], advice(name))
 }
 
 #[cfg(test)]
@@ -128,6 +76,7 @@ mod tests {
     use super::*;
     use crate::{
         diagnose::fixture::{first, found},
+        events::EventKind,
         gauge::Gauge,
         server::CommandStat,
     };

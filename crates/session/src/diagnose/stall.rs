@@ -36,8 +36,12 @@ impl Rule for Stall {
                 self.reply_s = if interval.ops > 0 { Some(interval.t_s) } else { self.reply_s };
             }
             Record::Ping(span) if !span.body.rtt.is_empty() => self.pong_s = Some(span.t_s),
-            // From now on there are only attempts to connect.
-            Record::Event(event) if matches!(event.what, EventKind::PingLost { .. }) => self.pong_s = None,
+            // From now on there are only attempts to connect. A connection that redyno gave up for want of an answer is
+            // still silence.
+            Record::Event(event) if matches!(&event.what, EventKind::PingLost { cause } if !cause.contains("not answered")) =>
+            {
+                self.pong_s = None;
+            }
             Record::End(_) => *self = Self::default(),
             _ => {}
         }
@@ -116,6 +120,8 @@ mod tests {
         let rtt = latency_of([80_000]);
         findings.push(&Record::Ping(Box::new(Span::new(1.0, 0.25, Ping { rtt, ..Ping::default() }))));
         assert!(findings.push(&interval(4.0, 0, 0.0))[0].contains("no good reply to PING for 3.0 s"));
+        let given_up = EventKind::PingLost { cause: "a ping was not answered within 5.00 s".to_owned() };
+        assert_eq!(findings.push(&Record::Event(Event::new(4.2, given_up))), Vec::<String>::new());
         let lost = EventKind::PingLost { cause: "reset".to_owned() };
         assert_eq!(findings.push(&Record::Event(Event::new(4.5, lost))), ["stall: no longer"]);
     }

@@ -1,0 +1,74 @@
+//! The calls in the slow log of the last seconds, by command, and what to do about them.
+
+use std::collections::BTreeMap;
+
+use super::now::Now;
+use crate::{events::EventKind, units};
+
+/// Entries of the slow log are judged for this long, in seconds.
+pub(super) const WINDOW_S: f64 = 10.0;
+/// The shortest call, in microseconds, that is judged; shorter ones are judged by their number.
+pub(super) const SLOW_US: f64 = 10_000.0;
+
+/// The slow calls of one command.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    pub(super) n: u64,
+    pub(super) us: u64,
+    pub(super) longest_us: u64,
+    /// The command with its first argument, of the longest call.
+    pub(super) whole: String,
+    /// Calls by client.
+    pub(super) clients: BTreeMap<String, u64>,
+}
+
+/// Returns the longest slow call of a command in the last seconds: `MGET a 22.7 ms from 10.0.0.7:51234`.
+pub(super) fn longest(now: &Now, name: &str) -> Option<String> {
+    let found = of_slow_log(now).remove(name)?;
+    let client = found.clients.keys().next().map_or_else(String::new, |client| format!(" from {client}"));
+    Some(format!(
+        "slow log: {} {}{client}",
+        found.whole,
+        units::latency(found.longest_us.saturating_mul(1000))
+    ))
+}
+
+/// Returns the slow calls of the last seconds by command.
+pub(super) fn of_slow_log(now: &Now) -> BTreeMap<String, Calls> {
+    let mut found: BTreeMap<String, Calls> = BTreeMap::new();
+    for event in now.events(WINDOW_S) {
+        let EventKind::SlowCommand { us, command, client } = event else { continue };
+        let name = command.split(' ').next().unwrap_or_default().to_uppercase();
+        let calls = found.entry(name).or_default();
+        calls.n += 1;
+        calls.us = calls.us.saturating_add(*us);
+        if *us >= calls.longest_us {
+            calls.longest_us = *us;
+            calls.whole.clone_from(command);
+        }
+        if let Some(client) = client {
+            *calls.clients.entry(client.clone()).or_default() += 1;
+        }
+    }
+    found
+}
+
+/// Returns the advice for a slow command.
+pub(super) fn advice(name: &str) -> &'static str {
+    match name.split(' ').next().unwrap_or_default() {
+        "KEYS" => "use SCAN instead of KEYS; ACL SETUSER … -keys forbids it",
+        "HGETALL" | "HKEYS" | "HVALS" => {
+            "read such a hash in parts with HSCAN or HMGET; redis-cli --bigkeys finds them"
+        }
+        "SMEMBERS" | "SUNION" | "SINTER" | "SDIFF" => {
+            "read such a set in parts with SSCAN; redis-cli --bigkeys finds them"
+        }
+        "LRANGE" | "ZRANGE" | "ZREVRANGE" | "ZRANGEBYSCORE" | "SORT" => {
+            "read shorter ranges; redis-cli --bigkeys finds large keys"
+        }
+        "DEL" | "FLUSHALL" | "FLUSHDB" => "free memory in the background: UNLINK, FLUSHALL ASYNC",
+        "EVAL" | "EVALSHA" | "FCALL" => "shorten the script; SLOWLOG GET shows its keys",
+        "MGET" | "MSET" | "HMGET" | "DEBUG" => "fewer keys a call, in several calls",
+        _ => "SLOWLOG GET shows the calls, CLIENT LIST the clients",
+    }
+}
