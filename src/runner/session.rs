@@ -107,20 +107,22 @@ fn on_screen(
     // The session ends with the screen, for whatever reason the screen ended, because the keys of the session must be
     // removed.
     session.peer.order(Order::End);
-    let (mut timeline, files, failure) = match shown {
+    let (mut timeline, files, answer, failure) = match shown {
         Ok(finished) => {
             complain(&finished.complaints);
-            (finished.timeline, finished.files, None)
+            (finished.timeline, finished.files, finished.answer, None)
         }
-        Err(error) => (Timeline::default(), Vec::new(), Some(error)),
+        Err(error) => (Timeline::default(), Vec::new(), None, Some(error)),
     };
     // The remaining deliveries are the last records, and the notices of cleaning up.
     listen(&session.peer, &mut [&mut timeline, &mut Said::default().of_what_is_undone()]);
     if let Some(error) = failure {
         return Err(error.into());
     }
+    // The result of an experiment comes first.
+    let answer = answer.map_or_else(String::new, |answer| format!("{}\n\n", answer.trim_end()));
     // The terminal may be gone, and the reader of this message with it.
-    let _ = write!(StreamText::stdout(), "{}", summary(&timeline, &files));
+    let _ = write!(StreamText::stdout(), "{answer}{}", summary(&timeline, &files));
     if has_ycsb {
         let _ = write!(StreamText::stdout(), "\n{}", ycsb_summary(&timeline));
     }

@@ -1,6 +1,7 @@
 //! Keys, mouse and other events of the terminal, in the app's types.
 
 use std::{
+    collections::VecDeque,
     io,
     sync::{
         Arc,
@@ -8,7 +9,7 @@ use std::{
         mpsc::{self, Receiver, RecvTimeoutError, Sender},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use ratatui::crossterm::event::{
@@ -21,6 +22,7 @@ use rustix::{
     termios::isatty,
 };
 
+use super::background::{Background, Late};
 use crate::app::{Gesture, Key, KeyCode};
 
 /// The interval at which the reader checks whether the screen is closed.
@@ -58,21 +60,37 @@ pub trait Events {
 pub struct TerminalEvents {
     events: Receiver<io::Result<Option<Event>>>,
     is_over: Arc<AtomicBool>,
+    /// The keys that were pressed before the thread listened.
+    typed: VecDeque<Event>,
+}
+
+/// Returns the key of a byte that was read from the terminal; `None` for part of an escape sequence.
+fn typed_key(byte: u8) -> Option<Event> {
+    let key = match byte {
+        b'\r' => Key::plain(KeyCode::Enter),
+        3 => Key { code: KeyCode::Char('c'), ctrl: true },
+        b' '..=b'~' => Key::plain(KeyCode::Char(byte.into())),
+        _ => return None,
+    };
+    Some(Event::Key(key))
 }
 
 impl TerminalEvents {
-    /// Begins to listen. From then on, every change of the terminal's size is an event: crossterm receives SIGWINCH
+    /// Begins to listen, after the question for the background. From then on, every change of the terminal's size is an event: crossterm receives SIGWINCH
     /// only while it listens.
     ///
     /// # Errors
     /// When the terminal is gone.
-    pub fn begin() -> io::Result<Self> {
+    pub fn begin(before: &Background) -> io::Result<Self> {
         let (sender, events) = mpsc::channel();
         let is_over = Arc::new(AtomicBool::new(false));
         let over = Arc::clone(&is_over);
-        thread::Builder::new().name("keys".into()).spawn(move || listen(&sender, &over))?;
-        let mut begun = Self { events, is_over };
-        begun.next(LONGEST)?;
+        let late = Late::of(before);
+        thread::Builder::new().name("keys".into()).spawn(move || listen(&sender, late, &over))?;
+        let typed = before.typed.iter().filter_map(|byte| typed_key(*byte)).collect();
+        let begun = Self { events, is_over, typed };
+        // The thread's first message only says that it listens.
+        begun.events.recv_timeout(LONGEST).map_or(Ok(()), |event| event.map(drop))?;
         Ok(begun)
     }
 }
@@ -80,6 +98,9 @@ impl TerminalEvents {
 impl Events for TerminalEvents {
     fn next(&mut self, wait: Duration) -> io::Result<Option<Event>> {
         check_terminal()?;
+        if let Some(event) = self.typed.pop_front() {
+            return Ok(Some(event));
+        }
         match self.events.recv_timeout(wait) {
             Ok(event) => event,
             Err(RecvTimeoutError::Timeout) => check_terminal().map(|()| None),
@@ -98,12 +119,15 @@ impl Drop for TerminalEvents {
 }
 
 /// Sends the terminal's events. The thread sends `None` first, once it listens.
-fn listen(events: &Sender<io::Result<Option<Event>>>, is_over: &AtomicBool) {
+fn listen(events: &Sender<io::Result<Option<Event>>>, mut late: Late, is_over: &AtomicBool) {
     let mut sent = events.send(event::poll(Duration::ZERO).map(|_| None));
     while sent.is_ok() && !is_over.load(Ordering::Relaxed) {
         sent = match event::poll(LOOK) {
             Ok(false) => continue,
-            Ok(true) => events.send(event::read().map(|raw| decode(&raw))),
+            Ok(true) => events.send(event::read().map(|raw| match raw {
+                Raw::Key(key) if late.takes(&key, Instant::now()) => None,
+                raw => decode(&raw),
+            })),
             Err(error) => events.send(Err(error)),
         };
     }

@@ -8,6 +8,7 @@
 //! only reads the model, and computes no statistics. Only [`theme::Theme`] names colours and drawing characters;
 //! only [`layout::plan`] decides on sizes.
 
+mod background;
 mod dots;
 mod events;
 #[cfg(test)]

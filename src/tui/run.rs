@@ -14,6 +14,7 @@ use anyhow::Context as _;
 use ratatui::{crossterm::style::force_color_output, layout::Rect};
 
 use super::{
+    background,
     events::{Event, Events, TerminalEvents},
     pace::Pace,
     paint::Spots,
@@ -90,6 +91,8 @@ pub enum Outcome {
 pub struct Finished {
     /// The reason why the screen ended.
     pub outcome: Outcome,
+    /// The result of the experiment, if there was one.
+    pub answer: Option<String>,
     /// All measurements, for the summary.
     pub timeline: Timeline,
     /// The files of the session: its recording, exports and reports.
@@ -101,7 +104,10 @@ pub struct Finished {
 impl Finished {
     fn of(model: Model, outcome: Outcome) -> Self {
         let files = model.files().to_vec();
-        Self { outcome, files, timeline: model.into_timeline(), complaints: Vec::new() }
+        let answer = model.experiment().map(|it| (it.title(), it.answer()));
+        let answer =
+            answer.filter(|(_, text)| !text.is_empty()).map(|(title, text)| format!("{title}: {text}"));
+        Self { outcome, answer, files, timeline: model.into_timeline(), complaints: Vec::new() }
     }
 
     /// Waits until all begun files are finished; adds their paths and errors.
@@ -131,14 +137,26 @@ pub fn run(
         force_color_output(true);
     }
     let guard = Guard::take().context("cannot take the terminal")?;
+    let mut wire = Wire::open().context("cannot write to the terminal")?;
+    let background = background::ask(&mut wire, options.theme.asks_for_background());
+    if let Some(is_light) = background.is_light {
+        options.theme = options.theme.on_background(is_light);
+    }
     // The size is read after listening has begun, so that no change in between is missed.
-    let events = TerminalEvents::begin().context("cannot read the terminal")?;
-    let wire = Wire::open().context("cannot write to the terminal")?;
+    let events = TerminalEvents::begin(&background).context("cannot read the terminal")?;
     let mut canvas = Canvas::new(wire, terminal::size());
     canvas.mouse = options.mouse;
     canvas.enter().context("cannot write to the terminal")?;
     let files = Files::of(options.kept.take());
-    let mut screen = Loop { canvas, events, size: terminal::size, options, spots: Spots::default(), files };
+    let mut screen = Loop {
+        canvas,
+        events,
+        size: terminal::size,
+        options,
+        spots: Spots::default(),
+        files,
+        is_quick: background.is_quick,
+    };
     let finished = screen.run(source, signals);
     drop(guard);
     finished.map(|finished| finished.with(screen.files))
@@ -154,6 +172,8 @@ struct Loop<W, E> {
     spots: Spots,
     /// The files that are being made from the records.
     files: Files,
+    /// Whether the terminal is known to answer quickly.
+    is_quick: bool,
 }
 
 /// Whether something must be drawn, and how soon.
@@ -168,7 +188,7 @@ impl<W: Write, E: Events> Loop<W, E> {
     fn run(&mut self, source: &mut dyn Source, signals: &Receiver<Signal>) -> anyhow::Result<Finished> {
         let mut model = self.options.model();
         let mut due = Due::Now;
-        let mut pace = Pace::begun(Instant::now());
+        let mut pace = Pace::new(Instant::now(), self.is_quick);
         let mut is_behind = false;
         loop {
             if let Some(outcome) = self.take_records(&mut model, source, &mut due)? {
@@ -184,15 +204,15 @@ impl<W: Write, E: Events> Loop<W, E> {
             if let Some(report) = terminal::panicked() {
                 anyhow::bail!("a part of redyno broke, please report it: {report}");
             }
-            if is_behind && self.canvas.push()? {
-                pace.taken(Instant::now());
-                is_behind = false;
+            if is_behind {
+                is_behind = !self.canvas.push()?;
+                pace.sent(Instant::now(), self.canvas.sent(), is_behind);
             }
             // A key causes a frame at once, and new data causes one at its own pace. No frame begins before the last
             // one was taken.
             if !is_behind && (due == Due::Now || (due == Due::Data && pace.allows(Instant::now()))) {
                 let theme = self.options.theme;
-                pace = Pace::begun(Instant::now());
+                pace.begin(Instant::now());
                 let plan = screens::plan(self.canvas.area(), &model);
                 let effects = update(&mut model, Msg::Columns(plan.chart_columns()));
                 // For the next frame, a stretch of a recording may have to be read again.
@@ -200,6 +220,7 @@ impl<W: Write, E: Events> Loop<W, E> {
                 let spots = &mut self.spots;
                 let draw = |buffer: &mut _| *spots = screens::draw(buffer, theme, &model, &plan);
                 is_behind = !self.canvas.frame(draw)?;
+                pace.sent(Instant::now(), self.canvas.sent(), is_behind);
                 due = Due::Nothing;
             }
             // All queued input is handled before the next frame, so that a held key does not lag.

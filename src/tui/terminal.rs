@@ -143,6 +143,8 @@ pub struct Canvas<W> {
     /// The bytes of the last frame, and how many of them the terminal has taken.
     bytes: Vec<u8>,
     taken: usize,
+    /// The number of bytes that the terminal has taken so far.
+    sent: u64,
     /// Whether the terminal reports the mouse.
     pub mouse: bool,
     /// Output that draws nothing; it is sent with the next frame.
@@ -159,6 +161,7 @@ impl<W: Write> Canvas<W> {
             repaint: true,
             bytes: Vec::new(),
             taken: 0,
+            sent: 0,
             mouse: false,
             aside: Vec::new(),
         }
@@ -172,6 +175,11 @@ impl<W: Write> Canvas<W> {
     /// Returns the size of the screen.
     pub fn area(&self) -> Rect {
         self.next.area
+    }
+
+    /// Returns the number of bytes that the terminal has taken so far.
+    pub fn sent(&self) -> u64 {
+        self.sent
     }
 
     /// Sets a new size; the next frame draws everything.
@@ -204,7 +212,10 @@ impl<W: Write> Canvas<W> {
         while self.taken < self.bytes.len() {
             match self.out.write(&self.bytes[self.taken..]) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(taken) => self.taken += taken,
+                Ok(taken) => {
+                    self.taken += taken;
+                    self.sent += taken as u64;
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),

@@ -10,8 +10,8 @@
 //! The option `--theme` names the palette. Without it, environment variables that describe the terminal choose the
 //! palette.
 //!
-//! The terminal is not queried for its background: not every terminal replies, and a late reply would be read as
-//! keys. So the theme `auto` uses only colours that are legible on any background.
+//! The theme `auto` uses only colours that are legible on any background. Its shades follow the background that the
+//! terminal reports, or `COLORFGBG`; without either, the background is assumed to be dark.
 
 pub(super) mod colours;
 #[cfg(test)]
@@ -39,6 +39,8 @@ pub enum Colours {
     /// The terminal's sixteen colours. Shades are from the other 240 colours, which are the same on all terminals
     /// with 256.
     Ansi256,
+    /// The same with shades for a light background.
+    Pale256,
     /// The terminal's sixteen colours, and shades in 24-bit colours.
     Neutral,
     /// 24-bit colours for a dark background.
@@ -86,12 +88,19 @@ pub enum Ink {
 pub struct Theme {
     palette: Colours,
     glyphs: GlyphSet,
+    /// Whether the palette follows the terminal's background.
+    asks: bool,
+}
+
+/// Returns whether `COLORFGBG` (`0;15`, text and background) names a light background: white or grey.
+fn is_light(colours: &str) -> bool {
+    matches!(colours.rsplit(';').next(), Some("7" | "15"))
 }
 
 impl Theme {
     /// Returns a theme of these colours and characters.
     pub fn new(palette: Colours, glyphs: GlyphSet) -> Self {
-        Self { palette, glyphs }
+        Self { palette, glyphs, asks: false }
     }
 
     /// Returns the theme for `choice` on the terminal that the environment variables describe. If `ascii` is set or
@@ -101,7 +110,28 @@ impl Theme {
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable);
         let glyphs =
             if ascii || !Self::is_utf8(locale.as_deref()) { GlyphSet::Ascii } else { GlyphSet::Unicode };
-        Self::new(choice.palette(variable), glyphs)
+        let is_light = variable("COLORFGBG").is_some_and(|colours| is_light(&colours));
+        let asks = choice == Choice::Auto;
+        Self { asks, ..Self::new(choice.palette(variable), glyphs) }.on_background(is_light)
+    }
+
+    /// Returns whether the background matters: shades depend on it, and the user chose no palette.
+    pub fn asks_for_background(&self) -> bool {
+        self.asks && !matches!(self.palette, Colours::Mono | Colours::Ansi16)
+    }
+
+    /// Returns the theme for a light or a dark background, unless the user chose the palette.
+    #[must_use]
+    pub fn on_background(self, is_light: bool) -> Self {
+        let palette = match (self.palette, is_light) {
+            _ if !self.asks => self.palette,
+            (Colours::Neutral, true) => Colours::Light,
+            (Colours::Light, false) => Colours::Neutral,
+            (Colours::Ansi256, true) => Colours::Pale256,
+            (Colours::Pale256, false) => Colours::Ansi256,
+            (palette, _) => palette,
+        };
+        Self { palette, ..self }
     }
 
     /// Returns whether a locale (`en_US.UTF-8`) uses UTF-8. Without a locale, UTF-8 is assumed, since nearly all
@@ -333,6 +363,18 @@ mod tests {
         assert_eq!(auto(Some("1"), "xterm", Some("24bit")), Colours::Mono);
         assert_eq!(auto(Some(""), "xterm", None), Colours::Ansi16);
         assert_eq!(auto(None, "dumb", Some("truecolor")), Colours::Mono);
+    }
+
+    #[test]
+    fn only_the_theme_auto_follows_the_background() {
+        assert!(is_light("0;15") && is_light("0;default;7") && !is_light("15;0") && !is_light(""));
+        let auto = |palette| Theme { asks: true, ..Theme::new(palette, GlyphSet::Unicode) };
+        assert_eq!(auto(Colours::Neutral).on_background(true), auto(Colours::Light));
+        assert_eq!(auto(Colours::Light).on_background(false), auto(Colours::Neutral));
+        assert_eq!(auto(Colours::Ansi256).on_background(true), auto(Colours::Pale256));
+        let chosen = Theme::new(Colours::Dark, GlyphSet::Unicode);
+        assert_eq!(chosen.on_background(true), chosen);
+        assert!(auto(Colours::Neutral).asks_for_background() && !auto(Colours::Mono).asks_for_background());
     }
 
     #[test]

@@ -102,7 +102,8 @@ fn run_on_tour(
     let (sender, receiver) = mpsc::channel();
     signals.iter().for_each(|signal| sender.send(*signal).unwrap());
     let (spots, files) = (Spots::default(), Files::of(None));
-    let finished = Loop { canvas, events, size, options, spots, files }.run(source, &receiver);
+    let finished =
+        Loop { canvas, events, size, options, spots, files, is_quick: true }.run(source, &receiver);
     (finished, frames)
 }
 

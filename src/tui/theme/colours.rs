@@ -7,11 +7,11 @@
 //!
 //! ```text
 //!   mono              nothing: no character is left for it that would hide no line
-//!   16                one tone, in cells without a line
+//!   16                four tones, in cells without a line
 //!   256, dark, light  six tones, each further from the background than the one before
 //! ```
 //! The shades are faint, so that every line can be read even on the strongest one. Most terminals have a dark
-//! background, so an unknown background is assumed to be dark. `--theme light` is for light ones.
+//! background, so an unknown background is assumed to be dark.
 //!
 //! The colours of an SVG picture: those of a terminal, as numbers.
 
@@ -25,7 +25,7 @@ pub fn style(palette: Colours, ink: Ink) -> Style {
     let [of_terminal, dark, light] = colours(ink);
     match palette {
         Colours::Mono => mono(ink),
-        Colours::Ansi16 | Colours::Ansi256 | Colours::Neutral => weighed(ink, of_terminal),
+        Colours::Ansi16 | Colours::Ansi256 | Colours::Pale256 | Colours::Neutral => weighed(ink, of_terminal),
         Colours::Dark => weighed(ink, dark),
         Colours::Light => weighed(ink, light),
     }
@@ -99,17 +99,25 @@ pub fn ground(palette: Colours, glyphs: GlyphSet, step: usize) -> Ground {
     match palette {
         Colours::Mono => Ground::None,
         Colours::Ansi16 => {
-            let character = if glyphs == GlyphSet::Unicode { '░' } else { '.' };
-            Ground::Character(character, Style::reset().fg(Color::Blue))
+            let tone = step * TONES_OF_16.len() / STEPS;
+            let [in_unicode, in_ascii] = TONES_OF_16[tone];
+            let character = if glyphs == GlyphSet::Unicode { in_unicode } else { in_ascii };
+            let style = Style::reset().fg(Color::Blue);
+            Ground::Character(character, if tone == 0 { style.add_modifier(Modifier::DIM) } else { style })
         }
         Colours::Ansi256 => Ground::Tone(Color::Indexed(GREYS[step])),
+        Colours::Pale256 => Ground::Tone(Color::Indexed(PALE_GREYS[step])),
         Colours::Neutral | Colours::Dark => rgb(DARK[step]),
         Colours::Light => rgb(PALE[step]),
     }
 }
 
+/// The tones in sixteen colours, in Unicode and in ASCII; the first one is dim. The sign of an outage, `▒`, is left out.
+const TONES_OF_16: [[char; 2]; 4] = [['░', '.'], ['░', '.'], ['▓', ':'], ['█', '#']];
 /// Some of xterm's 24 greys, which are the same on all terminals with 256 colours.
 const GREYS: [u8; STEPS] = [234, 235, 236, 237, 238, 239];
+/// The same for a light background.
+const PALE_GREYS: [u8; STEPS] = [255, 254, 253, 252, 251, 250];
 /// The hues of the viridis colour map, dark enough for lines to be visible.
 const DARK: [(u8, u8, u8); STEPS] =
     [(25, 32, 52), (26, 42, 66), (26, 53, 76), (27, 65, 82), (29, 77, 84), (34, 90, 84)];
@@ -146,7 +154,9 @@ impl Theme {
     /// Returns the default colours for a picture in this theme; they are light for the light palette.
     pub fn paper(&self) -> Paper {
         match self.palette {
-            Colours::Light => Paper { ground: (250, 250, 247), text: (36, 40, 46), sixteen: &ON_LIGHT },
+            Colours::Light | Colours::Pale256 => {
+                Paper { ground: (250, 250, 247), text: (36, 40, 46), sixteen: &ON_LIGHT }
+            }
             _ => Paper { ground: (24, 27, 33), text: (214, 219, 227), sixteen: &ON_DARK },
         }
     }
@@ -259,12 +269,13 @@ mod tests {
     }
 
     #[test]
-    fn it_is_one_tone_in_sixteen_colours_none_without_and_ascii_is_ascii() {
+    fn it_is_four_tones_in_sixteen_colours_none_without_and_ascii_is_ascii() {
         let all = |palette, glyphs| (0..=STEPS).map(move |step| ground(palette, glyphs, step));
         assert!(all(Colours::Mono, GlyphSet::Unicode).all(|ground| ground == Ground::None));
         for glyphs in [GlyphSet::Unicode, GlyphSet::Ascii] {
-            let first = ground(Colours::Ansi16, glyphs, 0);
-            assert!(all(Colours::Ansi16, glyphs).all(|ground| ground == first));
+            let mut tones: Vec<_> = all(Colours::Ansi16, glyphs).collect();
+            tones.dedup();
+            assert_eq!(tones.len(), 4);
         }
         let is_ascii = |ground| !matches!(ground, Ground::Character(c, _) if !c.is_ascii());
         for palette in Colours::ALL {

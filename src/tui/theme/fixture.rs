@@ -7,8 +7,8 @@ use crate::session::timeline::Level;
 
 impl Colours {
     /// All palettes.
-    pub const ALL: [Self; 6] =
-        [Self::Ansi16, Self::Ansi256, Self::Neutral, Self::Dark, Self::Light, Self::Mono];
+    pub const ALL: [Self; 7] =
+        [Self::Ansi16, Self::Ansi256, Self::Pale256, Self::Neutral, Self::Dark, Self::Light, Self::Mono];
 }
 
 impl Ink {

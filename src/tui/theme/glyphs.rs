@@ -125,7 +125,7 @@ impl Glyphs {
             lost: ['✕', 'X'][set],
             back: ['●', 'o'][set],
             slow: ['◆', '!'][set],
-            fork: ['▲', '^'][set],
+            fork: ['△', 'Y'][set],
             eviction: ['▽', 'v'][set],
             event: ['◇', '?'][set],
             lasting: ['━', '='][set],

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //!  ───┴seg 2 50×1───────────┴seg 3 clients 200──────
-//!      ◆slow 14 ms    ▲fork   ✕load lost  ●back
+//!      ◆slow 14 ms    △fork   ✕load lost  ●back
 //! ```
 //! An event that lasts has a bar from its sign to its end: `▲save━━━━━━`. Where two events need the same place, the more important one is shown. Signs have precedence over labels; a
 //! label that does not fit is shortened.
@@ -287,7 +287,7 @@ mod tests {
     fn words_give_way_by_what_presses_most() {
         let (slow, fork) = ((2, Kind::Slow, "slow 14.2 ms"), (9, Kind::Fork, "fork"));
         assert_eq!(text(30, &[slow]), "  !slow 14.2 ms");
-        assert_eq!(text(30, &[fork, slow]), "  !slow  ^fork");
+        assert_eq!(text(30, &[fork, slow]), "  !slow  Yfork");
         assert_eq!(text(30, &[(2, Kind::Back, "back"), (2, Kind::Lost, "lost")]), "  Xlost");
         assert_eq!(text(30, &[slow, (4, Kind::Lost, "lost")]), "  ! Xlost");
     }
@@ -295,9 +295,9 @@ mod tests {
     #[test]
     fn where_there_is_no_room_behind_its_sign_the_word_stands_before_it() {
         let (stall, fork) = ((10, Kind::Stall, "stall 1.00 s"), (16, Kind::Fork, "fork"));
-        assert_eq!(text(30, &[stall, fork]), "     stall!     ^fork");
+        assert_eq!(text(30, &[stall, fork]), "     stall!     Yfork");
         assert_eq!(text(20, &[(18, Kind::Slow, "slow 14.2 ms")]), "      slow 14.2 ms!");
-        assert_eq!(text(4, &[(3, Kind::Fork, "fork")]), "   ^");
+        assert_eq!(text(4, &[(3, Kind::Fork, "fork")]), "   Y");
     }
 
     #[test]

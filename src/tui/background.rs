@@ -1,0 +1,186 @@
+//! Asks the terminal for its background (OSC 11), before the screen begins.
+//!
+//! ```text
+//!   redyno   ESC ] 11 ; ? ESC \   ESC [ c
+//!   terminal ESC ] 11 ; rgb:1818/1b1b/2121 ESC \   ESC [ ? 6 2 c
+//! ```
+//! The second question is one that nearly every terminal answers: its answer shows that the first one has none. Before
+//! it goes a text without effect, which a slow line cannot pass on within the wait: without an answer, the line is taken
+//! to be slow. What the user types meanwhile is kept. An answer that comes after the wait is dropped by [`Late`].
+
+use std::{
+    io,
+    time::{Duration, Instant},
+};
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    stdio::stdin,
+};
+
+use super::wire::Wire;
+
+/// The longest wait for the answer. A terminal at the end of a slow line has the colours for a dark background.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// The questions for the background and for the kind of terminal.
+const QUESTIONS: [&str; 2] = ["\x1b]11;?\x1b\\", "\x1b[c"];
+/// A text without effect: it sets the default colours, which are set already. A kilobyte takes 0.25 s at 4 kB/s.
+const BALLAST: &str = "\x1b[m";
+const BALLASTS: usize = 340;
+
+/// The answer of the terminal.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Background {
+    /// Whether it is light; `None` if the terminal did not answer in time.
+    pub is_light: Option<bool>,
+    /// What was typed meanwhile, without escape sequences.
+    pub typed: Vec<u8>,
+    /// Whether the end of an answer is still to come.
+    pub is_cut: bool,
+    /// Whether all was answered in time, so that the line is not slow.
+    pub is_quick: bool,
+}
+
+/// Asks the terminal, which must be in raw mode. The colour is asked only `for_colour`.
+pub fn ask(wire: &mut Wire, for_colour: bool) -> Background {
+    let first = if for_colour { QUESTIONS[0] } else { "" };
+    let question = format!("{first}{}{}", BALLAST.repeat(BALLASTS), QUESTIONS[1]);
+    let mut answer = Vec::new();
+    let deadline = Instant::now() + PATIENCE;
+    if wire.send_within(question.as_bytes(), PATIENCE).is_ok() {
+        while !is_whole(&answer) && read_until(deadline, &mut answer).is_ok_and(|n| n > 0) {}
+    }
+    parted(&answer)
+}
+
+/// Reads what is there; waits for it until `deadline`. Returns the number of bytes, 0 at the deadline.
+fn read_until(deadline: Instant, into: &mut Vec<u8>) -> io::Result<usize> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    let left = Timespec::try_from(left).map_err(io::Error::other)?;
+    if poll(&mut [PollFd::new(&stdin(), PollFlags::IN)], Some(&left))? == 0 {
+        return Ok(0);
+    }
+    let mut bytes = [0; 256];
+    let n = rustix::io::read(stdin(), &mut bytes)?;
+    into.extend_from_slice(&bytes[..n]);
+    Ok(n)
+}
+
+/// Returns the place of the answer that begins with `head` and ends with one of `ends`.
+fn found(bytes: &[u8], head: &[u8], ends: &[&[u8]]) -> Option<std::ops::Range<usize>> {
+    let from = bytes.windows(head.len()).position(|window| window == head)?;
+    let after = from + head.len();
+    let end =
+        |end: &&[u8]| Some(after + bytes[after..].windows(end.len()).position(|w| w == *end)? + end.len());
+    Some(from..ends.iter().filter_map(end).min()?)
+}
+
+/// Returns whether the answer to the second question is there.
+fn is_whole(bytes: &[u8]) -> bool {
+    found(bytes, b"\x1b[?", &[b"c"]).is_some()
+}
+
+/// Divides what was read into the background and what was typed.
+fn parted(bytes: &[u8]) -> Background {
+    let mut typed = bytes.to_vec();
+    if let Some(place) = found(&typed, b"\x1b[?", &[b"c"]) {
+        typed.drain(place);
+    }
+    let place = found(&typed, b"\x1b]11;", &[b"\x1b\\", b"\x07"]);
+    let colour: Option<Vec<u8>> = place.map(|place| typed.drain(place).collect());
+    let is_light = colour.and_then(|colour| is_light(&String::from_utf8_lossy(&colour)));
+    let escape = typed.iter().position(|byte| *byte == 0x1b);
+    let is_cut = escape.is_some_and(|at| typed[at..].starts_with(b"\x1b]"));
+    typed.truncate(escape.unwrap_or(typed.len()));
+    Background { is_light, typed, is_cut, is_quick: is_whole(bytes) }
+}
+
+/// Returns whether a colour such as `rgb:ffff/ffff/ffff` is light; `None` for another form.
+fn is_light(answer: &str) -> Option<bool> {
+    let (_, colour) = answer.split_once("rgb:")?;
+    let colour = colour.trim_end_matches(|c: char| !c.is_ascii_hexdigit());
+    let share = |part: &str| {
+        let most = 16_f64.powi(part.len().try_into().ok()?) - 1.0;
+        Some(f64::from(u32::from_str_radix(part, 16).ok()?) / most)
+    };
+    let parts: Vec<f64> = colour.split('/').map(share).collect::<Option<_>>()?;
+    let [red, green, blue] = parts[..] else { return None };
+    // The weights of ITU-R BT.709.
+    Some(0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.5)
+}
+
+/// The longest pause within an answer.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Drops the keys of which an answer consists that comes after the wait: crossterm knows no OSC, and reads Alt-] and
+/// characters.
+#[derive(Debug, Default)]
+pub struct Late {
+    /// The time of the last key of an answer that has not ended.
+    within: Option<Instant>,
+}
+
+impl Late {
+    /// Begins within an answer if its end is still to come.
+    pub fn of(background: &Background) -> Self {
+        Self { within: background.is_cut.then(Instant::now) }
+    }
+
+    /// Returns whether `key`, pressed at `now`, is part of an answer.
+    pub fn takes(&mut self, key: &KeyEvent, now: Instant) -> bool {
+        let alt = key.modifiers.contains(KeyModifiers::ALT);
+        let is_within = self.within.is_some_and(|last| now.saturating_duration_since(last) < PAUSE);
+        let goes_on = match key.code {
+            KeyCode::Char(']') if alt => true,
+            KeyCode::Char(c) if is_within && !alt && key.modifiers.is_empty() => {
+                c.is_ascii_hexdigit() || ";:/rgb".contains(c)
+            }
+            _ => false,
+        };
+        // The answer ends with Alt-\\ or Ctrl-G.
+        let ends = is_within && matches!(key.code, KeyCode::Char('\\' | 'g')) && !key.modifiers.is_empty();
+        self.within = goes_on.then_some(now);
+        goes_on || ends
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_background_is_read_and_what_was_typed_is_kept() {
+        let of = |text: &str| parted(text.as_bytes());
+        let all = |is_light, typed: &str, is_quick| Background {
+            is_light,
+            typed: typed.into(),
+            is_cut: false,
+            is_quick,
+        };
+        assert_eq!(of("\x1b]11;rgb:ffff/ffff/f0f0\x1b\\\x1b[?62;4c"), all(Some(true), "", true));
+        assert_eq!(of("q\x1b]11;rgb:18/1b/21\x07l\x1b[?6c?"), all(Some(false), "ql?", true));
+        assert_eq!(of("\x1b[?62c"), all(None, "", true));
+        assert_eq!(of("\x1b]11;#ffffff\x1b\\"), all(None, "", false));
+        let cut = of("q\x1b]11;rgb:18/");
+        assert_eq!(cut, Background { is_cut: true, ..all(None, "q", false) });
+        assert_eq!(of("q\x1b[A"), all(None, "q", false));
+        assert!(is_whole(b"\x1b]11;rgb:0/0/0\x1b\\\x1b[?62c") && !is_whole(b"\x1b]11;rgb:0/0/0\x1b\\"));
+    }
+
+    #[test]
+    fn a_late_answer_is_no_key_and_the_next_key_is() {
+        let now = Instant::now();
+        let key = |c, modifiers| KeyEvent::new(KeyCode::Char(c), modifiers);
+        let plain = |c| key(c, KeyModifiers::NONE);
+        let mut late = Late::default();
+        assert!(!late.takes(&plain('r'), now));
+        assert!(late.takes(&key(']', KeyModifiers::ALT), now));
+        assert!("11;rgb:18/1b/21".chars().all(|c| late.takes(&plain(c), now)));
+        assert!(late.takes(&key('\\', KeyModifiers::ALT), now));
+        assert!(!late.takes(&plain('r'), now) && !late.takes(&plain('1'), now));
+        assert!(late.takes(&key(']', KeyModifiers::ALT), now));
+        assert!(!late.takes(&plain('1'), now + PAUSE), "after a pause it is a key");
+    }
+}
