@@ -14,6 +14,7 @@ mod command_line;
 mod config_panel;
 mod curve_view;
 mod experiment;
+mod finding_view;
 mod keys;
 mod landmark;
 mod list;

@@ -1,13 +1,12 @@
 //! The model: all state of the screen.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Charts, ConfigPanel, Effect, Entry, LogView, Lookback, Mode, Pane, Panel, Playback, Purpose, Question,
     Reachability, RecordingState, Screen, SegmentTable, Track, Typing, View, Zoom,
 };
 use crate::{
-    diagnose::{Finding, of_segment},
     experiment::{Dimension, Experiment},
     knobs::Knobs,
     session::{Record, Timeline, TimelineOptions},
@@ -162,6 +161,8 @@ pub struct Model {
     /// Whether more records come.
     pub course: Course,
     pub(super) message: Option<Message>,
+    /// The rules whose findings the user has read: only the header shows them, until they end.
+    pub(super) folded: BTreeSet<&'static str>,
     /// The tour, until it is over.
     pub(super) tour: Option<Tour>,
     /// The effects requested while the present message is handled.
@@ -200,6 +201,7 @@ impl Model {
             themes: &[],
             course: Course::Running,
             message: None,
+            folded: BTreeSet::new(),
             tour: None,
             effects: Vec::new(),
             // Before the first segment, no setting is in force.
@@ -288,6 +290,13 @@ impl Model {
         segment.map_or(&self.initial, |segment| &segment.start.knobs)
     }
 
+    /// Returns the knobs to show: those that the user wants, or in a frozen view those of the segment at the cursor.
+    pub fn knobs_shown(&self) -> &Knobs {
+        let Some(cursor_s) = self.cursor_s() else { return self.panel.wanted() };
+        let segment = self.timeline().segments().holding_at(cursor_s);
+        segment.map_or(&self.initial, |segment| &segment.start.knobs)
+    }
+
     /// Returns the state of the load, and pending changes.
     pub fn load_state(&self) -> LoadState {
         let (wanted, in_force) = (self.panel.wanted(), self.in_force());
@@ -316,17 +325,6 @@ impl Model {
             Some((since_s, cause)) => Reachability::Down { since_s, cause: cause.to_owned() },
             None => Reachability::Up { since_s: 0.0 },
         }
-    }
-
-    /// Returns the findings, the most important first. A live view has the present findings; a frozen view and a
-    /// recording have those of the whole segment shown.
-    pub fn findings(&self) -> Vec<Finding> {
-        if self.view == View::Live && self.playback.is_none() {
-            return self.track().findings.now();
-        }
-        let cores = self.timeline().session().map_or(0, |session| session.host.cores);
-        let shown = self.shown();
-        shown.segment().map_or_else(Vec::new, |segment| of_segment(&segment.start, &segment.total, cores))
     }
 
     /// Returns the message to show at present.

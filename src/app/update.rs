@@ -132,6 +132,7 @@ fn on_record(model: &mut Model, record: &Record) {
         model.panel.follow(segment.knobs.clone());
     }
     model.push(record);
+    model.unfold_ended();
 }
 
 impl Model {
@@ -260,6 +261,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::TypeParameter => model.type_parameter(),
         Action::Undo => model.undo(),
         Action::EndExperiment => model.stop_experiment(),
+        Action::FoldFinding => model.fold_finding(),
         Action::Intrinsic => intrinsic(model),
         Action::GentleIntrinsic => {
             model.gentle_intrinsic = !model.gentle_intrinsic;

@@ -92,18 +92,18 @@ impl Dots {
     }
 }
 
-/// A logarithmic scale of whole decades of nanoseconds.
+/// A logarithmic scale of nanoseconds between two round values: 1, 2 or 5 times a power of ten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogScale {
-    /// The value at the bottom, a power of ten.
+    /// The value at the bottom.
     pub lowest_ns: u64,
-    /// The value at the top, a power of ten.
+    /// The value at the top.
     pub highest_ns: u64,
 }
 
 impl LogScale {
-    /// Returns the smallest scale that contains all `values` and is at least two decades long. On a shorter scale,
-    /// noise would look large. Without values, the scale is 10 µs to 10 ms.
+    /// Returns the smallest scale that contains all `values` and whose top is at least 50 times its bottom. On a shorter
+    /// scale, noise would look large. Without values, the scale is 10 µs to 10 ms.
     pub fn covering(values: impl Iterator<Item = u64>) -> Self {
         let (lowest, highest) =
             values.fold((u64::MAX, 0), |(low, high), ns| (low.min(ns.max(1)), high.max(ns.max(1))));
@@ -111,8 +111,11 @@ impl LogScale {
             return Self { lowest_ns: 10_000, highest_ns: 10_000_000 };
         }
         // An hour in nanoseconds has 13 digits; the powers stay far within 64 bits.
-        let lowest_ns = 10_u64.pow(lowest.ilog10());
-        let highest_ns = 10_u64.pow((highest - 1).max(1).ilog10() + 1).max(lowest_ns.saturating_mul(100));
+        let round = |power: u64| [1, 2, 5, 10].map(|step| step * power);
+        let around = |ns: u64| round(10_u64.pow(ns.ilog10()));
+        let lowest_ns = around(lowest).into_iter().rfind(|round| *round <= lowest).unwrap_or(1);
+        let least = highest.max(lowest_ns.saturating_mul(50));
+        let highest_ns = around(least).into_iter().find(|round| *round >= least).unwrap_or(least);
         Self { lowest_ns, highest_ns }
     }
 
@@ -162,12 +165,13 @@ mod tests {
     }
 
     #[test]
-    fn a_log_scale_has_whole_decades_and_at_least_two() {
+    fn a_log_scale_ends_at_round_values_and_is_never_short() {
         let scale = |values: &[u64]| LogScale::covering(values.iter().copied());
         assert_eq!(scale(&[]), LogScale { lowest_ns: 10_000, highest_ns: 10_000_000 });
-        assert_eq!(scale(&[150_000, 310_000]), LogScale { lowest_ns: 100_000, highest_ns: 10_000_000 });
+        assert_eq!(scale(&[150_000, 310_000]), LogScale { lowest_ns: 100_000, highest_ns: 5_000_000 });
+        assert_eq!(scale(&[250_000, 31_000_000]), LogScale { lowest_ns: 200_000, highest_ns: 50_000_000 });
         assert_eq!(scale(&[12_000, 7_000_000]), LogScale { lowest_ns: 10_000, highest_ns: 10_000_000 });
-        assert_eq!(scale(&[0]), LogScale { lowest_ns: 1, highest_ns: 100 });
+        assert_eq!(scale(&[0]), LogScale { lowest_ns: 1, highest_ns: 50 });
         assert_eq!(scale(&[1_000, 100_000]), LogScale { lowest_ns: 1_000, highest_ns: 100_000 });
     }
 

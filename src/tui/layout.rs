@@ -3,12 +3,13 @@
 //! ```text
 //!  header                                     ┐ always
 //!  status line                                ┘
-//!  ─ throughput ────────────────── ┬─ knobs ─   gutter | plot | names | values ┬ panel
 //!  ─ commands ──────── without load
+//!  ─ throughput ────────────────── ┬─ knobs ─   gutter | plot | names | values ┬ panel
 //!  ─ latency ───────────────── now ├─ ping ──
 //!                                  ├─ …
 //!  ─ probes, server ────────────── │
 //!  segments, events, moments       │
+//!  knobs: without load, and on a screen without a panel
 //!  news, server line: in a frozen view, the values at the cursor
 //!  footer
 //! ```
@@ -24,7 +25,7 @@ use crate::app::{Pane, Subject};
 pub enum Tier {
     /// Charts next to a panel.
     Panel,
-    /// Charts, the knobs in one line.
+    /// Charts, the knobs in one or two lines.
     Compact,
     /// Numbers, one line of chart.
     Numbers,
@@ -77,7 +78,7 @@ pub struct Plan {
     pub axis: Rect,
     /// Knobs and tables next to the charts.
     pub panel: Rect,
-    /// The knobs in one line.
+    /// The knobs in one or two lines, where no panel shows them.
     pub knob_line: Rect,
     /// The latest events; empty if there is no room.
     pub news: Rect,
@@ -93,8 +94,8 @@ pub struct Plan {
 pub const PROBE_LANES: u16 = 8;
 /// Up to this number, the lanes have no rule above them.
 const LANES_WITHOUT_RULE: u16 = 2;
-/// Below this width, there is no panel: charts next to it could not show half a minute.
-const PANEL_MIN_WIDTH: u16 = 76;
+/// Below this width, there is no panel: charts next to it would have fewer than 56 columns.
+const PANEL_MIN_WIDTH: u16 = 106;
 /// Below this height, there is no panel: the knobs alone would fill it.
 const PANEL_MIN_HEIGHT: u16 = 18;
 /// The least width and height for charts. They need rules, five rows of latency, two of throughput, and one each of
@@ -178,38 +179,38 @@ const OF_LOAD: [(ChartPart, u16); 21] = [
     // A screen of 120x36 gets to here.
     (Probes, 1),
     (Latency, 4),
-    (Throughput, 3),
-    (Latency, 4),
     // From here on, lanes are two rows high.
     (Probes, PROBE_LANES),
+    (Throughput, 3),
+    (Latency, 4),
     (Throughput, 3),
 ];
 
 /// The steps while the charts show the server.
 const OF_SERVER: [(ChartPart, u16); 17] = [
-    (Latency, 5),
-    (Throughput, 3),
-    // The server's CPU and its traffic.
-    (Probes, 2),
     // A heading and two commands.
     (Commands, 3),
+    (Latency, 5),
+    (Throughput, 3),
+    // The server's CPU.
+    (Probes, 1),
     (Latency, 1),
     (Throughput, 1),
-    // A third lane, and with it a rule.
-    (Probes, 2),
+    (Commands, 1),
     (Latency, 1),
     // A screen of 80x24 gets to here.
-    (Commands, 2),
-    (Latency, 2),
+    (Commands, 1),
+    // A second and a third lane, and with them a rule.
     (Probes, 3),
-    (Throughput, 1),
+    (Latency, 2),
+    (Commands, 1),
+    (Probes, 2),
     (Latency, 2),
     // A screen of 120x36 gets to here.
     (Commands, 4),
     (Throughput, 3),
     // From here on, lanes are two rows high.
-    (Probes, 2 + PROBE_LANES),
-    (Throughput, 3),
+    (Probes, 3 + PROBE_LANES),
 ];
 
 /// Divides `rows` into those of throughput, commands, latency and probes.
@@ -231,19 +232,32 @@ fn granted(rows: u16, subject: Subject) -> [u16; 4] {
     granted
 }
 
-/// A screen with at least this many rows shows the latest event.
-const ROOM_FOR_NEWS: u16 = 30;
+/// A screen with at least this many rows shows the latest event next to a panel, and without a panel.
+const ROOM_FOR_NEWS: (u16, u16) = (30, 22);
+/// A screen without a panel and with at least this many rows shows the server's own figures, and under load the knobs in
+/// two lines.
+const ROOM_FOR_LINES: u16 = 20;
+
+/// The number of rows below the charts: for the knobs, for the latest event, and for the server's own figures.
+fn rows_below(tier: Tier, h: u16, subject: Subject) -> [u16; 3] {
+    let has_panel = tier == Tier::Panel;
+    let knobs = match subject {
+        Subject::Server => 1,
+        Subject::Load if has_panel => 0,
+        Subject::Load => 1 + u16::from(h >= ROOM_FOR_LINES),
+    };
+    let for_news = if has_panel { ROOM_FOR_NEWS.0 } else { ROOM_FOR_NEWS.1 };
+    [knobs, u16::from(h >= for_news), u16::from(has_panel || h >= ROOM_FOR_LINES)]
+}
 
 fn charts(area: Rect, tier: Tier, subject: Subject) -> Plan {
     let (w, h) = (area.width, area.height);
     let panel_width = if tier == Tier::Panel { panel_width(w, subject) } else { 0 };
     // A blank column between the figures and the edge.
     let main = w - panel_width - 1;
-    let server_rows = u16::from(tier == Tier::Panel);
-    let news_rows = u16::from(tier == Tier::Panel && h >= ROOM_FOR_NEWS);
-    let knob_rows = u16::from(tier == Tier::Compact);
+    let below = rows_below(tier, h, subject);
     // Header, status and footer are above and below.
-    let body = h.saturating_sub(3 + server_rows + news_rows + knob_rows);
+    let body = h.saturating_sub(3 + below.iter().sum::<u16>());
     let axis_rows = match body {
         0..16 => 1,
         16..26 => 2,
@@ -258,10 +272,9 @@ fn charts(area: Rect, tier: Tier, subject: Subject) -> Plan {
         y += rows;
         rect
     };
-    let [throughput, commands, latency, probes, axis] =
-        [throughput, commands, latency, probes, axis_rows].map(&mut next);
-    let [knob_line, news, server] =
-        [knob_rows, news_rows, server_rows].map(|rows| Rect { width: w, ..next(rows) });
+    let [commands, throughput, latency, probes, axis] =
+        [commands, throughput, latency, probes, axis_rows].map(&mut next);
+    let [knob_line, news, server] = below.map(|rows| Rect { width: w, ..next(rows) });
     Plan {
         area,
         tier,
@@ -304,8 +317,8 @@ fn with_one(whole: Plan, subject: Subject, pane: Pane) -> Plan {
             Plan { probes: chart, probe_rows, probe_rule: true, axis, columns, ..alone }
         }
         Pane::Throughput if subject == Subject::Server => {
-            let commands = Rect { height: chart.height / 2, y: chart.bottom() - chart.height / 2, ..chart };
-            let throughput = Rect { height: chart.height - commands.height, ..chart };
+            let commands = Rect { height: chart.height / 2, ..chart };
+            let throughput = Rect { y: commands.bottom(), height: chart.height - commands.height, ..chart };
             Plan { throughput, commands, axis, columns, ..alone }
         }
         Pane::Throughput | Pane::Curve | Pane::Percentiles | Pane::Distribution => {
@@ -336,8 +349,13 @@ const ROOM_FOR_FIGURES: u16 = 130;
 /// as wide as `12.4 k/s`.
 fn columns(main: u16, subject: Subject) -> Columns {
     let (gutter, values, value) = if main >= ROOM_FOR_FIGURES { (10, 3, 9) } else { (7, 1, 8) };
-    // Room for `hgetall` instead of `p99.9`.
-    let name = if subject == Subject::Server { 9 } else { 7 };
+    let name = match subject {
+        Subject::Load => 7,
+        // Charts of 56 columns are more important than names in full.
+        Subject::Server if main < 80 => 8,
+        // Room for `hgetall` instead of `p99.9`.
+        Subject::Server => 9,
+    };
     Columns { gutter, plot: main.saturating_sub(gutter + name + value * values), name, values, value }
 }
 

@@ -247,14 +247,17 @@ impl Spots {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use ratatui::buffer::Cell;
 
     use super::*;
     use crate::{
-        app::{Model, Screen},
+        app::{Delivery, Model, Msg, Screen, update},
         knobs::Knobs,
         session::TimelineOptions,
         tui::{
+            fixture::MadeUp,
             screens,
             theme::{Colours, GlyphSet},
         },
@@ -308,9 +311,21 @@ mod tests {
     fn what_is_drawn_somewhere_is_found_there() {
         let model = Model::new(Knobs::default(), TimelineOptions::default());
         let (rows, spots) = drawn(&model);
+        // Without load, the knobs are in a line, as many as fit.
+        for knob in model.panel.knobs().into_iter().take(3) {
+            let (x, y) = find(&rows[30..], knob.name());
+            assert_eq!(spots.at(x, y + 30), Spot::Knob(knob));
+        }
+        let knobs = Knobs { load: true, ..Knobs::default() };
+        let mut model = Model::new(knobs.clone(), TimelineOptions::default());
+        for record in MadeUp::new(knobs).1 {
+            update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(record))));
+        }
+        let (rows, spots) = drawn(&model);
+        // The status line names some of them, too.
         for knob in model.panel.knobs() {
-            let (x, y) = find(&rows, knob.name());
-            assert_eq!(spots.at(x, y), Spot::Knob(knob));
+            let (x, y) = find(&rows[2..], knob.name());
+            assert_eq!(spots.at(x, y + 2), Spot::Knob(knob));
         }
         for screen in Screen::ALL {
             let (x, y) = find(&rows, &format!("{} {}", screen.key(), screen.name()));
@@ -329,7 +344,7 @@ mod tests {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
         for c in [':', 'z', 'o', 'o', 'm'] {
             let key = crate::app::Key::plain(crate::app::KeyCode::Char(c));
-            crate::app::update(&mut model, crate::app::Msg::Key(key));
+            update(&mut model, Msg::Key(key));
         }
         let (rows, spots) = drawn(&model);
         for (n, title) in ["zoom in", "zoom out"].into_iter().enumerate() {

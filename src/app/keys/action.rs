@@ -66,6 +66,7 @@ actions! {
         Report "make the report",
         CopySummary "copy the summary",
         CopyCommandLine "copy the command line of this segment",
+        FoldFinding "fold the finding in the status line, or show it again",
         Intrinsic "intrinsic latency",
         GentleIntrinsic "intrinsic latency, gently",
         Insert "type",

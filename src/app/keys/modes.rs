@@ -140,6 +140,10 @@ pub(super) const STEER: &[Binding] = key_table! {
         "Show a shorter or longer stretch of time, from 10 s to the whole session.";
     &[(on('w'), Action::Jump(Landmark::Worst))], "w", Some(("w", "worst", 9)),
         "Jump to the longest service time of the session (without load, the longest ping) and freeze there.";
+    &[(on('a'), Action::FoldFinding)], "a", Some(("a", "fold finding", 9)),
+        "Acknowledge the finding in the status line: the line shows the next one or the load, and the header keeps \
+         the finding's sign. The finding is shown again when it ends and returns, or when you press a without \
+         another finding.";
     &[(on('i'), Action::Intrinsic)], "i", Some(("i", "intrinsic", 6)),
         "Measure the intrinsic latency of this machine: a busy loop that uses a whole core for the time that \
          you enter. Press i again to stop the loop.";

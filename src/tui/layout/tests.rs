@@ -13,13 +13,13 @@ fn the_usual_sizes_get_their_tiers() {
     let tiers = [(200, 60), (120, 36), (80, 24), (60, 15), (40, 10), (19, 3), (1, 1), (0, 0)]
         .map(|(w, h)| of(w, h).tier);
     use Tier::{Compact, Line, Numbers, Panel};
-    assert_eq!(tiers, [Panel, Panel, Panel, Compact, Numbers, Line, Line, Line]);
+    assert_eq!(tiers, [Panel, Panel, Compact, Compact, Numbers, Line, Line, Line]);
 }
 
 #[test]
 fn a_bigger_screen_shows_more_time_and_higher_lanes() {
     let (small, full, large) = (of(80, 24), of(120, 36), of(200, 60));
-    assert!(small.columns.plot >= 30 && full.columns.plot > small.columns.plot);
+    assert!(small.columns.plot >= 56 && full.columns.plot > small.columns.plot);
     assert!(large.columns.plot > 100);
     // The rule counts as a row.
     assert!(small.latency.height > 6 && full.latency.height > 10);
@@ -30,11 +30,21 @@ fn a_bigger_screen_shows_more_time_and_higher_lanes() {
 
 #[test]
 fn without_load_the_server_has_all_rows_and_a_tall_chart_of_its_pings() {
-    for (w, h, latency, plot) in [(80, 24, 6, 30), (120, 36, 10, 70), (200, 60, 14, 100)] {
+    for (w, h, latency, plot) in [(80, 24, 6, 56), (120, 36, 10, 70), (200, 60, 14, 100)] {
         let plan = plan(Rect::new(0, 0, w, h), Subject::Server, None);
         assert!(plan.latency.height > latency && plan.columns.plot >= plot, "{plan:?}");
         assert!(plan.throughput.height >= 4 && plan.commands.height >= 3, "{plan:?}");
         assert_eq!(plan.axis.y, plan.probes.bottom());
+    }
+}
+
+#[test]
+fn a_chart_next_to_a_panel_has_no_fewer_columns_than_a_chart_of_80x24() {
+    for subject in [Subject::Load, Subject::Server] {
+        for w in 80..200 {
+            let plan = plan(Rect::new(0, 0, w, 36), subject, None);
+            assert!(plan.columns.plot >= 56, "{subject:?} {w}: {plan:?}");
+        }
     }
 }
 

@@ -60,7 +60,7 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene
             }
         }
     }
-    knobs::line(paint, row(area, area.height.saturating_sub(1)), model);
+    knobs::lines(paint, row(area, area.height.saturating_sub(1)), model);
 }
 
 /// Returns the number of rows for the times of commands, at most a third of `area`. Under load there are none if
@@ -279,7 +279,7 @@ const OF_PINGS: [(u8, FewRow); 7] = [
 /// If rows or columns do not fit, the least important are left out.
 pub fn draw_few(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene) {
     rows(paint, Rect { height: area.height.saturating_sub(1), ..area }, model, reading);
-    knobs::line(paint, row(area, area.height.saturating_sub(1)), model);
+    knobs::lines(paint, row(area, area.height.saturating_sub(1)), model);
 }
 
 fn rows(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {

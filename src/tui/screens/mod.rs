@@ -4,7 +4,7 @@
 //! room.
 //!
 //! The Overview: load, latency, probes and server on one time axis, next to the knobs. Without load, the Overview
-//! shows the server: the commands of all its clients, and how fast it answers PING.
+//! shows the server: what takes its time, and how fast it answers PING; the knobs have one line.
 
 mod curve;
 mod latency;
@@ -23,8 +23,8 @@ use super::{
     row,
     theme::Theme,
     widgets::{
-        Lanes, command_table, cursor, dialog, header, knobs, latency_chart, panel, probes, readout,
-        server_figures, status, throughput, time_axis,
+        Lanes, command_chart, command_table, cursor, dialog, header, knobs, latency_chart, panel, probes,
+        readout, server_figures, status, throughput, time_axis,
     },
 };
 use crate::app::{Model, Screen, Spot, Subject};
@@ -112,18 +112,19 @@ pub fn overview(paint: &mut Paint, body: Rect, &Scene { model, reading, plan }: 
     match lanes.subject {
         Subject::Load => throughput::draw(paint, plan.throughput, &lanes),
         Subject::Server => {
-            command_table::chart(paint, plan.throughput, &lanes);
             command_table::draw(paint, plan.commands, &lanes.commands_minute, reading.words(), |name| {
-                command_table::ink(&lanes, name)
+                command_chart::ink(&lanes, name)
             });
+            command_chart::draw(paint, plan.throughput, &lanes);
         }
     }
     latency_chart::draw(paint, plan.latency, &lanes);
     probes::draw(paint, plan, &lanes);
     time_axis::draw(paint, plan.axis, &lanes);
     cursor::line(paint, plan, &lanes);
-    // The charts reach from the status line to the axis, whichever lanes there are.
-    let charts = Rect { height: plan.axis.bottom() - body.y, ..body };
+    // The charts reach from the table of commands to the axis, whichever lanes there are.
+    let top = plan.commands.bottom().max(body.y);
+    let charts = Rect { y: top, height: plan.axis.bottom() - top, ..body };
     paint.spot(lanes.plot(charts), Spot::Chart { column: 0 });
     panel::draw(paint, plan.panel, model, reading);
     foot(paint, plan, &lanes, model);
@@ -131,12 +132,16 @@ pub fn overview(paint: &mut Paint, body: Rect, &Scene { model, reading, plan }: 
 
 /// Draws the rows at the bottom: the server's own figures, or in a frozen view the values at the cursor.
 fn foot(paint: &mut Paint, plan: &Plan, lanes: &Lanes, model: &Model) {
-    match (plan.tier, model.cursor_s()) {
-        (Tier::Panel, Some(_)) => cursor::draw(paint, plan.news, plan.server, lanes),
-        (_, Some(_)) => cursor::draw(paint, plan.news, plan.knob_line, lanes),
-        (_, None) => {
+    match model.cursor_s() {
+        // On a lower screen, the last rows are the knobs.
+        Some(_) if plan.server.is_empty() => cursor::draw(paint, plan.news, plan.knob_line, lanes),
+        Some(_) => {
+            knobs::lines(paint, plan.knob_line, model);
+            cursor::draw(paint, plan.news, plan.server, lanes);
+        }
+        None => {
+            knobs::lines(paint, plan.knob_line, model);
             cursor::news(paint, plan.news, lanes);
-            knobs::line(paint, plan.knob_line, model);
             server_figures::line(paint, plan.server, lanes.reading);
         }
     }

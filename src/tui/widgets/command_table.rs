@@ -1,38 +1,27 @@
-//! The commands of all clients over the last minute, the most frequent first: their rate, and how long they ran.
+//! The commands of all clients over the last minute, those that took the most time first: their share of the main
+//! thread's time, their rate, and how long they ran. What redyno itself sent is one line.
 //!
 //! ```text
-//! ─ commands, 60 s ──────────── calls/s   time   mean    p50     p99   p99.9  failed rejected
-//!  get                         110 k/s   71 %  0.9 µs  ≤1 µs   ≤4 µs  ≤33 µs       0        0
-//!  config get                     1 /s  0.1 %   19 µs
-//!   and 4 more, 3 /s
+//! ─ commands by time, 60 s ──────────────  time  calls/s   mean    p50     p99   p99.9  failed rejected
+//!  keys                       ▇▇▇▇▇▇▇▇▇▇   92 %     3 /s  307 ms
+//!  get                        ▇             8 %  110 k/s  0.9 µs  ≤1 µs   ≤4 µs  ≤33 µs       0        0
+//!   and 4 more, 3 /s   redyno itself 0.1 %, 105 /s
 //! ```
 //! Times are execution times: they do not include waiting. Percentiles come from LATENCY HISTOGRAM, whose buckets
 //! are about powers of two. The true value is at most the value shown, and more than half of it. If the server
 //! reports percentiles only since its start, the heading says so.
-//!
-//! The rates of all clients' commands over time: a line for all commands together, and one for each of the most
-//! frequent commands.
-//!
-//! ```text
-//! ─ commands on the server, calls/s ────────────────────        now
-//! 160 k┤                  ⣀⣀⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤  all     158 k/s
-//!      │⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠊                     get     121 k/s
-//!    0 ┼                                         set      37 k/s
-//! ```
 
 use ratatui::layout::Rect;
 
 use super::{
-    Lanes,
-    figures::{NONE, trimmed},
-    lanes::{self, Entry},
+    figures::NONE,
     table::{Column, Table, fitting},
 };
 use crate::{
     protocol::Words,
     server::CommandStat,
-    session::timeline::{CommandCell, Level},
-    tui::{Dots, Ink, Paint, linear_top, row},
+    session::timeline::CommandCell,
+    tui::{Ink, Paint, row},
     units,
 };
 
@@ -40,8 +29,9 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Figure {
     Name,
-    Calls,
+    Bar,
     Share,
+    Calls,
     Mean,
     P50,
     P99,
@@ -50,12 +40,13 @@ enum Figure {
     Rejected,
 }
 
-use Figure::{Calls, Failed, Mean, Name, P50, P99, P999, Rejected, Share};
+use Figure::{Bar, Calls, Failed, Mean, Name, P50, P99, P999, Rejected, Share};
 
 /// The columns from left to right, with their headings and widths.
-const FIGURES: [(Figure, &str, u16); 8] = [
-    (Calls, "calls/s", 9),
+const FIGURES: [(Figure, &str, u16); 9] = [
+    (Bar, "", 11),
     (Share, "time", 7),
+    (Calls, "calls/s", 9),
     (Mean, "mean", 8),
     // The width of `≤2.11 ms`.
     (P50, "p50", 9),
@@ -65,7 +56,7 @@ const FIGURES: [(Figure, &str, u16); 8] = [
     (Rejected, "rejected", 9),
 ];
 /// The figures, the most important first.
-const NEEDED: [Figure; 8] = [Calls, P99, P50, P999, Mean, Share, Failed, Rejected];
+const NEEDED: [Figure; 9] = [Share, Calls, Mean, P99, Bar, P50, P999, Failed, Rejected];
 /// The least and the largest width of names. If names were wider, they would be too far from their figures.
 const NAME: (u16, u16) = (15, 36);
 
@@ -84,40 +75,120 @@ pub fn draw(
     if area.height == 0 {
         return;
     }
+    let table = table(area, commands);
+    let end = table.cell(0, Bar).area.right().max(table.cell(0, Name).area.right());
+    let heading = Rect { width: end - area.x, ..row(area, 0) };
+    paint.rule(heading, &title(commands, heading.width));
+    for (figure, text, _) in FIGURES {
+        table.cell(0, figure).write(paint, text, Ink::Faint);
+    }
+    let (others, own) = apart(commands);
+    if others.is_empty() && own.calls == 0 {
+        paint.text(row(area, 1), &format!(" {}", words.no_commands), Ink::Faint);
+    }
+    let room = usize::from(area.height - 1);
+    let has_foot = own.calls > 0 || others.len() > room;
+    let rows = others.len().min(if has_foot && room > 2 { room - 1 } else { room });
+    for (n, (name, stat)) in (1..).zip(&others[..rows]) {
+        table.write(paint, n, |figure, _| match figure {
+            Name => (name.replace('|', " "), ink(name).unwrap_or(Ink::Text)),
+            figure => written(figure, stat, commands),
+        });
+        bar(paint, table.cell(n, Bar).area, share(stat, commands).unwrap_or(0.0), ink(name));
+    }
+    if rows < room {
+        let foot = foot(&others[rows..], &own, commands);
+        paint.text(row(area, rows as u16 + 1), &format!(" {foot}"), Ink::Faint);
+    }
+}
+
+/// Returns the columns that fit into `area`, the most important ones.
+fn table(area: Rect, commands: &CommandCell) -> Table<Figure> {
     let width =
         |figure: Figure| FIGURES.iter().find(|(known, ..)| *known == figure).map_or(0, |(.., width)| *width);
-    let has_percentiles = !has_means_only(commands);
-    let needed = NEEDED.into_iter().filter(|figure| has_percentiles || !matches!(figure, P50 | P99 | P999));
-    let needed: Vec<_> = needed.collect();
+    let is_known = |figure: &Figure| match figure {
+        P50 | P99 | P999 => !has_means_only(commands),
+        Bar | Share | Mean => commands.stats.is_empty() || commands.stats.values().any(|stat| stat.usec > 0),
+        _ => true,
+    };
+    let needed: Vec<_> = NEEDED.into_iter().filter(is_known).collect();
     let fit = fitting(area.width.saturating_sub(NAME.0), needed.iter().map(|figure| width(*figure)));
     let shown = FIGURES.into_iter().filter(|(figure, ..)| needed[..fit].contains(figure));
     let columns: Vec<_> = shown.clone().map(|(figure, _, width)| Column::right(figure, width)).collect();
-    let figures: u16 = shown.clone().map(|(.., width)| width).sum();
+    let figures: u16 = shown.map(|(.., width)| width).sum();
     let area = Rect { width: area.width.min(NAME.1 + figures), ..area };
-    let table = Table::new(area, std::iter::once(Column::rest(Name, 1)).chain(columns));
-    let mut by_calls: Vec<_> = commands.stats.iter().collect();
-    by_calls.sort_by_key(|(_, stat)| std::cmp::Reverse(stat.calls));
-    paint.rule(Rect { width: table.cell(0, Name).area.right() - area.x, ..row(area, 0) }, &title(commands));
-    for (figure, heading, _) in shown {
-        table.cell(0, figure).write(paint, heading, Ink::Faint);
+    Table::new(area, std::iter::once(Column::rest(Name, 1)).chain(columns))
+}
+
+/// Draws the share of the main thread's time as a bar; the whole width is all of its time.
+fn bar(paint: &mut Paint, area: Rect, share: f64, ink: Option<Ink>) {
+    let length = (share * f64::from(area.width.saturating_sub(1))).round() as u16;
+    let glyph = paint.glyphs().bars[6];
+    let x = area.x + 1;
+    (x..(x + length).min(area.right())).for_each(|x| paint.bar(x, area.y, glyph, ink.unwrap_or(Ink::Server)));
+}
+
+/// Returns the share of the main thread's time; `None` if the server reports no times (memcached).
+fn share(stat: &CommandStat, commands: &CommandCell) -> Option<f64> {
+    (stat.usec > 0 && commands.length_s > 0.0).then(|| stat.usec as f64 / (commands.length_s * 1e6))
+}
+
+/// Returns the line below the commands: how many are not listed, and what redyno itself sent.
+fn foot(rest: &[(&str, CommandStat)], own: &CommandStat, commands: &CommandCell) -> String {
+    let rate = |calls: u64| units::rate(calls as f64 / commands.length_s);
+    let more = (!rest.is_empty()).then(|| {
+        let calls = rest.iter().map(|(_, stat)| stat.calls).sum();
+        format!("and {} more, {}", rest.len(), rate(calls))
+    });
+    let itself = (own.calls > 0).then(|| {
+        let share = share(own, commands).map_or_else(String::new, |share| units::percent(share) + ", ");
+        format!("redyno itself {share}{}", rate(own.calls))
+    });
+    more.into_iter().chain(itself).collect::<Vec<_>>().join("   ")
+}
+
+/// The commands that redyno's control connection sends, by their names in INFO commandstats.
+const ASKED: [&str; 10] = [
+    "info",
+    "slowlog|get",
+    "latency|latest",
+    "latency|histogram",
+    "config|get",
+    "commandlog|get",
+    "client|list",
+    "client|setname",
+    "client|setinfo",
+    "hello",
+];
+/// The rate of the PINGs of the probe, which sends one every 10 ms.
+const PINGS_PER_S: f64 = 100.0;
+/// Above this rate, a command of [`ASKED`] comes from other clients as well, and has a row of its own.
+const ASKED_PER_S: f64 = 3.0;
+
+/// Returns whether redyno sends this command.
+pub fn is_asked(name: &str) -> bool {
+    name == "ping" || ASKED.contains(&name)
+}
+
+/// Returns the commands of other clients, those with the most time first, and the sum of what redyno itself sent.
+fn apart(commands: &CommandCell) -> (Vec<(&str, CommandStat)>, CommandStat) {
+    let mut own = CommandStat::default();
+    let mut others = Vec::new();
+    for (name, stat) in &commands.stats {
+        let sent = match name.as_str() {
+            // A few more PINGs than usual are sent after a stall.
+            "ping" => PINGS_PER_S * 1.1 * commands.length_s,
+            name if ASKED.contains(&name) => ASKED_PER_S * commands.length_s,
+            _ => 0.0,
+        };
+        if stat.calls as f64 <= sent {
+            own.merge(&CommandStat { times: None, ..stat.clone() });
+        } else {
+            others.push((name.as_str(), stat.clone()));
+        }
     }
-    if by_calls.is_empty() {
-        paint.text(row(area, 1), &format!(" {}", words.no_commands), Ink::Faint);
-    }
-    let sum_us: f64 = by_calls.iter().map(|(_, stat)| stat.usec as f64).sum();
-    let room = usize::from(area.height - 1);
-    let rows = if by_calls.len() > room && room > 3 { room - 1 } else { room.min(by_calls.len()) };
-    for (n, (name, stat)) in (1..).zip(&by_calls[..rows]) {
-        table.write(paint, n, |figure, _| match figure {
-            Name => (name.replace('|', " "), ink(name).unwrap_or(Ink::Text)),
-            figure => written(figure, stat, commands, sum_us),
-        });
-    }
-    if rows < by_calls.len() && rows < room {
-        let calls: f64 = by_calls[rows..].iter().map(|(_, stat)| stat.calls as f64).sum();
-        let text = format!(" and {} more, {}", by_calls.len() - rows, units::rate(calls / commands.length_s));
-        paint.text(row(area, rows as u16 + 1), &text, Ink::Faint);
-    }
+    others.sort_by_key(|(_, stat)| std::cmp::Reverse((stat.usec, stat.calls)));
+    (others, own)
 }
 
 /// The time until percentiles are known, with the third poll, in seconds.
@@ -129,25 +200,32 @@ fn has_means_only(commands: &CommandCell) -> bool {
     commands.length_s > SOON_S && commands.stats.values().all(has_none)
 }
 
-fn title(commands: &CommandCell) -> String {
+/// The width of `commands by time, 60 s` in a rule.
+const ROOM_FOR_TITLE: u16 = 25;
+
+fn title(commands: &CommandCell, width: u16) -> String {
     let has = |of: fn(&CommandStat) -> bool| commands.stats.values().any(of);
     let is_since_start = has(|stat| !stat.since_start_us.is_empty()) && !has(|stat| stat.times.is_some());
     let note = if is_since_start { ", p since its start" } else { "" };
     match commands.length_s.min(60.0) {
         0.0 => "commands".to_owned(),
+        length_s if commands.stats.values().any(|stat| stat.usec > 0) => {
+            let what = if width >= ROOM_FOR_TITLE { "commands by time" } else { "by time" };
+            format!("{what}, {length_s:.0} s{note}")
+        }
         length_s => format!("commands, {length_s:.0} s{note}"),
     }
 }
 
-fn written(figure: Figure, stat: &CommandStat, commands: &CommandCell, sum_us: f64) -> (String, Ink) {
+fn written(figure: Figure, stat: &CommandStat, commands: &CommandCell) -> (String, Ink) {
     let text = match figure {
         Calls => Some(units::rate(stat.calls as f64 / commands.length_s)),
-        Share => (sum_us > 0.0).then(|| units::percent(stat.usec as f64 / sum_us)),
+        Share => share(stat, commands).map(units::percent),
         Mean => stat.mean_us().map(|us| units::latency((us * 1e3) as u64)),
         P50 => percentile(stat, 0.5, "p50"),
         P99 => percentile(stat, 0.99, "p99"),
         P999 => percentile(stat, 0.999, "p99.9"),
-        Name => None,
+        Name | Bar => return (String::new(), Ink::Text),
         Failed => return count(stat.failed),
         Rejected => return count(stat.rejected),
     };
@@ -180,105 +258,6 @@ fn bounded(up_to_us: u64) -> String {
     }
 }
 
-/// The looks of the lines for single commands.
-const INKS: [Ink; 3] = [Ink::Throughput, Ink::Level(Level::P90), Ink::Level(Level::P999)];
-
-/// Draws the heading, the chart, its axis and its legend.
-pub fn chart(paint: &mut Paint, area: Rect, lanes: &Lanes) {
-    if area.height < 2 {
-        return;
-    }
-    lanes.heading_of_figures(paint, row(area, 0), "commands on the server, calls/s");
-    let chart = Rect { y: area.y + 1, height: area.height - 1, ..area };
-    let plot = lanes.plot(chart);
-    let cells = &lanes.commands;
-    let values =
-        |name: Option<&str>| cells.iter().map(move |cell| per_s(cell.as_ref()?, name)).collect::<Vec<_>>();
-    let all = values(None);
-    let highest = all.iter().flatten().copied().fold(0.0, f64::max);
-    if all.iter().all(Option::is_none) {
-        let waits = lanes.reading.status().is_none_or(|status| status.body.dialect().times_commands());
-        let why = if waits { "waiting for the server" } else { lanes.reading.words().no_commands };
-        paint.text(row(plot, plot.height / 2), &format!("  {why}"), Ink::Faint);
-        return;
-    }
-    let top = linear_top(highest);
-    axis(paint, chart, plot.x.saturating_sub(1), top);
-    let marks = paint.glyphs().lines;
-    let busiest = busiest(lanes);
-    let named = busiest.iter().enumerate().map(|(n, name)| (Some(*name), marks[n], INKS[n % INKS.len()]));
-    let lines: Vec<CommandLook> = std::iter::once((None, marks[4], Ink::Text)).chain(named).collect();
-    // The line of all commands is below the others.
-    let dots = Dots::of(paint, plot);
-    let last = dots.rows().saturating_sub(1);
-    for (name, mark, ink) in &lines {
-        let height = |value: f64| (value / top * f64::from(last)).round().clamp(0.0, last.into()) as u16;
-        dots.steps(paint, values(*name).into_iter().map(|value| value.map(height)), *mark, *ink);
-    }
-    lanes.lines(paint, plot);
-    legend(paint, chart, lanes, lines);
-}
-
-/// A command, or all commands together, and the look of its line.
-type CommandLook<'a> = (Option<&'a str>, char, Ink);
-
-/// Draws the legend: all commands together first, then the most frequent.
-fn legend(paint: &mut Paint, chart: Rect, lanes: &Lanes, mut lines: Vec<CommandLook>) {
-    let commands = lanes.reading.status().map(|status| CommandCell::of(&status.body));
-    let now = |name: Option<&str>| commands.as_ref().and_then(|cell| per_s(cell, name));
-    let order = |line: &CommandLook| now(line.0).unwrap_or(0.0);
-    lines[1..].sort_by(|a, b| order(b).total_cmp(&order(a)));
-    lines.truncate(chart.height.into());
-    let written = |rate: Option<f64>| rate.map_or_else(|| NONE.to_owned(), units::rate);
-    let marks = paint.theme().marks_lines();
-    let entries = lines.iter().map(|(name, mark, ink)| Entry {
-        name: name.unwrap_or("all"),
-        mark: marks.then_some(*mark),
-        ink: *ink,
-        row: None,
-        values: [written(now(*name)), written(per_s(&lanes.commands_minute, *name)), String::new()],
-    });
-    lanes::legend(paint, chart, lanes, &entries.collect::<Vec<_>>());
-}
-
-fn per_s(cell: &CommandCell, name: Option<&str>) -> Option<f64> {
-    name.map_or_else(|| cell.all_per_s(), |name| cell.per_s(name))
-}
-
-/// Returns the commands that have a line: those with the most calls in the stretch shown, in the order of their names,
-/// so that each keeps its look.
-pub fn busiest<'a>(lanes: &'a Lanes) -> Vec<&'a str> {
-    let mut calls: Vec<(&str, u64)> = Vec::new();
-    for (name, stat) in lanes.commands.iter().flatten().flat_map(|cell| &cell.stats) {
-        match calls.iter_mut().find(|(known, _)| known == name) {
-            Some((_, sum)) => *sum = sum.saturating_add(stat.calls),
-            None => calls.push((name, stat.calls)),
-        }
-    }
-    calls.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
-    calls.truncate(INKS.len());
-    let mut names: Vec<_> = calls.into_iter().map(|(name, _)| name).collect();
-    names.sort_unstable();
-    names
-}
-
-/// Returns the look of a command that has a line.
-pub fn ink(lanes: &Lanes, name: &str) -> Option<Ink> {
-    busiest(lanes).iter().position(|known| *known == name).map(|n| INKS[n % INKS.len()])
-}
-
-fn axis(paint: &mut Paint, chart: Rect, x: u16, top: f64) {
-    let glyphs = paint.glyphs();
-    let last = chart.height - 1;
-    (chart.top()..chart.bottom()).for_each(|y| paint.dot(x, y, glyphs.vertical, Ink::Faint));
-    let middle = (last >= 12 || last >= 4 && last.is_multiple_of(2)).then_some((last / 2, top / 2.0));
-    for (n, value) in [Some((0, top)), middle, Some((last, 0.0))].into_iter().flatten() {
-        let label = Rect { width: x.saturating_sub(chart.x), ..row(chart, n) };
-        paint.right(label, &trimmed(&units::count(value)), Ink::Faint);
-        paint.dot(x, chart.y + n, if n == last { glyphs.origin } else { glyphs.tick }, Ink::Faint);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -289,6 +268,25 @@ mod tests {
             [1, 33, 1056, 540_672, 1_081_344].map(bounded),
             ["≤1 µs", "≤33 µs", "≤1.06 ms", "≤541 ms", ">541 ms"]
         );
+    }
+
+    #[test]
+    fn the_command_with_the_most_time_is_first_and_redynos_own_are_apart() {
+        let stat = |calls, usec| CommandStat { calls, usec, ..CommandStat::default() };
+        let stats = [
+            ("get", stat(900_000, 500_000)),
+            ("keys", stat(30, 9_200_000)),
+            ("ping", stat(1000, 900)),
+            ("info", stat(10, 800)),
+            ("config|get", stat(400, 300)),
+        ];
+        let stats = stats.map(|(name, stat)| (name.to_owned(), stat)).into();
+        let commands = CommandCell { length_s: 10.0, stats };
+        let (others, own) = apart(&commands);
+        let names: Vec<_> = others.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, ["keys", "get", "config|get"], "40 a second are more than redyno's own");
+        assert_eq!(share(&others[0].1, &commands), Some(0.92));
+        assert_eq!(foot(&others[2..], &own, &commands), "and 1 more, 40/s   redyno itself 0.02 %, 101/s");
     }
 
     #[test]

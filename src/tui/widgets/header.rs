@@ -15,14 +15,19 @@ use crate::{
 
 /// Draws the header: the target on the left, and the states that change on the right.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
-    let right = right_side(model, reading, paint.glyphs(), area.width);
-    let right_x = area.right().saturating_sub(length(&right) as u16);
-    let left = Rect { width: right_x.saturating_sub(area.x + 2), ..area };
     let mut parts = identity(reading);
-    if area.width < 60 {
+    let address =
+        |parts: &[(String, Ink)]| parts[..2].iter().map(|(text, _)| text.chars().count()).sum::<usize>();
+    let right = right_side(model, reading, paint.glyphs(), area.width);
+    if area.width < 60 || address(&parts) + 2 + length(&right) > area.width.into() {
         // The target's address is more important than the program's own name.
         parts[0].0 = " ".to_owned();
     }
+    // In a recording, it is also more important than what the right side can spare.
+    let kept = if model.playback.is_some() { address(&parts) + 2 } else { 0 };
+    let right = shed(right, usize::from(area.width).saturating_sub(kept));
+    let right_x = area.right().saturating_sub(length(&right) as u16);
+    let left = Rect { width: right_x.saturating_sub(area.x + 2), ..area };
     let shown = fitting(left.width, parts.iter().map(|(text, _)| text.chars().count() as u16));
     paint.parts(left, &parts[..shown]);
     let right: Vec<_> = right.into_iter().map(|(text, ink, _)| (text, ink)).collect();
@@ -131,7 +136,8 @@ fn recording(state: &RecordingState, model: &Model, glyphs: &Glyphs, width: u16)
 
 /// Returns the name of the recording, if there is room for it, and the speed of playing.
 fn replay(playback: &Playback, width: u16) -> String {
-    let file = if width >= ROOM_FOR_SINCE { format!(" {}", playback.file) } else { String::new() };
+    let name = playback.file.rsplit('/').next().unwrap_or_default();
+    let file = if width >= ROOM_FOR_SINCE { format!(" {name}") } else { String::new() };
     let state = if playback.is_playing { "playing" } else { "paused" };
     format!("REPLAY{file}, {state} {}×", playback.speed())
 }

@@ -1,5 +1,5 @@
 //! The knobs in the panel: the switch of the load, then a row for each knob. If not all knobs fit, those around the
-//! selected one are shown.
+//! selected one are shown. A frozen view shows the knobs as they were at the cursor.
 //!
 //! ```text
 //! ├─ knobs 4 to 11 of 26 ───
@@ -13,8 +13,8 @@ use ratatui::layout::Rect;
 
 use super::{dialog::input, panel::section, table::around};
 use crate::{
-    app::{Knob, Model, Purpose, Spot},
-    tui::{Ink, Paint, cut, from_column, row},
+    app::{Course, Knob, Model, Purpose, Spot, Subject},
+    tui::{Glyphs, Ink, Paint, cut, from_column, row},
 };
 
 /// The width of the names, including the pointer before them.
@@ -31,7 +31,7 @@ const LEAST_ROWS: u16 = 8;
 /// Draws the knobs in a section at the top of `rest`, and removes the section from `rest`. It has at most half of
 /// the rows.
 pub fn draw(paint: &mut Paint, rest: &mut Rect, model: &Model) {
-    let knobs = model.panel.knobs();
+    let knobs = Knob::of(model.knobs_shown());
     let most = (rest.height / 2).max(LEAST_ROWS);
     let rows = (1 + knobs.len() as u16).min(most);
     let selected = knobs.iter().position(|knob| *knob == model.panel.selected()).unwrap_or(0);
@@ -50,7 +50,7 @@ pub fn draw(paint: &mut Paint, rest: &mut Rect, model: &Model) {
 }
 
 fn load(paint: &mut Paint, line: Rect, model: &Model) {
-    let wanted = model.panel.wanted();
+    let wanted = model.knobs_shown();
     let (load, ink) = if wanted.load { ("on", Ink::Good) } else { ("off", Ink::Text) };
     paint.text(line, "  load", Ink::Text);
     let value = Rect { x: line.x + NAME, width: VALUE.min(line.width.saturating_sub(NAME)), ..line };
@@ -74,7 +74,7 @@ impl KnobRow {
     /// Returns the row of a knob in `width` columns. Values are aligned. A long value extends to the right; if it
     /// still does not fit, the name is shortened, and finally the value is cut.
     fn of(knob: Knob, model: &Model, width: usize) -> Self {
-        let wanted = model.panel.wanted();
+        let wanted = model.knobs_shown();
         let pointer = usize::from(POINTER);
         let room = width.saturating_sub(pointer + 1);
         let value = cut(&knob.value(wanted), room.saturating_sub(LEAST_NAME));
@@ -86,7 +86,7 @@ impl KnobRow {
     fn draw(&self, paint: &mut Paint, line: Rect, model: &Model) {
         let glyphs = paint.glyphs();
         let Self { knob, name, value, end } = self;
-        let selected = model.panel.selected() == *knob;
+        let selected = model.cursor_s().is_none() && model.panel.selected() == *knob;
         let ink = if selected { Ink::Selected } else { Ink::Text };
         let pointer = if selected { glyphs.pointer } else { ' ' };
         if let Some(entry) = model.entry(Purpose::Knob).filter(|_| selected) {
@@ -97,7 +97,7 @@ impl KnobRow {
         }
         let room = end.saturating_sub(usize::from(POINTER) + value.chars().count());
         let after = from_column(line, paint.text(line, &format!("{pointer} {name:<room$}{value}"), ink));
-        let (wanted, in_force) = (model.panel.wanted(), model.in_force());
+        let (wanted, in_force) = (model.knobs_shown(), model.in_force());
         // Weights of another workload cannot be compared with the present ones.
         let before = knob.value(in_force);
         if before != knob.value(wanted) && knob.called(in_force) == knob.called(wanted) {
@@ -108,24 +108,88 @@ impl KnobRow {
     }
 }
 
-/// Draws the knobs in one line, for screens without a panel: the selected knob with its value, its neighbours by
-/// name.
-pub fn line(paint: &mut Paint, area: Rect, model: &Model) {
-    let glyphs = paint.glyphs();
-    let selected = model.panel.selected();
-    let wanted = model.panel.wanted();
-    let name = format!(" {} {}", glyphs.pointer, selected.called(wanted));
-    let rest = from_column(area, paint.text(area, &name, Ink::Selected) + 1);
-    let x = match model.entry(Purpose::Knob) {
-        Some(entry) => input(paint, rest, entry),
-        None => {
-            let value = selected.value(wanted);
-            paint.text(rest, &format!("{value} {} {} ", glyphs.less, glyphs.more), Ink::Selected)
+/// Draws the knobs in the rows of `area`, for screens without a panel, in their order. If not all knobs fit, the first
+/// ones are left out, so that the selected knob is shown. Without load, the line begins with how to start it.
+///
+/// ```text
+///  ▸ clients 50 ◂ ▸  pipeline 1  rate max  arrivals closed  reads 91 %
+///  value size 32 B  keys 10 k  distribution uniform
+/// ```
+pub fn lines(paint: &mut Paint, area: Rect, model: &Model) {
+    let mut first = row(area, 0);
+    if model.subject() == Subject::Server && model.course == Course::Running && model.playback.is_none() {
+        let x = paint.parts(first, &[(" l", Ink::Strong), (" starts the load with", Ink::Faint)]);
+        first = from_column(first, x);
+    }
+    let pieces = pieces(paint.glyphs(), model);
+    let selected = pieces.iter().position(|piece| piece.knob == model.panel.selected()).unwrap_or(0);
+    let from = (0..=selected).find(|from| flow(&pieces[*from..], first, area).len() > selected - from);
+    let from = from.unwrap_or(selected);
+    for (piece, place) in pieces[from..].iter().zip(flow(&pieces[from..], first, area)) {
+        paint.spot(place, Spot::Knob(piece.knob));
+        match model.entry(Purpose::Knob).filter(|_| piece.ink == Ink::Selected) {
+            Some(entry) => {
+                let name = format!("{} {} ", paint.glyphs().pointer, piece.name);
+                let x = paint.text(place, &name, Ink::Selected);
+                input(paint, from_column(place, x), entry);
+            }
+            None => drop(paint.text(place, &piece.text, piece.ink)),
         }
+    }
+}
+
+/// A knob in a line: `clients 50`.
+struct Piece {
+    knob: Knob,
+    name: String,
+    text: String,
+    ink: Ink,
+    width: u16,
+}
+
+/// The room for a value that is being typed.
+const ENTRY: usize = 16;
+
+fn pieces(glyphs: &Glyphs, model: &Model) -> Vec<Piece> {
+    let knobs = model.knobs_shown();
+    let can_turn = model.cursor_s().is_none();
+    let is_typed = model.entry(Purpose::Knob).is_some();
+    let piece = |knob: Knob| {
+        let (name, value) = (knob.called(knobs).to_owned(), knob.value(knobs));
+        let is_selected = can_turn && knob == model.panel.selected();
+        let text = match is_selected {
+            true => format!("{} {name} {value} {} {}", glyphs.pointer, glyphs.less, glyphs.more),
+            false => format!("{name} {value}"),
+        };
+        let ink = match is_selected {
+            true => Ink::Selected,
+            false => Ink::Faint,
+        };
+        let width = match is_selected && is_typed {
+            true => name.chars().count() + ENTRY,
+            false => text.chars().count(),
+        };
+        Piece { knob, name, text, ink, width: width as u16 }
     };
-    let others = model.panel.knobs().into_iter().filter(|knob| *knob != selected);
-    let text = |knob: Knob| (format!("  {} {}", knob.called(wanted), knob.value(wanted)), Ink::Faint);
-    paint.parts(from_column(rest, x), &others.map(text).collect::<Vec<_>>());
+    Knob::of(knobs).into_iter().map(piece).collect()
+}
+
+/// Returns the places of the first pieces, as many as fit whole: in `first`, then in the other rows of `area`. The
+/// first piece always has a place.
+fn flow(pieces: &[Piece], first: Rect, area: Rect) -> Vec<Rect> {
+    let (mut places, mut line, mut n) = (Vec::new(), from_column(first, first.x + 1), 0);
+    for piece in pieces {
+        if piece.width > line.width && n + 1 < area.height {
+            n += 1;
+            line = from_column(row(area, n), area.x + 1);
+        }
+        if piece.width > line.width && !places.is_empty() {
+            break;
+        }
+        places.push(Rect { width: piece.width.min(line.width), ..line });
+        line = from_column(line, line.x + piece.width + 2);
+    }
+    places
 }
 
 #[cfg(test)]

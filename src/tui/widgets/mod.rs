@@ -1,6 +1,8 @@
 //! The parts of screens; each file draws one part.
 
+pub mod command_chart;
 pub mod command_table;
+pub mod culprits;
 pub mod cursor;
 pub mod dialog;
 pub mod figures;

@@ -1,5 +1,5 @@
 //! The panel next to the charts: knobs, the times to open connections that are not kept, an experiment, ping
-//! windows, this machine, errors, results, events.
+//! windows, this machine, errors, results, events. Without load, what slows the server down replaces the knobs.
 //!
 //! ```text
 //!  ├─ knobs ──────────
@@ -27,6 +27,7 @@
 use ratatui::layout::Rect;
 
 use super::{
+    culprits,
     figures::{NONE, figure, part_figure, written},
     knobs, percentiles, results,
     table::{Column, Table, fitting},
@@ -56,7 +57,11 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
         paint.dot(area.x, y, glyphs.vertical, Ink::Faint);
     }
     let mut rest = area;
-    knobs::draw(paint, &mut rest, model);
+    let subject = model.subject();
+    match subject {
+        Subject::Load => knobs::draw(paint, &mut rest, model),
+        Subject::Server => culprits::draw(paint, &mut rest, model, reading),
+    }
     if let Some(segment) = reading.segment()
         && let Some(after) = segment.start.knobs.reconnect
     {
@@ -67,9 +72,11 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     if let Some(experiment) = model.experiment() {
         draw_experiment(paint, &mut rest, experiment);
     }
+    let has_errors = subject == Subject::Load || reading.errors().total() > 0;
     let error_rows = tables::error_rows(reading).min(6);
     // The ping windows take the rows that the sections below do not need, up to a convenient number.
-    let below = 1 + MACHINE_ROWS + 1 + error_rows;
+    let below = if subject == Subject::Load { 1 + MACHINE_ROWS } else { 0 }
+        + if has_errors { 1 + error_rows } else { 0 };
     let parts = part_rows(reading, area.width.saturating_sub(2));
     let windows =
         (parts + 1 + (reading.ping_windows().count().min(100) as u16).clamp(2, (rest.height / 4).max(5)))
@@ -80,12 +87,16 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     draw_parts(paint, Rect { height: parts, ..pings }, reading);
     let pings = Rect { y: pings.y + parts, height: pings.height - parts, ..pings };
     tables::pings(paint, pings, reading);
-    let machine = section(paint, &mut rest, "this machine, 60 s", MACHINE_ROWS);
-    tables::machine(paint, machine, model, reading);
-    let errors = section(paint, &mut rest, "errors", error_rows);
-    tables::errors(paint, roomy(errors), reading);
+    if subject == Subject::Load {
+        let machine = section(paint, &mut rest, "this machine, 60 s", MACHINE_ROWS);
+        tables::machine(paint, machine, model, reading);
+    }
+    if has_errors {
+        let errors = section(paint, &mut rest, "errors", error_rows);
+        tables::errors(paint, roomy(errors), reading);
+    }
     if area.width >= results::MIN_WIDTH + 3 {
-        match model.subject() {
+        match subject {
             Subject::Load => draw_results(paint, &mut rest, reading),
             Subject::Server => draw_pings(paint, &mut rest, reading),
         }
@@ -156,7 +167,7 @@ fn roomy(area: Rect) -> Rect {
 }
 
 /// The number of rows for this machine: one for wake, one for intrinsic.
-const MACHINE_ROWS: u16 = 2;
+pub(super) const MACHINE_ROWS: u16 = 2;
 
 /// Removes a section of `rows` rows and a heading from the top of `rest`, and draws the heading; returns the rows
 /// below it.

@@ -194,10 +194,13 @@ fn send_lag(lanes: &Lanes, scale: LogScale, rows: u16) -> Lane {
 /// Returns a gauge of the server on a linear scale: the highest value of each column.
 fn of_gauge(gauge: Gauge, lanes: &Lanes, rows: u16) -> Lane {
     let values: Vec<_> = lanes.window.server().into_iter().map(|cell| of_column(gauge, &cell?)).collect();
-    let highest = values.iter().flatten().copied().fold(gauge.about().top, f64::max);
+    let highest = values.iter().flatten().copied().fold(0.0, f64::max);
     let top = match gauge.about().unit {
         Unit::Bytes => top_of_bytes(highest),
-        _ => linear_top(highest),
+        // Of the hit rate, low values matter. A lane without its range would not show how short its scale is.
+        Unit::Ratio if gauge == Gauge::HitRate || lanes.columns.name < ROOM_FOR_RANGE => 1.0,
+        Unit::Ratio => linear_top(highest).clamp(LEAST_RATIO, 1.0_f64.max(highest)),
+        _ => linear_top(highest.max(gauge.about().top)),
     };
     let range = format!("0–{}", trimmed(&gauge.written(top)).replace("iB", ""));
     let now = lanes.reading.status().and_then(|status| status.body.text_of(gauge)).map(|now| {
@@ -218,6 +221,9 @@ fn top_of_bytes(highest: f64) -> f64 {
     let top = linear_top(highest / unit);
     unit * if top < 1000.0 { top } else { 1024.0 }
 }
+
+/// The shortest scale of a share: on a shorter one, noise would look large.
+const LEAST_RATIO: f64 = 0.1;
 
 /// The width of `0–100 %`, with a blank before and after it.
 const ROOM_FOR_RANGE: u16 = 9;

@@ -102,7 +102,7 @@ pub fn numbers(paint: &mut Paint, plan: &Plan, model: &Model) {
     for (y, line) in (y..area.height.saturating_sub(2)).zip(wrapped(&text, width)) {
         paint.text(row(area, y), &format!(" {line}"), ink);
     }
-    knobs::line(paint, row(area, area.height - 2), model);
+    knobs::lines(paint, row(area, area.height - 2), model);
     header::footer(paint, row(area, area.height - 1), model);
 }
 

@@ -62,17 +62,45 @@ pub fn draw(paint: &mut Paint, area: Rect, status: &Status) {
 
 /// Draws the most important figures of all groups in as few rows as they need; returns their number.
 pub fn few(paint: &mut Paint, area: Rect, status: &Status) -> u16 {
-    let is_shown = |gauge: &Gauge| {
-        gauge.about().alarm != Alarm::Some || status.gauges[*gauge].is_some_and(|value| value > 0.0)
-    };
-    let figures: Vec<_> =
-        FEW.into_iter().filter(is_shown).filter_map(|gauge| outside_its_group(status, gauge)).collect();
-    let lines = flow(&figures, area.width);
-    let rows = (lines.len() as u16).min(area.height);
-    for (n, line) in lines.into_iter().enumerate().take(rows.into()) {
-        paint_line(paint, row(area, n as u16), &figures[line]);
+    let figures: Vec<_> = FEW
+        .into_iter()
+        .filter(is_shown(status))
+        .filter_map(|gauge| outside_its_group(status, gauge))
+        .collect();
+    Flowing { lines: flow(&figures, area.width), figures }.draw(paint, area)
+}
+
+/// Returns whether a gauge is shown: one of trouble only if it is not zero.
+fn is_shown(status: &Status) -> impl Fn(&Gauge) -> bool {
+    |gauge| gauge.about().alarm != Alarm::Some || status.gauges[*gauge].is_some_and(|value| value > 0.0)
+}
+
+/// Figures in lines.
+pub struct Flowing {
+    figures: Vec<Figure>,
+    lines: Vec<std::ops::Range<usize>>,
+}
+
+/// Returns these gauges of one group, in lines of `width` columns.
+pub fn flowing(status: &Status, gauges: &[Gauge], width: u16) -> Flowing {
+    let shown = gauges.iter().copied().filter(is_shown(status));
+    let figures: Vec<_> = shown.filter_map(|gauge| figure(status, gauge)).collect();
+    Flowing { lines: flow(&figures, width), figures }
+}
+
+impl Flowing {
+    /// Returns the number of lines.
+    pub fn rows(&self) -> u16 {
+        self.lines.len() as u16
     }
-    rows
+
+    /// Draws as many lines as fit; returns their number.
+    pub fn draw(&self, paint: &mut Paint, area: Rect) -> u16 {
+        for (n, line) in (0..area.height).zip(&self.lines) {
+            paint_line(paint, row(area, n), &self.figures[line.clone()]);
+        }
+        self.rows().min(area.height)
+    }
 }
 
 /// Draws the server's own figures in one line. If not all figures fit, the least important ones are left out.

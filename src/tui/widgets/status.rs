@@ -2,6 +2,7 @@
 
 use ratatui::layout::Rect;
 
+use super::figures::clock;
 use crate::{
     app::{Course, Knob, Model, Playback, Reachability, Tone},
     diagnose::{Finding, Severity},
@@ -76,7 +77,8 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
         return (progress, Ink::Strong);
     }
     let findings = warnings(model);
-    let most = findings.first().map(|finding| (finding.sentence(width, true), finding.severity));
+    let most = findings.iter().find(|finding| !model.is_folded(finding));
+    let most = most.map(|finding| (of_finding(finding, width), finding.severity));
     if let Some((text, severity)) = most.as_ref().filter(|(_, severity)| *severity == Severity::Problem) {
         return (text.clone(), ink(*severity));
     }
@@ -107,6 +109,15 @@ fn warnings(model: &Model) -> Vec<Finding> {
 /// Returns the colour for a severity.
 pub(super) fn ink(severity: Severity) -> Ink {
     if severity == Severity::Problem { Ink::Bad } else { Ink::Warn }
+}
+
+/// Returns the sentence of a finding, with the time since when it holds if there is room.
+fn of_finding(finding: &Finding, width: usize) -> String {
+    let text = finding.sentence(width, true);
+    let with = format!("since {}: {text}", clock(finding.since_s));
+    // A problem is described with its length.
+    let fits = finding.severity < Severity::Problem && with.chars().count() <= width;
+    if fits { with } else { text }
 }
 
 /// Returns the title of an experiment and `text`. If `width` requires it, only the first word of the title is used.
@@ -214,7 +225,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        app::{Delivery, Msg, update},
+        app::{Delivery, Key, KeyCode, Msg, update},
         events::EventKind,
         probe::{Ping, Wake},
         session::{Event, Interval, Record, Span, TimelineOptions},
@@ -279,6 +290,12 @@ mod tests {
         }
         let text = "hit rate 0 %: the other reads find no key, which costs the server less than a hit; type :prefill to write the keys now";
         assert_eq!(sentence(&model, 120), (text.to_owned(), Ink::Warn));
-        assert_eq!(sentence(&model, 80).0, "hit rate 0 %; type :prefill to write the keys now");
+        assert_eq!(sentence(&model, 80).0, "since 00:04: hit rate 0 %; type :prefill to write the keys now");
+        let press = |model: &mut Model| drop(update(model, Msg::Key(Key::plain(KeyCode::Char('a')))));
+        press(&mut model);
+        let folded = sentence(&model, 120);
+        assert!(folded.1 == Ink::Text && !model.findings().is_empty(), "{folded:?}");
+        press(&mut model);
+        assert_eq!(sentence(&model, 120).1, Ink::Warn, "the next press shows it again");
     }
 }

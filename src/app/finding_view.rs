@@ -1,0 +1,43 @@
+//! The findings at the moment shown, and those that the user has read.
+
+use super::{Model, Tone, View};
+use crate::diagnose::{Finding, Severity, of_segment};
+
+impl Model {
+    /// Returns the findings, the most important first. A live view has the present findings; a frozen view and a
+    /// recording have those of the whole segment shown.
+    pub fn findings(&self) -> Vec<Finding> {
+        if self.view == View::Live && self.playback.is_none() {
+            return self.track().findings.now();
+        }
+        let cores = self.timeline().session().map_or(0, |session| session.host.cores);
+        let shown = self.shown();
+        shown.segment().map_or_else(Vec::new, |segment| of_segment(&segment.start, &segment.total, cores))
+    }
+
+    /// Returns whether the user has read this finding, so that only the header shows it.
+    pub fn is_folded(&self, finding: &Finding) -> bool {
+        self.folded.contains(finding.rule)
+    }
+
+    /// Folds the first finding of the status line that is not folded yet; if there is none, shows all of them again. A
+    /// standstill is always shown.
+    pub(super) fn fold_finding(&mut self) {
+        let findings = self.findings();
+        let can_fold =
+            |finding: &&Finding| finding.severity < Severity::Standstill && !self.is_folded(finding);
+        match findings.iter().find(can_fold) {
+            Some(finding) => drop(self.folded.insert(finding.rule)),
+            None if self.folded.is_empty() => self.say(Tone::Info, "no finding to fold"),
+            None => self.folded.clear(),
+        }
+    }
+
+    /// Forgets the folded findings that have ended: the next one of their rules is shown again.
+    pub(super) fn unfold_ended(&mut self) {
+        if !self.folded.is_empty() && self.view == View::Live {
+            let present: Vec<_> = self.findings().into_iter().map(|finding| finding.rule).collect();
+            self.folded.retain(|rule| present.contains(rule));
+        }
+    }
+}

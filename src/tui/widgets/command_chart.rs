@@ -1,0 +1,125 @@
+//! The rates of all clients' commands over time: a line for all commands together, and one for each of the most
+//! frequent commands.
+//!
+//! ```text
+//! ─ commands on the server, calls/s ────────────────────        now
+//! 160 k┤                  ⣀⣀⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤  all     158 k/s
+//!      │⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠊                     get     121 k/s
+//!    0 ┼                                         set      37 k/s
+//! ```
+
+use ratatui::layout::Rect;
+
+use super::{
+    Lanes,
+    command_table::is_asked,
+    figures::{NONE, trimmed},
+    lanes::{self, Entry},
+};
+use crate::{
+    session::timeline::{CommandCell, Level},
+    tui::{Dots, Ink, Paint, linear_top, row},
+    units,
+};
+
+/// The looks of the lines for single commands.
+const INKS: [Ink; 3] = [Ink::Throughput, Ink::Level(Level::P90), Ink::Level(Level::P999)];
+
+/// Draws the heading, the chart, its axis and its legend.
+pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
+    if area.height < 2 {
+        return;
+    }
+    lanes.heading_of_figures(paint, row(area, 0), "commands on the server, calls/s");
+    let chart = Rect { y: area.y + 1, height: area.height - 1, ..area };
+    let plot = lanes.plot(chart);
+    let cells = &lanes.commands;
+    let values =
+        |name: Option<&str>| cells.iter().map(move |cell| per_s(cell.as_ref()?, name)).collect::<Vec<_>>();
+    let all = values(None);
+    let highest = all.iter().flatten().copied().fold(0.0, f64::max);
+    if all.iter().all(Option::is_none) {
+        let waits = lanes.reading.status().is_none_or(|status| status.body.dialect().times_commands());
+        let why = if waits { "waiting for the server" } else { lanes.reading.words().no_commands };
+        paint.text(row(plot, plot.height / 2), &format!("  {why}"), Ink::Faint);
+        return;
+    }
+    let top = linear_top(highest);
+    axis(paint, chart, plot.x.saturating_sub(1), top);
+    let marks = paint.glyphs().lines;
+    let busiest = busiest(lanes);
+    let named = busiest.iter().enumerate().map(|(n, name)| (Some(*name), marks[n], INKS[n % INKS.len()]));
+    let lines: Vec<CommandLook> = std::iter::once((None, marks[4], Ink::Text)).chain(named).collect();
+    // The line of all commands is below the others.
+    let dots = Dots::of(paint, plot);
+    let last = dots.rows().saturating_sub(1);
+    for (name, mark, ink) in &lines {
+        let height = |value: f64| (value / top * f64::from(last)).round().clamp(0.0, last.into()) as u16;
+        dots.steps(paint, values(*name).into_iter().map(|value| value.map(height)), *mark, *ink);
+    }
+    lanes.lines(paint, plot);
+    legend(paint, chart, lanes, lines);
+}
+
+/// A command, or all commands together, and the look of its line.
+type CommandLook<'a> = (Option<&'a str>, char, Ink);
+
+/// Draws the legend: all commands together first, then the most frequent.
+fn legend(paint: &mut Paint, chart: Rect, lanes: &Lanes, mut lines: Vec<CommandLook>) {
+    let commands = lanes.reading.status().map(|status| CommandCell::of(&status.body));
+    let now = |name: Option<&str>| commands.as_ref().and_then(|cell| per_s(cell, name));
+    let order = |line: &CommandLook| now(line.0).unwrap_or(0.0);
+    lines[1..].sort_by(|a, b| order(b).total_cmp(&order(a)));
+    lines.truncate(chart.height.into());
+    let written = |rate: Option<f64>| rate.map_or_else(|| NONE.to_owned(), units::rate);
+    let marks = paint.theme().marks_lines();
+    let entries = lines.iter().map(|(name, mark, ink)| Entry {
+        name: name.unwrap_or("all"),
+        mark: marks.then_some(*mark),
+        ink: *ink,
+        row: None,
+        values: [written(now(*name)), written(per_s(&lanes.commands_minute, *name)), String::new()],
+    });
+    lanes::legend(paint, chart, lanes, &entries.collect::<Vec<_>>());
+}
+
+fn per_s(cell: &CommandCell, name: Option<&str>) -> Option<f64> {
+    name.map_or_else(|| cell.all_per_s(), |name| cell.per_s(name))
+}
+
+/// Returns the commands that have a line: those with the most calls in the stretch shown, in the order of their names,
+/// so that each keeps its look.
+pub fn busiest<'a>(lanes: &'a Lanes) -> Vec<&'a str> {
+    let mut calls: Vec<(&str, u64)> = Vec::new();
+    for (name, stat) in lanes.commands.iter().flatten().flat_map(|cell| &cell.stats) {
+        if is_asked(name) {
+            continue;
+        }
+        match calls.iter_mut().find(|(known, _)| known == name) {
+            Some((_, sum)) => *sum = sum.saturating_add(stat.calls),
+            None => calls.push((name, stat.calls)),
+        }
+    }
+    calls.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+    calls.truncate(INKS.len());
+    let mut names: Vec<_> = calls.into_iter().map(|(name, _)| name).collect();
+    names.sort_unstable();
+    names
+}
+
+/// Returns the look of a command that has a line.
+pub fn ink(lanes: &Lanes, name: &str) -> Option<Ink> {
+    busiest(lanes).iter().position(|known| *known == name).map(|n| INKS[n % INKS.len()])
+}
+
+fn axis(paint: &mut Paint, chart: Rect, x: u16, top: f64) {
+    let glyphs = paint.glyphs();
+    let last = chart.height - 1;
+    (chart.top()..chart.bottom()).for_each(|y| paint.dot(x, y, glyphs.vertical, Ink::Faint));
+    let middle = (last >= 12 || last >= 4 && last.is_multiple_of(2)).then_some((last / 2, top / 2.0));
+    for (n, value) in [Some((0, top)), middle, Some((last, 0.0))].into_iter().flatten() {
+        let label = Rect { width: x.saturating_sub(chart.x), ..row(chart, n) };
+        paint.right(label, &trimmed(&units::count(value)), Ink::Faint);
+        paint.dot(x, chart.y + n, if n == last { glyphs.origin } else { glyphs.tick }, Ink::Faint);
+    }
+}

@@ -1,0 +1,206 @@
+//! What the panel shows without load: who slows the server down. The slow commands with their callers, the clients, and
+//! this machine with the programs that run beside the server.
+//!
+//! ```text
+//!  ├─ slow commands, 60 s ───
+//!  │  92 % KEYS *
+//!  │ 28 × to 355 ms 10.0.0.7
+//!  ├─ clients ───────────────
+//!  │ connected 5012 new 4.8 k/s
+//!  ├─ this machine ──────────
+//!  │ cores ▂█  server 39 %
+//!  │ server waits       61 %
+//!  │ ffmpeg 4211        98 %
+//! ```
+
+use ratatui::layout::Rect;
+
+use super::{
+    panel::{MACHINE_ROWS, section},
+    server_figures::flowing,
+    tables,
+};
+use crate::{
+    app::Model,
+    events::EventKind,
+    gauge::Gauge,
+    host::{Process, Sample},
+    session::timeline::Reading,
+    tui::{Ink, Paint, row},
+    units,
+};
+
+/// How far back slow commands are counted, in seconds.
+const MINUTE_S: f64 = 60.0;
+/// The largest number of callers, and of programs: the busiest explain most.
+const MOST: usize = 4;
+/// A program with a smaller share of a core is not listed: it delays nothing.
+const LEAST_CPU: f64 = 0.02;
+
+/// The entries of the slow log with one command and one client.
+#[derive(Debug, Clone, PartialEq)]
+struct Caller<'a> {
+    command: &'a str,
+    /// The address of the client, without the port if it had several connections; may be empty.
+    client: &'a str,
+    count: usize,
+    sum_us: u64,
+    longest_us: u64,
+}
+
+/// Returns the callers of slow commands in the last minute before the moment shown, those with the most time first.
+fn callers<'a>(reading: &Reading<'a>) -> Vec<Caller<'a>> {
+    let mut callers: Vec<Caller> = Vec::new();
+    let from_s = reading.now_s() - MINUTE_S;
+    for event in reading.events().rev().take_while(|event| event.t_s >= from_s) {
+        let EventKind::SlowCommand { us, command, client, .. } = &event.what else { continue };
+        let client = client.as_deref().unwrap_or_default();
+        match callers
+            .iter_mut()
+            .find(|caller| caller.command == command && host(caller.client) == host(client))
+        {
+            Some(caller) => {
+                if caller.client != client {
+                    caller.client = host(client);
+                }
+                caller.count += 1;
+                caller.sum_us = caller.sum_us.saturating_add(*us);
+                caller.longest_us = caller.longest_us.max(*us);
+            }
+            None => callers.push(Caller { command, client, count: 1, sum_us: *us, longest_us: *us }),
+        }
+    }
+    callers.sort_by_key(|caller| std::cmp::Reverse(caller.sum_us));
+    callers
+}
+
+/// Returns the host of an address such as `10.0.0.7:51234 (name)`.
+fn host(address: &str) -> &str {
+    address.rsplit_once(':').map_or(address, |(host, _)| host)
+}
+
+/// Draws the sections, and removes them from the top of `rest`.
+pub fn draw(paint: &mut Paint, rest: &mut Rect, model: &Model, reading: &Reading) {
+    let callers = callers(reading);
+    let shown = &callers[..callers.len().min(MOST)];
+    if !shown.is_empty() {
+        let length_s = reading.now_s().clamp(1.0, MINUTE_S);
+        let title = format!("slow commands, {length_s:.0} s");
+        let place = section(paint, rest, &title, 2 * shown.len() as u16);
+        for (n, caller) in (0..).zip(shown) {
+            draw_caller(paint, [row(place, 2 * n), row(place, 2 * n + 1)], caller, length_s);
+        }
+    }
+    clients(paint, rest, reading);
+    let machine = reading.host().map(|moment| &moment.body);
+    let lines = machine.map_or_else(Vec::new, |sample| machine_lines(paint, sample));
+    let place = section(paint, rest, "this machine", lines.len() as u16 + MACHINE_ROWS);
+    for (n, line) in (0..).zip(&lines) {
+        paint.text(row(place, n), &line.name, line.ink);
+        paint.right(Rect { width: place.width.saturating_sub(1), ..row(place, n) }, &line.value, Ink::Strong);
+    }
+    let below = (lines.len() as u16).min(place.height);
+    let probes = Rect { y: place.y + below, height: place.height - below, ..place };
+    tables::machine(paint, probes, model, reading);
+}
+
+fn draw_caller(paint: &mut Paint, [what, who]: [Rect; 2], caller: &Caller, length_s: f64) {
+    let share = units::percent(caller.sum_us as f64 / (length_s * 1e6));
+    paint.parts(what, &[(format!("{share:>5} "), Ink::Strong), (caller.command.to_owned(), Ink::Warn)]);
+    let longest = units::latency(caller.longest_us.saturating_mul(1000));
+    let times = if caller.count == 1 { longest } else { format!("{} × to {longest}", caller.count) };
+    paint.parts(who, &[(times, Ink::Text), (format!(" {}", caller.client), Ink::Faint)]);
+}
+
+/// The figures of the clients. Those of trouble are shown only if they are not zero.
+const OF_CLIENTS: [Gauge; 8] = [
+    Gauge::Clients,
+    Gauge::NewConnections,
+    Gauge::BlockedClients,
+    Gauge::RejectedClients,
+    Gauge::OutputLimit,
+    Gauge::OutputBuffer,
+    Gauge::InputBuffer,
+    Gauge::ClientMemory,
+];
+
+fn clients(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {
+    let Some(status) = reading.status() else { return };
+    let area = Rect { x: rest.x + 2, width: rest.width.saturating_sub(3), ..*rest };
+    let flowing = flowing(&status.body, &OF_CLIENTS, area.width);
+    let place = section(paint, rest, "clients", flowing.rows().min(4));
+    flowing.draw(paint, Rect { width: area.width, ..place });
+}
+
+/// A line about this machine: a name, and a value on the right.
+struct Line {
+    name: String,
+    value: String,
+    ink: Ink,
+}
+
+fn machine_lines(paint: &Paint, sample: &Sample) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let mut put = |name: String, value: String, ink| lines.push(Line { name, value, ink });
+    let share = |gauge: Gauge| sample.gauges[gauge].map(|value| (value, gauge.written(value)));
+    if !sample.cores.is_empty() {
+        let bars = paint.glyphs().bars;
+        let bar = |share: &f64| bars[(share.clamp(0.0, 1.0) * 7.0).round() as usize];
+        // More cores than this do not fit into the narrowest panel.
+        let cores: String = sample.cores.iter().take(12).map(bar).collect();
+        put(format!("cores {cores}"), share(Gauge::HostCpu).map_or_else(String::new, |cpu| cpu.1), Ink::Text);
+    }
+    for (gauge, name) in [
+        (Gauge::ServerCpu, "server uses"),
+        (Gauge::ServerRunDelay, "server waits"),
+        (Gauge::HostSteal, "steal"),
+        (Gauge::HostThrottled, "throttled"),
+    ] {
+        let Some((value, text)) = share(gauge) else { continue };
+        if value >= 0.005 || gauge == Gauge::ServerCpu {
+            put(name.to_owned(), text, Ink::Text);
+        }
+    }
+    let busy = |process: &&Process| process.cpu >= LEAST_CPU;
+    for process in sample.busy.iter().filter(busy).take(MOST) {
+        put(format!("{} {}", process.name, process.pid), units::percent(process.cpu), Ink::Server);
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::{Event, Record, Timeline, TimelineOptions};
+
+    #[test]
+    fn slow_commands_are_added_up_by_caller_and_the_longest_sum_is_first() {
+        let mut timeline = Timeline::new(TimelineOptions::default());
+        let slow = |t_s: f64, us, command: &str, client: &str| {
+            let what = crate::tui::fixture::slow_command(us, command, Some(client));
+            Record::Event(Event::new(t_s, what))
+        };
+        for record in [
+            slow(1.0, 9_000_000, "HGETALL old", "10.0.0.9:1"),
+            slow(70.0, 300_000, "KEYS *", "10.0.0.7:51234"),
+            slow(71.0, 900_000, "SORT a", "10.0.0.8:7 (web)"),
+            slow(72.0, 800_000, "KEYS *", "10.0.0.7:51299"),
+        ] {
+            timeline.push(&record);
+        }
+        let reading = timeline.latest();
+        let of = |command, client, count, sum_us, longest_us| Caller {
+            command,
+            client,
+            count,
+            sum_us,
+            longest_us,
+        };
+        let expected = [
+            of("KEYS *", "10.0.0.7", 2, 1_100_000, 800_000),
+            of("SORT a", "10.0.0.8:7 (web)", 1, 900_000, 900_000),
+        ];
+        assert_eq!(callers(&reading).len(), if reading.now_s() > 61.0 { 2 } else { 3 });
+        assert_eq!(callers(&reading)[callers(&reading).len() - 2..], expected);
+    }
+}
