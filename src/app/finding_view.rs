@@ -24,8 +24,7 @@ impl Model {
     /// standstill is always shown.
     pub(super) fn fold_finding(&mut self) {
         let findings = self.findings();
-        let can_fold =
-            |finding: &&Finding| finding.severity < Severity::Standstill && !self.is_folded(finding);
+        let can_fold = |finding: &&Finding| finding.severity < Severity::Problem && !self.is_folded(finding);
         match findings.iter().find(can_fold) {
             Some(finding) => drop(self.folded.insert(finding.rule)),
             None if self.folded.is_empty() => self.say(Tone::Info, "no finding to fold"),

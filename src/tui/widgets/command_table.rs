@@ -281,7 +281,7 @@ mod tests {
             ("config|get", stat(400, 300)),
         ];
         let stats = stats.map(|(name, stat)| (name.to_owned(), stat)).into();
-        let commands = CommandCell { length_s: 10.0, stats };
+        let commands = CommandCell { length_s: 10.0, stats, ..CommandCell::default() };
         let (others, own) = apart(&commands);
         let names: Vec<_> = others.iter().map(|(name, _)| *name).collect();
         assert_eq!(names, ["keys", "get", "config|get"], "40 a second are more than redyno's own");

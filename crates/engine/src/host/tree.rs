@@ -32,8 +32,7 @@ impl Tree {
         let mut bytes = Vec::with_capacity(USUAL);
         let read = File::open(self.path(path)).and_then(|mut file| file.read_to_end(&mut bytes));
         read.map_err(|error| obstacle(path, &error))?;
-        Ok(String::from_utf8(bytes)
-            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     /// Returns the names in a folder.

@@ -61,7 +61,13 @@ mod tests {
 
     #[test]
     fn the_process_on_the_servers_core_is_named() {
-        let busy = |pid, core| Process { pid, name: "ffmpeg".to_owned(), cpu: 0.97, core: Some(core) };
+        let busy = |pid, core| Process {
+            pid,
+            name: "ffmpeg".to_owned(),
+            cpu: 0.97,
+            core: Some(core),
+            ..Process::default()
+        };
         let found = first(6, |second| {
             second.host.gauges.set(Gauge::ServerRunDelay, Some(0.61));
             second.host.busy = vec![busy(77, 1), busy(4211, 3)];

@@ -64,7 +64,13 @@ impl Second {
                 (Gauge::AcceptQueue, 0.0),
                 (Gauge::AcceptLimit, 511.0),
             ]),
-            server: Some(Process { pid: 900, name: "redis-server".to_owned(), cpu: 0.08, core: Some(3) }),
+            server: Some(Process {
+                pid: 900,
+                name: "redis-server".to_owned(),
+                cpu: 0.08,
+                core: Some(3),
+                ..Process::default()
+            }),
             clock_source: "tsc".to_owned(),
             ..Sample::default()
         };

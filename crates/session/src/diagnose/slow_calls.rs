@@ -37,7 +37,7 @@ pub(super) fn longest(now: &Now, name: &str) -> Option<String> {
 pub(super) fn of_slow_log(now: &Now) -> BTreeMap<String, Calls> {
     let mut found: BTreeMap<String, Calls> = BTreeMap::new();
     for event in now.events(WINDOW_S) {
-        let EventKind::SlowCommand { us, command, client } = event else { continue };
+        let EventKind::SlowCommand { us, command, client, .. } = event else { continue };
         let name = command.split(' ').next().unwrap_or_default().to_uppercase();
         let calls = found.entry(name).or_default();
         calls.n += 1;

@@ -83,7 +83,7 @@ mod tests {
 
     fn slow(us: u64, command: &str) -> EventKind {
         let client = Some("10.0.0.7:51234".to_owned());
-        EventKind::SlowCommand { us, command: command.to_owned(), client }
+        EventKind::SlowCommand { us, command: command.to_owned(), client, arguments: Vec::new() }
     }
 
     #[test]

@@ -49,7 +49,8 @@ fn neither_has_a_busy_one_nor_one_whose_load_doubles() {
         // One entry of the slow log now and then is not worth a warning.
         if second.n % 50 == 0 {
             let command = "ZRANGE top".to_owned();
-            second.events = vec![EventKind::SlowCommand { us: 14_000, command, client: None }];
+            second.events =
+                vec![EventKind::SlowCommand { us: 14_000, command, client: None, arguments: Vec::new() }];
         }
     };
     assert_eq!(lines(seconds(600, busy)), Vec::<String>::new());
@@ -86,7 +87,7 @@ fn a_cause_stands_alone_with_the_slow_answers_as_its_evidence() {
         second.status.command_stats.insert("keys".to_owned(), keys);
         second.status.gauges.set(Gauge::Cpu, Some(1.0));
         let (command, client) = ("KEYS *".to_owned(), Some("10.0.0.7:51234".to_owned()));
-        second.events = vec![EventKind::SlowCommand { us: 470_000, command, client }];
+        second.events = vec![EventKind::SlowCommand { us: 470_000, command, client, arguments: Vec::new() }];
         second.ping(&[(90_000, 20), (300_000_000, 80)]);
     });
     assert_eq!(all.iter().map(|found| found.rule).collect::<Vec<_>>(), ["slow command"]);

@@ -185,8 +185,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        host::Process,
         events::Prefilled as Made,
+        host::Process,
         knobs::Knobs,
         probe::{Ping, Wake},
         server::{ClientGroup, ClientRow},
