@@ -1,7 +1,7 @@
 //! One poll: sends the requests, and evaluates the replies.
 //!
 //! ```text
-//!              ┌─ INFO ──────────────► Status, events        (if refused, the whole poll fails)
+//!              ┌─ INFO ──────────────► Status, events        (if refused, there is no Status)
 //!              ├─ INFO commandstats errorstats ─► Status
 //!              ├─ LATENCY HISTOGRAM ─► Status       (of the busiest commands, at once of a new command; if refused:
 //!              │                                    INFO latencystats, from time to time)
@@ -56,7 +56,8 @@ enum Question {
 
 /// The results of one poll.
 pub(super) struct Polled {
-    pub(super) status: Status,
+    /// The figures, or the refusal of INFO. Events of other requests continue without it.
+    pub(super) status: Result<Status, ServerError>,
     pub(super) events: Vec<EventKind>,
     /// The length of the pause until the next poll, as a multiple of the usual one.
     pub(super) pause: u32,
@@ -106,6 +107,13 @@ struct Refusal {
 /// A reply of any shape.
 type Reply = Result<Datum, ServerError>;
 
+/// A request for the statistics of commands and errors.
+struct CommandsAsked {
+    /// The commands that redyno sent before.
+    own: BTreeMap<String, u64>,
+    reply: Result<String, ServerError>,
+}
+
 /// A request for histograms.
 struct TimesAsked {
     /// The commands whose histograms were requested.
@@ -117,8 +125,7 @@ struct TimesAsked {
 /// The replies of one poll; `None` for a request that was not sent.
 struct Answers {
     info: Result<String, ServerError>,
-    /// The commands that redyno sent before this reply, and the reply.
-    commands: Option<(BTreeMap<String, u64>, Result<String, ServerError>)>,
+    commands: Option<CommandsAsked>,
     times: Option<TimesAsked>,
     since_start: Option<Result<String, ServerError>>,
     slow_log: Option<Reply>,
@@ -132,7 +139,7 @@ impl Poller {
     /// Polls the server. `now_ns` returns the time, and is called when all replies have arrived.
     ///
     /// # Errors
-    /// When the connection is lost, or INFO is refused.
+    /// When the connection is lost.
     pub(super) async fn poll(
         &mut self,
         wire: &Wire,
@@ -140,27 +147,23 @@ impl Poller {
     ) -> Result<(u64, Polled), ServerError> {
         let answers = self.ask(wire).await;
         let at_ns = now_ns();
-        let text = answers.info?;
+        let (text, refused) = match answers.info {
+            Ok(text) => (text, None),
+            Err(error) if error.ends_connection() => return Err(error),
+            Err(error) => (String::new(), Some(error)),
+        };
         let info = Info::parse(&text);
         let (mut status, counters) = info.status(at_ns, self.counters.as_ref());
-        self.counters = Some(counters);
-        self.notice_restart(&info);
-        self.has_command_log = has_command_log(&status);
-        let mut events = self.news.read(at_ns, &info);
-        let mut before = None;
-        let (own, commands) =
-            answers.commands.map_or((BTreeMap::new(), None), |(own, text)| (own, Some(text)));
-        if let Some(text) = self.accepted(Question::CommandStats, commands, &mut events)? {
-            let now = CommandCounters::parse(&text);
-            let added = self.commands.as_ref().and_then(|before| now.since(before));
-            status.command_stats = added.unwrap_or_default();
-            status.own = named(own, &status.command_stats);
-            let errors = errors(&text);
-            status.errors =
-                self.errors.as_ref().map_or_else(BTreeMap::new, |then| errors_since(&errors, then));
-            self.errors = Some(errors);
-            before = self.commands.replace(now);
+        let mut events = Vec::new();
+        if refused.is_none() {
+            self.counters = Some(counters);
+            self.notice_restart(&info);
+            self.has_command_log = has_command_log(&status);
+            events = self.news.read(at_ns, &info);
         }
+        // These are two sections of INFO.
+        let asked = answers.commands.filter(|_| refused.is_none());
+        let before = self.read_commands(asked, &mut status, &mut events)?;
         self.paces.learn(&status, self.listed);
         self.times.asked.learn(&status.command_stats);
         let histograms = self.histograms(wire, answers.times).await?;
@@ -180,7 +183,29 @@ impl Poller {
             self.listed = list.len();
             status.clients = Some(self.clients.read(at_ns, &list));
         }
+        let status = refused.map_or(Ok(status), Err);
         Ok((at_ns, Polled { status, events, pause: self.paces.pause() }))
+    }
+
+    /// Adds the statistics of commands and errors to `status`; returns those of the commands at the previous poll.
+    fn read_commands(
+        &mut self,
+        asked: Option<CommandsAsked>,
+        status: &mut Status,
+        events: &mut Vec<EventKind>,
+    ) -> Result<Option<CommandCounters>, ServerError> {
+        let Some(CommandsAsked { own, reply }) = asked else { return Ok(None) };
+        let Some(text) = self.accepted(Question::CommandStats, Some(reply), events)? else {
+            return Ok(None);
+        };
+        let now = CommandCounters::parse(&text);
+        let added = self.commands.as_ref().and_then(|before| now.since(before));
+        status.command_stats = added.unwrap_or_default();
+        status.own = named(own, &status.command_stats);
+        let errors = errors(&text);
+        status.errors = self.errors.as_ref().map_or_else(BTreeMap::new, |then| errors_since(&errors, then));
+        self.errors = Some(errors);
+        Ok(self.commands.replace(now))
     }
 
     /// Adds the new entries of SLOWLOG and COMMANDLOG to `events`.
@@ -331,21 +356,18 @@ impl Poller {
     }
 }
 
-/// Requests the statistics of commands and errors; returns the commands that were sent before, and the reply.
-async fn command_stats(
-    wire: &Wire,
-    are_apart: &mut bool,
-) -> (BTreeMap<String, u64>, Result<String, ServerError>) {
+/// Requests the statistics of commands and errors.
+async fn command_stats(wire: &Wire, are_apart: &mut bool) -> CommandsAsked {
     let own = wire.sent().take();
     if !*are_apart {
         match wire.text(&["INFO", "commandstats", "errorstats"]).await {
             Err(error) if error.is_refusal("ERR syntax") => *are_apart = true,
-            reply => return (own, reply),
+            reply => return CommandsAsked { own, reply },
         }
     }
     let (commands, errors) = (["INFO", "commandstats"], ["INFO", "errorstats"]);
     let (commands, errors) = tokio::join!(wire.text(&commands), wire.text(&errors));
-    (own, commands.and_then(|commands| Ok(commands + &errors?)))
+    CommandsAsked { own, reply: commands.and_then(|commands| Ok(commands + &errors?)) }
 }
 
 /// Requests the newest entries of COMMANDLOG about large requests and about large replies.
