@@ -13,6 +13,7 @@ use super::{
     network,
     now::Now,
     overload::Overload,
+    room::{self, Room},
     rule::{Condition, Rule, Verdict, Whole, is_judged},
     settings, slow_command,
     slow_server::SlowServer,
@@ -23,7 +24,7 @@ use super::{
 use crate::session::{Interval, Record, Segment, Timeline, running::Change};
 
 /// The rules about server, host and network, the most specific first.
-const CONDITIONS: [(&str, fn(&Now, bool) -> Option<Finding>); 21] = [
+const CONDITIONS: [(&str, fn(&Now, bool) -> Option<Finding>); 22] = [
     ("core taken", core_taken::look),
     ("slow command", slow_command::look),
     ("costly calls", costly_calls::look),
@@ -45,6 +46,7 @@ const CONDITIONS: [(&str, fn(&Now, bool) -> Option<Finding>); 21] = [
     ("memory", eviction::nearly_full),
     ("settings", settings::look),
     ("defragmentation", thresholds::defrag),
+    ("rate limit", room::rate_limit),
 ];
 
 /// Returns all rules, the most important first.
@@ -57,6 +59,7 @@ fn rules() -> Vec<Box<dyn Rule>> {
     rules.push(Box::new(Overload));
     rules.push(Box::<ClientLimit>::default());
     rules.push(Box::new(HitRate));
+    rules.push(Box::<Room>::default());
     rules.push(Box::new(Danger));
     rules
 }

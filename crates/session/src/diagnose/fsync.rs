@@ -36,7 +36,11 @@ pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
     let delayed = now.gauge(Gauge::AofDelayed).filter(|per_s| *per_s > 0.0);
     let delayed = delayed.map(|per_s| format!("{} delayed by an fsync", units::rate(per_s)));
     let slowed = now.pings.slowed();
-    let waits = is_always && now.has_time() && writes(now) && (slowed.is_some() || stands && disk.is_some());
+    // A disk that is known to be busy is a reason, whatever else there is.
+    let waits = is_always
+        && (now.has_time() || disk.is_some())
+        && writes(now)
+        && (slowed.is_some() || stands && disk.is_some());
     if slow.is_none() && delayed.is_none() && !waits {
         return None;
     }

@@ -33,6 +33,7 @@ mod network;
 mod now;
 mod overload;
 mod pings;
+mod room;
 mod rule;
 mod settings;
 mod slow_calls;
