@@ -24,36 +24,36 @@ use super::{
 use crate::session::{Interval, Record, Segment, Timeline, running::Change};
 
 /// The rules about server, host and network, the most specific first.
-const CONDITIONS: [(&str, fn(&Now, bool) -> Option<Finding>); 22] = [
-    ("core taken", core_taken::look),
-    ("slow command", slow_command::look),
-    ("costly calls", costly_calls::look),
-    ("fork", fork::look),
-    ("disk", fsync::look),
-    ("swap", thresholds::swap),
-    ("expiry", expiry::look),
-    ("eviction", eviction::look),
-    ("connections", churn::look),
-    ("refused", thresholds::refused),
-    ("output buffers", thresholds::output),
-    ("data", thresholds::data),
-    ("replication", thresholds::replicas),
-    ("steal", thresholds::steal),
-    ("cpu limit", thresholds::throttled),
-    ("lost packets", network::lossy),
-    ("network", network::slower),
-    ("server cpu", cpu_bound::look),
-    ("memory", eviction::nearly_full),
-    ("settings", settings::look),
-    ("defragmentation", thresholds::defrag),
-    ("rate limit", room::rate_limit),
+const CONDITIONS: [Condition; 22] = [
+    Condition { name: "core taken", look: core_taken::look },
+    Condition { name: "slow command", look: slow_command::look },
+    Condition { name: "costly calls", look: costly_calls::look },
+    Condition { name: "fork", look: fork::look },
+    Condition { name: "disk", look: fsync::look },
+    Condition { name: "swap", look: thresholds::swap },
+    Condition { name: "expiry", look: expiry::look },
+    Condition { name: "eviction", look: eviction::look },
+    Condition { name: "connections", look: churn::look },
+    Condition { name: "refused", look: thresholds::refused },
+    Condition { name: "output buffers", look: thresholds::output },
+    Condition { name: "data", look: thresholds::data },
+    Condition { name: "replication", look: thresholds::replicas },
+    Condition { name: "steal", look: thresholds::steal },
+    Condition { name: "cpu limit", look: thresholds::throttled },
+    Condition { name: "lost packets", look: network::lossy },
+    Condition { name: "network", look: network::slower },
+    Condition { name: "server cpu", look: cpu_bound::look },
+    Condition { name: "memory", look: eviction::nearly_full },
+    Condition { name: "settings", look: settings::look },
+    Condition { name: "defragmentation", look: thresholds::defrag },
+    Condition { name: "rate limit", look: room::rate_limit },
 ];
 
 /// Returns all rules, the most important first.
 fn rules() -> Vec<Box<dyn Rule>> {
     let mut rules: Vec<Box<dyn Rule>> = vec![Box::<Stall>::default()];
-    for (name, look) in CONDITIONS {
-        rules.push(Box::new(Condition { name, look }));
+    for condition in CONDITIONS {
+        rules.push(Box::new(condition));
     }
     rules.push(Box::<SlowServer>::default());
     rules.push(Box::new(Overload));

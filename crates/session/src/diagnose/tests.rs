@@ -47,7 +47,7 @@ fn neither_has_a_busy_one_nor_one_whose_load_doubles() {
         let ns = |us: f64| (us * 1e3 * load * load) as u64;
         second.ping(&[(ns(90.0), 30), (ns(160.0), 60), (ns(700.0), 10)]);
         // One entry of the slow log now and then is not worth a warning.
-        if second.n % 50 == 0 {
+        if second.n.is_multiple_of(50) {
             let command = "ZRANGE top".to_owned();
             second.events =
                 vec![EventKind::SlowCommand { us: 14_000, command, client: None, arguments: Vec::new() }];
