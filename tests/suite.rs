@@ -8,6 +8,7 @@ mod ab;
 mod arguments;
 mod ascii;
 mod bench;
+mod causes;
 mod clean;
 mod cluster;
 mod compare;

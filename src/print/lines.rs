@@ -98,6 +98,8 @@ impl Lines {
     /// Returns the lines that this record completes.
     fn lines_of(&mut self, record: &Record) -> Vec<String> {
         let mut lines = Vec::new();
+        // The end clears what was measured.
+        let spent = matches!(record, Record::End(_)).then(|| self.findings.spent()).flatten();
         let mut found = self.findings.push(record);
         match record {
             Record::Session(session) => lines.push(session_line(session)),
@@ -132,6 +134,8 @@ impl Lines {
             Record::End(_) => {
                 self.complete(None, &mut lines);
                 found.clear();
+                let t_s = record.t_s().unwrap_or_default();
+                lines.extend(spent.map(|spent| format!("{t_s:6.1} s  where the time goes: {spent}")));
             }
         }
         let t_s = record.t_s().unwrap_or_default();

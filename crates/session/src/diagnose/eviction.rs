@@ -5,6 +5,9 @@ use crate::{gauge::Gauge, units};
 
 /// The smallest number of evicted keys a second that is reported: a cache that is full evicts some.
 const KEYS: f64 = 100.0;
+/// A full cache evicts about one key for each write; from this number for each command on, large values replace small
+/// ones.
+const STORM: f64 = 1.5;
 /// From this share of the limit on, memory is nearly full.
 const NEARLY: f64 = 0.95;
 /// Below this share, the finding ends.
@@ -16,7 +19,10 @@ pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
         now.gauge(Gauge::EvictedKeys).filter(|per_s| *per_s >= if stands { KEYS / 2.0 } else { KEYS })?;
     let slowed = now.pings.slowed();
     let usual = now.usual(Gauge::EvictedKeys).filter(|usual| *usual * 5.0 <= per_s);
-    let severity = if slowed.is_some() || usual.is_some() { Severity::Warning } else { Severity::Note };
+    let each = now.gauge(Gauge::OpsPerS).map(|ops| per_s / ops.max(1.0));
+    let is_storm = each.is_some_and(|each| each >= STORM);
+    let severity =
+        if slowed.is_some() || usual.is_some() || is_storm { Severity::Warning } else { Severity::Note };
     let short = format!("{} keys evicted", units::rate(per_s));
     let before = usual.map(|usual| format!(", {} before", units::count(usual))).unwrap_or_default();
     let status = now.status()?;
@@ -65,6 +71,7 @@ mod tests {
     fn an_eviction_storm_is_a_warning_and_a_full_cache_is_not() {
         let evict = |second: &mut crate::diagnose::fixture::Second| {
             second.status.gauges.set(Gauge::EvictedKeys, Some(12_000.0));
+            second.status.gauges.set(Gauge::OpsPerS, Some(20_000.0));
             second.status.gauges.set(Gauge::UsedMemory, Some(512e6));
             second.status.gauges.set(Gauge::MaxMemory, Some(512e6));
             second.status.policy = Some("allkeys-lru".to_owned());
@@ -76,6 +83,11 @@ mod tests {
         assert_eq!((storm.rule, storm.severity), ("eviction", Severity::Warning));
         assert_eq!(storm.long, "each write evicts keys: 12.0 k/s keys evicted");
         assert!(found(4, evict).iter().all(|found| found.severity == Severity::Note));
+        let replaced = first(4, |second| {
+            evict(second);
+            second.status.gauges.set(Gauge::OpsPerS, Some(500.0));
+        });
+        assert_eq!(replaced.severity, Severity::Warning);
     }
 
     #[test]
