@@ -24,7 +24,7 @@ use super::{
 use crate::session::{Interval, Record, Segment, Timeline, running::Change};
 
 /// The rules about server, host and network, the most specific first.
-const CONDITIONS: [Condition; 22] = [
+const CONDITIONS: [Condition; 23] = [
     Condition { name: "core taken", look: core_taken::look },
     Condition { name: "slow command", look: slow_command::look },
     Condition { name: "costly calls", look: costly_calls::look },
@@ -45,6 +45,7 @@ const CONDITIONS: [Condition; 22] = [
     Condition { name: "server cpu", look: cpu_bound::look },
     Condition { name: "memory", look: eviction::nearly_full },
     Condition { name: "settings", look: settings::look },
+    Condition { name: "config change", look: settings::changed },
     Condition { name: "defragmentation", look: thresholds::defrag },
     Condition { name: "rate limit", look: room::rate_limit },
 ];

@@ -2,12 +2,27 @@
 //! present nothing is slow because of it.
 
 use super::{Finding, Severity, now::Now};
-use crate::gauge::Gauge;
+use crate::{events::EventKind, gauge::Gauge};
 
 /// Clock sources that a program reads without a system call.
 const FAST_CLOCKS: [&str; 4] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"];
 /// The highest `hz` that costs an idle server little.
 const HIGHEST_HZ: u32 = 100;
+
+/// How long a change is shown, in seconds.
+const CHANGED_S: f64 = 30.0;
+
+/// Returns the finding that a parameter was changed in the last seconds.
+pub(super) fn changed(now: &Now, _: bool) -> Option<Finding> {
+    let change = now.events(CHANGED_S).find_map(|event| match event {
+        EventKind::ConfigChanged { name, from, .. } => Some((event, name, from)),
+        _ => None,
+    });
+    let (event, name, from) = change?;
+    let long = format!("CONFIG {event}");
+    let next = format!("CONFIG SET {name} {from} sets it back");
+    Some(Finding::of(Severity::Note, long.clone(), long).with([now.pings.slowed()], &next))
+}
 
 /// Returns the finding at present: the settings, each with what it does.
 pub(super) fn look(now: &Now, _: bool) -> Option<Finding> {
@@ -69,6 +84,19 @@ mod tests {
             assert!(found.long.contains(part), "{}", found.long);
         }
         assert!(found.next.starts_with("echo madvise"));
+    }
+
+    #[test]
+    fn a_changed_parameter_is_shown_for_half_a_minute() {
+        let change = |second: &mut crate::diagnose::fixture::Second| {
+            if second.n == 2 {
+                let (name, from, to) = ("slowlog-max-len".to_owned(), "128".to_owned(), "77".to_owned());
+                second.events = vec![EventKind::ConfigChanged { name, from, to }];
+            }
+        };
+        assert_eq!(first(20, change).long, "CONFIG slowlog-max-len 128 → 77");
+        assert_eq!(first(20, change).next, "CONFIG SET slowlog-max-len 128 sets it back");
+        assert_eq!(found(40, change), []);
     }
 
     #[test]
