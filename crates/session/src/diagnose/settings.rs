@@ -20,7 +20,10 @@ pub(super) fn changed(now: &Now, _: bool) -> Option<Finding> {
     });
     let (event, name, from) = change?;
     let long = format!("CONFIG {event}");
-    let next = format!("CONFIG SET {name} {from} sets it back");
+    // An empty value, or a value of several words, is one argument only in quotes.
+    let is_word = !from.is_empty() && !from.contains(' ');
+    let quote = if is_word { "" } else { "'" };
+    let next = format!("CONFIG SET {name} {quote}{from}{quote} sets it back");
     Some(Finding::of(Severity::Note, long.clone(), long).with([now.pings.slowed()], &next))
 }
 
