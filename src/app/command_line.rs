@@ -209,6 +209,7 @@ mod tests {
                 from_s: 0.0,
                 tool: "redyno".to_owned(),
                 started: String::new(),
+                utc_offset_s: None,
                 target,
                 nodes: Vec::new(),
                 host: Host::default(),

@@ -36,7 +36,7 @@ use crate::{
         words::StreamText,
     },
     runner::{Failure, complain, ends},
-    session::{Kept, Reader, TimelineOptions},
+    session::{GivenMoment, Kept, Reader, TimelineOptions},
     signals::{Signal, listen},
     tui, untrusted,
 };
@@ -72,9 +72,10 @@ pub struct ReplayArgs {
     /// The screen to draw: overview, latency, server, segments or log
     #[arg(long, value_name = "NAME", default_value = "overview", value_parser = screen, requires = "drawn")]
     pub screen: Screen,
-    /// The moment to draw, in seconds of the session [default: the end]
-    #[arg(long, value_name = "SECONDS", value_parser = moment, requires = "screenshot")]
-    pub at: Option<f64>,
+    /// The moment to draw: seconds of the session, or a time of the recording host such as 14:05 or 14:05:30
+    /// [default: the end]
+    #[arg(long, value_name = "TIME", requires = "screenshot")]
+    pub at: Option<GivenMoment>,
     /// How the screen looks.
     #[command(flatten)]
     pub look: LookArgs,
@@ -101,11 +102,6 @@ fn screen(name: &str) -> Result<Screen, String> {
         let names = Screen::ALL.map(|screen| screen.name().to_lowercase()).join(", ");
         format!("there are {names}")
     })
-}
-
-fn moment(text: &str) -> Result<f64, &'static str> {
-    let seconds = text.parse().ok().filter(|s: &f64| *s >= 0.0 && s.is_finite());
-    seconds.ok_or("it is not a number of seconds from 0 on")
 }
 
 impl Arguments for ReplayArgs {
@@ -178,7 +174,8 @@ mod tests {
         }
         assert_eq!(screen("latency").unwrap(), Screen::Latency);
         assert!(screen("x").unwrap_err().contains("overview, latency"));
-        assert_eq!(moment("1.5").unwrap(), 1.5);
+        let moment = |text: &str| text.parse::<GivenMoment>();
+        assert_eq!(moment("1.5"), Ok(GivenMoment::Seconds(1.5)));
         assert!(moment("-1").is_err() && moment("inf").is_err());
     }
 }

@@ -64,7 +64,11 @@ fn head(timeline: &Timeline) -> String {
         text += &name.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ");
         text += "  ";
     }
-    text + &format!("{} measured\n", units::elapsed(((timeline.now_s() - timeline.begins_s()) * 1e9) as u64))
+    text += &format!("{} measured", units::elapsed(((timeline.now_s() - timeline.begins_s()) * 1e9) as u64));
+    if let Some(clock) = timeline.wall_clock() {
+        text += &format!(", {} to {}", clock.date(timeline.begins_s()), clock.time(timeline.now_s()));
+    }
+    text + "\n"
 }
 
 /// Adds the number of keys that were written before the measurement, and whether all were.
@@ -91,7 +95,11 @@ fn prefills(text: &mut String, timeline: &Timeline) {
 fn worst(text: &mut String, timeline: &Timeline) {
     let Some(worst) = timeline.worst(Measure::Service) else { return };
     if let Some(cause) = Cause::of(Delay::of(worst, timeline.segments()), timeline.events()) {
-        line(text, "worst", &format!("{} at {}{cause}", units::latency(worst.ns), units::clock(worst.t_s)));
+        line(
+            text,
+            "worst",
+            &format!("{} at {}{cause}", units::latency(worst.ns), timeline.time_text(worst.t_s)),
+        );
     }
 }
 

@@ -138,7 +138,9 @@ fn line(account: &Account) -> String {
     let length = units::clock(account.timeline.now_s() - account.timeline.begins_s());
     let Some(session) = account.timeline.session() else { return length };
     let target = &session.target;
-    let parts = [&target.address, &target.server, &target.role, &session.started];
+    let started =
+        session.wall_clock().map_or_else(|| session.started.clone(), |clock| clock.date(session.from_s));
+    let parts = [&target.address, &target.server, &target.role, &started];
     let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).map(String::as_str).collect();
     format!("{}, {length} long, by {}", parts.join(", "), session.tool)
 }

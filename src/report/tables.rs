@@ -147,7 +147,8 @@ fn events(account: &Account) -> Option<Table> {
     let mut all: Vec<_> = events.chain(marks).collect();
     all.sort_by(|one, other| one.0.total_cmp(&other.0));
     let more = all.len().saturating_sub(MOST_EVENTS) as u64 + timeline.forgotten();
-    let row = |(t_s, name, words): (f64, String, String)| TableRow::of(vec![units::clock(t_s), name, words]);
+    let row =
+        |(t_s, name, words): (f64, String, String)| TableRow::of(vec![timeline.time_text(t_s), name, words]);
     let rows: Vec<_> = all.into_iter().take(MOST_EVENTS).map(row).collect();
     let headings = ["time", "what", "in words"].map(str::to_owned).into();
     let note =

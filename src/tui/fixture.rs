@@ -63,6 +63,7 @@ impl MadeUp {
             from_s: 0.0,
             tool: "redyno".to_owned(),
             started: "2026-01-01T00:00:00Z".to_owned(),
+            utc_offset_s: None,
             target,
             nodes: Vec::new(),
             host: Host::default(),

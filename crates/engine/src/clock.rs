@@ -52,6 +52,17 @@ pub fn unix_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
 }
 
+/// Returns the local time of this machine minus UTC, in seconds, at `unix_s` seconds since 1970; `None` if the system
+/// does not know it.
+pub fn utc_offset_s(unix_s: i64) -> Option<i32> {
+    let time = libc::time_t::from(unix_s);
+    // SAFETY: all fields of `tm` are numbers or pointers, for which zero is a value.
+    let mut local: libc::tm = unsafe { std::mem::zeroed() };
+    // SAFETY: both pointers are valid for the call, and nothing in this process changes the environment meanwhile.
+    let is_known = unsafe { !libc::localtime_r(&raw const time, &raw mut local).is_null() };
+    is_known.then_some(local.tm_gmtoff).and_then(|offset_s| i32::try_from(offset_s).ok())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,6 +72,11 @@ mod tests {
         assert_eq!(next_tick_ns(0), TICK_NS);
         assert_eq!(next_tick_ns(TICK_NS - 1), TICK_NS);
         assert_eq!(next_tick_ns(TICK_NS), 2 * TICK_NS);
+    }
+
+    #[test]
+    fn the_offset_of_local_time_is_less_than_a_day() {
+        assert!(utc_offset_s(1_700_000_000).is_some_and(|offset_s| offset_s.abs() < 86_400));
     }
 
     #[test]

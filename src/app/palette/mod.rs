@@ -68,6 +68,7 @@ impl Model {
             Command::Prefill(knobs) => self.put_in_force(Order::Prefill(knobs)),
             Command::Begin(asked) => self.propose_experiment(asked),
             Command::Want(effect) => self.ask(effect),
+            Command::Go(t_s) => self.put_cursor(t_s),
             Command::Configure(setting) => self.mode = Mode::Asking(Question::SetConfig(setting)),
         }
     }
@@ -125,7 +126,7 @@ mod tests {
     use crate::{
         app::{Effect, Key, KeyCode, Msg, Playback, Screen, update},
         knobs::{Backlog, Knobs},
-        session::TimelineOptions,
+        session::{Mark, Record, TimelineOptions},
         workload::{Workload, preset},
     };
 
@@ -169,6 +170,16 @@ mod tests {
         let mut model = model();
         press(&mut model, ":screen log\n");
         assert_eq!(model.screen, Screen::Log);
+    }
+
+    #[test]
+    fn the_cursor_goes_to_a_given_moment() {
+        let mut model = model();
+        model.push(&Record::Mark(Mark { t_s: 60.0, text: String::new() }));
+        press(&mut model, ":at 42\n");
+        assert_eq!((model.cursor_s(), &model.mode), (Some(42.0), &Mode::Screen));
+        press(&mut model, ":at 14:05\n");
+        assert!(model.message().unwrap().text.contains("no wall clock"));
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub enum Command {
     Want(Effect),
     /// Sets a parameter of the server, after a question.
     Configure(Setting),
+    /// Moves the cursor to this moment, in seconds of the session.
+    Go(f64),
     /// Shows the reason why the offer is impossible.
     Refuse(String),
 }
@@ -119,6 +121,9 @@ impl Model {
         if let Some(offers) = self.exports_in(query) {
             return offers;
         }
+        if let Some(given) = query.trim_start().strip_prefix("at ").filter(|given| !given.trim().is_empty()) {
+            return vec![self.moment(given.trim())];
+        }
         if let Some(offers) = self.parameter_in(query) {
             return offers;
         }
@@ -168,6 +173,8 @@ impl Model {
         offers.extend(self.weights());
         offers.extend(self.presets());
         offers.extend(self.exports(None));
+        let help = "moves the cursor; type seconds of the session, or a time such as 14:05 or 14:05:30";
+        offers.push(Offer::to_type_on("at", help.to_owned()));
         offers.extend(self.themes.iter().map(|theme| {
             let help = "Changes the colours of the screen.".to_owned();
             Offer::new(format!("theme {theme}"), help, Command::Want(Effect::Theme(theme)))
@@ -211,6 +218,14 @@ impl Model {
             }
         }
         offers
+    }
+
+    /// Returns the offer to move the cursor to a moment.
+    fn moment(&self, given: &str) -> Offer {
+        let timeline = self.timeline();
+        let moment = given.parse().map_err(str::to_owned).and_then(|moment| timeline.moment(moment));
+        let help = |t_s| format!("Moves the cursor to {}.", timeline.time_text(t_s));
+        Offer::or_refusal(format!("at {given}"), moment.map(|t_s| (help(t_s), Command::Go(t_s))))
     }
 
     pub(super) fn setting(&self, setting: Adjustable, value: &str) -> Offer {

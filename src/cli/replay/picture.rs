@@ -43,17 +43,9 @@ pub fn shoot(
             deliver(&mut model, again(asked, reader.stretch(asked)));
         }
     }
-    let (begins_s, now_s) = (model.timeline().begins_s(), model.timeline().now_s());
-    if let Some(at_s) = args.at {
-        if at_s > now_s {
-            let text = format!("--at {at_s}: give at most {now_s:.1}, the end of the recording");
-            return Err(UsageError::Line(text).into());
-        }
-        if at_s < begins_s {
-            let text =
-                format!("--at {at_s}: give at least {begins_s:.1}, where this file of the recording begins");
-            return Err(UsageError::Line(text).into());
-        }
+    if let Some(at) = args.at {
+        let at_s =
+            model.timeline().moment(at).map_err(|why| UsageError::Line(format!("--at {at}: {why}")))?;
         model.put_cursor(at_s);
     }
     let picture = share::picture(*form, &model, args.look.theme(), args.size);

@@ -12,7 +12,7 @@ use crate::{
     app::{LogKind, LogLine, Model, Purpose},
     tui::{
         Ink, Paint, Scene, from_column, row,
-        widgets::{dialog::input, figures::clock, table::around},
+        widgets::{dialog::input, table::around},
         wrapped,
     },
     units::counted,
@@ -69,7 +69,8 @@ fn listed(paint: &mut Paint, area: Rect, model: &Model, lines: &[LogLine], selec
         let (place, line) = (row(area, y as u16), &lines[n]);
         // This line is later than the moment shown.
         let is_later = model.cursor_s().is_some_and(|cursor_s| line.t_s > cursor_s + 1e-6);
-        draw_line(paint, place, line, &Look { is_selected: n == selected, is_later, needle: &needle });
+        let time = model.timeline().time_text(line.t_s);
+        draw_line(paint, place, line, &Look { is_selected: n == selected, is_later, needle: &needle, time });
     }
 }
 
@@ -77,6 +78,7 @@ struct Look<'a> {
     is_selected: bool,
     is_later: bool,
     needle: &'a str,
+    time: String,
 }
 
 /// The column in which the text begins, after the pointer, the time and the sign.
@@ -89,7 +91,7 @@ fn draw_line(paint: &mut Paint, place: Rect, line: &LogLine, look: &Look) {
     }
     let quiet = |ink| if look.is_later { Ink::Faint } else { ink };
     let moment = Rect { x: place.x + 2, width: 9, ..place }.intersection(place);
-    paint.right(moment, &clock(line.t_s), Ink::Faint);
+    paint.right(moment, &look.time, Ink::Faint);
     let (sign, ink) = match line.kind {
         LogKind::Event if line.is_recovery => (glyphs.on, Ink::Good),
         LogKind::Event => (glyphs.event, Ink::Warn),

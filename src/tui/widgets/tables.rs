@@ -163,7 +163,7 @@ pub fn events(paint: &mut Paint, area: Rect, reading: &Reading) {
         }
         let line = row(area, n);
         let event = listed.last.event;
-        let at = format!("{} ", clock(listed.last.from_s));
+        let at = format!("{} ", reading.timeline().time_text(listed.last.from_s));
         let ink = if event.what.is_recovery() { Ink::Good } else { Ink::Warn };
         let parts = [(at.as_str(), Ink::Faint), (event.what.name(), ink), (" ", Ink::Text)];
         let rest = from_column(line, paint.parts(line, &parts));

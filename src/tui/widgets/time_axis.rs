@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 
 use ratatui::layout::Rect;
 
-use super::{Lanes, figures::clock};
+use super::Lanes;
 use crate::{
     app::{Kind, Occurrence},
     diagnose::{Cause, Delay},
@@ -52,17 +52,19 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     }
 }
 
-/// Draws times of the session, in the same format as everywhere on the screen. Each text begins in the column of
-/// its second.
+/// Draws times of the wall clock, or of the session if that is unknown. Each text begins in the column of its second.
 fn times(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     let axis = lanes.axis;
     let usual = ROUND_S.into_iter().find(|round_s| *round_s >= axis.step_s * LABEL_EVERY - 1e-9);
     let every_s = usual.unwrap_or_else(|| (axis.step_s * LABEL_EVERY / 86_400.0).ceil() * 86_400.0);
-    let first = (axis.from_s() / every_s - 1e-9).ceil().max(0.0);
-    let round = (0..=u64::from(axis.columns)).map(|n| (first + n as f64) * every_s);
-    for t_s in round.take_while(|t_s| *t_s < axis.to_s()) {
+    let timeline = lanes.reading.timeline();
+    // The times are round on the clock that is shown.
+    let starts_s = timeline.wall_clock().map_or(0.0, |clock| clock.starts_s() % every_s);
+    let first = ((axis.from_s() + starts_s) / every_s - 1e-9).ceil().max(0.0);
+    let round = (0..=u64::from(axis.columns)).map(|n| (first + n as f64) * every_s - starts_s);
+    for t_s in round.skip_while(|t_s| *t_s < 0.0).take_while(|t_s| *t_s < axis.to_s()) {
         let Some(column) = axis.column(t_s).filter(|column| *column < area.width) else { continue };
-        let text = clock(t_s);
+        let text = timeline.time_text(t_s);
         let room = Rect { x: area.x + column, width: area.width - column, ..area };
         if text.len() <= room.width.into() {
             paint.text(room, &text, Ink::Faint);

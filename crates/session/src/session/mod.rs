@@ -39,6 +39,7 @@ mod tally;
 mod target_records;
 pub mod timeline;
 mod validate;
+mod wall_clock;
 mod watched;
 mod watches;
 
@@ -64,4 +65,5 @@ pub use running::{Delivery, Notice, Order, RecordingState};
 pub use sink::{JsonLines, Sink};
 pub use tally::Tally;
 pub use timeline::{Timeline, TimelineOptions};
+pub use wall_clock::{GivenMoment, TimeOfDay, WallClock};
 pub use watched::Watched;

@@ -177,6 +177,9 @@ pub struct SessionStart {
     pub tool: String,
     /// The start of the session as RFC 3339 in UTC.
     pub started: String,
+    /// The local time of the recording host minus UTC when the session began, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub utc_offset_s: Option<i32>,
     /// The start of this file, in seconds of the session; 0 except in the second and later files of a recording.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub from_s: f64,

@@ -1,6 +1,7 @@
 //! Creates the first record of a session: program, target, machine and start.
 
 use super::{Host, SCHEMA, ServerIdentity, SessionStart};
+use crate::clock::utc_offset_s;
 
 impl SessionStart {
     /// Returns the first record of a session that begins now, on this machine, with `target`.
@@ -11,6 +12,7 @@ impl SessionStart {
             schema: SCHEMA,
             tool: concat!("redyno ", env!("CARGO_PKG_VERSION")).to_owned(),
             started: now.format(format).expect("the present year has four digits"),
+            utc_offset_s: utc_offset_s(now.unix_timestamp()),
             from_s: 0.0,
             target,
             nodes: Vec::new(),

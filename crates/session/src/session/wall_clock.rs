@@ -1,0 +1,219 @@
+//! The wall clock of the recording host: times of the session as people wrote them down, `14:05:22`.
+
+use std::{fmt, str::FromStr};
+
+use time::{Duration, OffsetDateTime, UtcOffset, format_description::well_known::Rfc3339};
+
+use super::{SessionStart, Timeline};
+use crate::units;
+
+/// The seconds of a day.
+const DAY_S: f64 = 86_400.0;
+
+/// Converts times of a session to the recording host's wall clock.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WallClock {
+    /// The start of the session, in the host's local time.
+    started: OffsetDateTime,
+}
+
+/// A time of day, `14:05` or `14:05:30`, in seconds since midnight.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TimeOfDay(f64);
+
+/// A moment as a person gives it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum GivenMoment {
+    /// Seconds of the session: `42`.
+    Seconds(f64),
+    /// A time of the recording host's wall clock: `14:05`.
+    Clock(TimeOfDay),
+}
+
+impl fmt::Display for GivenMoment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Seconds(s) => s.fmt(f),
+            Self::Clock(TimeOfDay(s)) => f.write_str(&units::elapsed((s * 1e9) as u64)),
+        }
+    }
+}
+
+impl FromStr for GivenMoment {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text.contains(':') {
+            return text.parse().map(Self::Clock);
+        }
+        let seconds = text.trim().parse().ok().filter(|s: &f64| *s >= 0.0 && s.is_finite());
+        seconds
+            .map(Self::Seconds)
+            .ok_or("it is not a number of seconds from 0 on, and no time of day such as 14:05")
+    }
+}
+
+impl Timeline {
+    /// Returns the recording host's wall clock; `None` if it is unknown.
+    pub fn wall_clock(&self) -> Option<WallClock> {
+        self.session()?.wall_clock()
+    }
+
+    /// Returns the time of the recording host's wall clock at `t_s`, or the seconds of the session as minutes if the
+    /// wall clock is unknown.
+    pub fn time_text(&self, t_s: f64) -> String {
+        self.wall_clock().map_or_else(|| units::clock(t_s), |clock| clock.time(t_s))
+    }
+
+    /// Returns a given moment in seconds of the session.
+    ///
+    /// # Errors
+    /// When it is not in the session, or the wall clock is unknown: what to give instead.
+    pub fn moment(&self, given: GivenMoment) -> Result<f64, String> {
+        let (begins_s, ends_s) = (self.begins_s(), self.now_s());
+        let time = match given {
+            GivenMoment::Seconds(s) if s > ends_s => {
+                return Err(format!("give at most {ends_s:.1}, the end of the recording"));
+            }
+            GivenMoment::Seconds(s) if s < begins_s => {
+                return Err(format!("give at least {begins_s:.1}, where this file of the recording begins"));
+            }
+            GivenMoment::Seconds(s) => return Ok(s),
+            GivenMoment::Clock(time) => time,
+        };
+        let Some(clock) = self.wall_clock() else {
+            return Err("the recording has no wall clock; give seconds of the session".to_owned());
+        };
+        let t_s = clock.moment(time, begins_s);
+        if t_s > ends_s + 1.0 {
+            let (from, to) = (clock.time(begins_s), clock.time(ends_s));
+            return Err(format!("give a time from {from} to {to}, which the session has"));
+        }
+        Ok(t_s.clamp(begins_s, ends_s))
+    }
+}
+
+impl SessionStart {
+    /// Returns the host's wall clock; `None` for recordings that do not have its offset from UTC.
+    pub fn wall_clock(&self) -> Option<WallClock> {
+        let offset = UtcOffset::from_whole_seconds(self.utc_offset_s?).ok()?;
+        let started = OffsetDateTime::parse(&self.started, &Rfc3339).ok()?;
+        Some(WallClock { started: started.checked_to_offset(offset)? })
+    }
+}
+
+impl WallClock {
+    fn at(&self, t_s: f64) -> Option<OffsetDateTime> {
+        // Rounded, so that a whole second is not shown as the one before it.
+        let since_ms = Duration::milliseconds((t_s * 1e3).round() as i64);
+        self.started.checked_add(since_ms)
+    }
+
+    /// Returns the time of day at `t_s`, in seconds of the session: `14:05:22`.
+    pub fn time(&self, t_s: f64) -> String {
+        let (hour, minute, second) = self.at(t_s).unwrap_or(self.started).to_hms();
+        format!("{hour:02}:{minute:02}:{second:02}")
+    }
+
+    /// Returns date, time and offset at `t_s`: `2026-11-23 14:05:22 +02:00`.
+    pub fn date(&self, t_s: f64) -> String {
+        let at = self.at(t_s).unwrap_or(self.started);
+        let (hours, minutes, _) = at.offset().as_hms();
+        let sign = if at.offset().is_negative() { '-' } else { '+' };
+        let offset = format!("{sign}{:02}:{:02}", hours.unsigned_abs(), minutes.unsigned_abs());
+        format!("{} {} {offset}", at.date(), self.time(t_s))
+    }
+
+    /// Returns the seconds of the day at the session's start.
+    pub fn starts_s(&self) -> f64 {
+        let (hour, minute, second) = self.started.to_hms();
+        f64::from(hour) * 3600.0 + f64::from(minute) * 60.0 + f64::from(second)
+    }
+
+    /// Returns the first moment from `begins_s` on, in seconds of the session, at which the clock shows `time`. In a
+    /// session that is longer than a day, the same time comes again later.
+    pub fn moment(&self, time: TimeOfDay, begins_s: f64) -> f64 {
+        let first_s = time.0 - self.starts_s();
+        // The session's start was rounded down to a second.
+        first_s + ((begins_s - 1.0 - first_s) / DAY_S).ceil() * DAY_S
+    }
+}
+
+impl FromStr for TimeOfDay {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parts: Vec<&str> = text.trim().split(':').collect();
+        let number = |n: usize, most: u32| -> Option<f64> {
+            let digits = parts.get(n).copied().unwrap_or("0");
+            let is_number = (1..=2).contains(&digits.len()) && digits.chars().all(|c| c.is_ascii_digit());
+            digits.parse().ok().filter(|n: &u32| is_number && *n <= most).map(f64::from)
+        };
+        let whole = [number(0, 23), number(1, 59), number(2, 59)];
+        match (whole, parts.len()) {
+            ([Some(hour), Some(minute), Some(second)], 2 | 3) => {
+                Ok(Self(hour * 3600.0 + minute * 60.0 + second))
+            }
+            _ => Err("it is not a time of day such as 14:05 or 14:05:30"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::{Mark, Record, ServerIdentity};
+
+    fn clock(started: &str, utc_offset_s: i32) -> WallClock {
+        let (started, utc_offset_s) = (started.to_owned(), Some(utc_offset_s));
+        let start = SessionStart { started, utc_offset_s, ..SessionStart::now(ServerIdentity::default()) };
+        start.wall_clock().unwrap()
+    }
+
+    #[test]
+    fn times_are_those_of_the_recording_host() {
+        let berlin = clock("2026-07-31T22:59:58Z", 7200);
+        assert_eq!((berlin.time(0.0), berlin.time(2.999_9)), ("00:59:58".to_owned(), "01:00:01".to_owned()));
+        assert_eq!(berlin.date(3600.0), "2026-08-01 01:59:58 +02:00");
+        assert_eq!(clock("2026-01-01T00:10:00Z", -12_600).date(0.0), "2025-12-31 20:40:00 -03:30");
+    }
+
+    #[test]
+    fn a_time_of_day_is_its_first_moment_in_the_session() {
+        let night = clock("2026-01-01T23:00:00Z", 0);
+        let moment = |text: &str, begins_s| night.moment(text.parse().unwrap(), begins_s);
+        assert_eq!((moment("23:00", 0.0), moment("23:30:05", 0.0)), (0.0, 1805.0));
+        assert_eq!((moment("02:00", 0.0), moment("22:59", 0.0)), (10_800.0, 86_340.0));
+        assert_eq!(moment("23:30", 3600.0), 1800.0 + 86_400.0);
+        for bad in ["", "14", "24:00", "14:60", "14:05:60", "1:2:3:4", "-1:00", "14:", "14:005", "a:b"] {
+            assert!(bad.parse::<TimeOfDay>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_moment_is_given_in_seconds_or_as_a_time_of_day_within_the_session() {
+        let mut timeline = Timeline::default();
+        let (started, utc_offset_s) = ("2026-01-01T13:00:00Z".to_owned(), Some(3600));
+        let start = SessionStart { started, utc_offset_s, ..SessionStart::now(ServerIdentity::default()) };
+        timeline.push(&Record::Session(start.clone()));
+        timeline.push(&Record::Mark(Mark { t_s: 600.0, text: String::new() }));
+        let moment = |timeline: &Timeline, text: &str| timeline.moment(text.parse().unwrap());
+        assert_eq!((moment(&timeline, "42"), moment(&timeline, "14:05:30")), (Ok(42.0), Ok(330.0)));
+        let late = "give a time from 14:00:00 to 14:10:00, which the session has".to_owned();
+        assert_eq!(moment(&timeline, "13:05"), Err(late));
+        assert!(moment(&timeline, "601").is_err() && "4:5:6:7".parse::<GivenMoment>().is_err());
+        assert_eq!(timeline.time_text(61.0), "14:01:01");
+        let mut old = Timeline::default();
+        old.push(&Record::Session(SessionStart { utc_offset_s: None, ..start }));
+        assert!(moment(&old, "14:05").unwrap_err().contains("no wall clock"));
+        assert_eq!(old.time_text(61.0), "01:01");
+    }
+
+    #[test]
+    fn a_recording_without_an_offset_has_no_wall_clock() {
+        let start = SessionStart { utc_offset_s: None, ..SessionStart::now(ServerIdentity::default()) };
+        assert_eq!(start.wall_clock(), None);
+        let wild = SessionStart { utc_offset_s: Some(i32::MAX), ..start };
+        assert_eq!(wild.wall_clock(), None);
+    }
+}
