@@ -1,7 +1,12 @@
 //! Jumps of the cursor: to the worst moment, from event to event, from segment to segment.
 
 use super::{Landmark, Model, View, axis::number_ending};
-use crate::session::timeline::{Measure, SegmentTotal};
+use crate::session::timeline::{Measure, SegmentTotal, Worst};
+
+/// The length of a minute, in seconds.
+const MINUTE_S: f64 = 60.0;
+/// The number of minutes that the list of the worst ones has: more than a person looks at.
+const WORST_MINUTES: usize = 10;
 
 impl Model {
     /// Moves the cursor to a landmark, or returns the reason why there is none.
@@ -15,7 +20,7 @@ impl Model {
         };
         let (before, after) = (|t_s: &f64| *t_s < at_s - 1e-6, |t_s: &f64| *t_s > at_s + 1e-6);
         let found = match to {
-            Landmark::Worst => self.worst_s().ok_or("nothing was measured yet"),
+            Landmark::Worst => self.next_worst_s().ok_or("nothing was measured yet"),
             Landmark::NextEvent => happened().filter(after).min_by(f64::total_cmp).ok_or("no later event"),
             Landmark::PreviousEvent => {
                 happened().filter(before).max_by(f64::total_cmp).ok_or("no earlier event")
@@ -40,16 +45,38 @@ impl Model {
         Ok(())
     }
 
-    /// Returns the time of the longest request, or without load of the longest ping, as a moment in the column that
-    /// shows it.
-    fn worst_s(&self) -> Option<f64> {
-        let of = |measure| Some((measure, self.timeline().worst(measure)?));
-        let (measure, worst) = [Measure::Service, Measure::Ping].into_iter().find_map(of)?;
+    /// Returns the worst moment; if the cursor is at one of the worst moments, the next of them.
+    fn next_worst_s(&self) -> Option<f64> {
+        let moments = self.worst_moments();
+        let is_here = |t_s: &f64| self.cursor_s().is_some_and(|cursor_s| (cursor_s - t_s).abs() < 1e-6);
+        let next = moments.iter().position(is_here).map_or(0, |here| here + 1);
+        moments.get(next).or(moments.first()).copied()
+    }
+
+    /// Returns the worst moments of the worst minutes, the worst first.
+    fn worst_moments(&self) -> Vec<f64> {
+        let is_measured = |measure: &Measure| self.timeline().worst(*measure).is_some();
+        let Some(measure) = [Measure::Service, Measure::Ping].into_iter().find(is_measured) else {
+            return Vec::new();
+        };
+        let begins_s = self.begins_s();
+        let minutes = ((self.now_s() - begins_s) / MINUTE_S).ceil().max(1.0);
+        let window = self.timeline().window(begins_s, begins_s + minutes * MINUTE_S, minutes as usize);
+        let mut worst: Vec<_> =
+            (0..minutes as usize).filter_map(|minute| window.worst(measure, minute)).collect();
+        worst.sort_by_key(|worst| std::cmp::Reverse(worst.ns));
+        // A coarse cell of the history may belong to several minutes.
+        worst.dedup_by_key(|worst| worst.t_s);
+        worst.into_iter().take(WORST_MINUTES).map(|worst| self.placed(measure, worst)).collect()
+    }
+
+    /// Returns the time of a long latency as a moment in the column that shows it.
+    fn placed(&self, measure: Measure, worst: Worst) -> f64 {
         let step_s = self.step_s(self.columns);
         let starts_s = number_ending(worst.t_s, step_s) as f64 * step_s;
         let column = self.timeline().window(starts_s, starts_s + step_s, 1);
         let is_there = column.worst(measure, 0).is_some_and(|longest| longest.ns >= worst.ns);
-        Some(if is_there { worst.t_s } else { starts_s })
+        if is_there { worst.t_s } else { starts_s }
     }
 }
 
@@ -65,6 +92,35 @@ mod tests {
         super::view::tests::{model, shows_cursor},
         *,
     };
+    use crate::{
+        knobs::Knobs,
+        probe::Ping,
+        session::{Record, Span, TimelineOptions},
+    };
+
+    #[test]
+    fn the_next_presses_walk_the_worst_minutes_and_begin_again() {
+        let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+        for s in 1..=240_u32 {
+            let ms = match s {
+                30 => 40,
+                100 => 90,
+                101 => 80,
+                200 => 60,
+                _ => 1,
+            };
+            let rtt = crate::stats::fixture::repeated(ms * 1_000_000, 10);
+            let ping = Ping { rtt, ..Ping::default() };
+            model.push(&Record::Ping(Box::new(Span::new(f64::from(s), 1.0, ping))));
+        }
+        let mut walked = Vec::new();
+        for _ in 0..5 {
+            model.jump(Landmark::Worst).unwrap();
+            walked.push(model.cursor_s().unwrap().round());
+        }
+        assert_eq!(walked[..3], [100.0, 200.0, 30.0]);
+        assert_eq!(walked[4], 100.0, "{walked:?}");
+    }
 
     #[test]
     fn jumps_find_the_worst_moment_events_and_segments() {

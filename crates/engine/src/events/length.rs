@@ -13,6 +13,8 @@ impl EventKind {
             EvictionEnded { length_s, .. }
             | RejectionEnded { length_s, .. }
             | BlockingEnded { length_s, .. }
+            | ExpiryEnded { length_s, .. }
+            | LoadingEnded { length_s }
             | Paused { length_s } => Some(*length_s),
             Shifted { shift } => shift.length_s,
             _ => None,
@@ -26,7 +28,9 @@ impl EventKind {
             | RewriteBegan
             | EvictionBegan { .. }
             | RejectionBegan { .. }
-            | BlockingBegan { .. } => true,
+            | BlockingBegan { .. }
+            | ExpiryBegan { .. }
+            | LoadingBegan => true,
             Stalled { length_s, .. } => length_s.is_none(),
             Shifted { shift } => shift.length_s.is_none(),
             _ => false,
