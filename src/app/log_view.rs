@@ -1,7 +1,7 @@
 //! The log: events in time order, the selected line, and the text of a search.
 
 use super::{
-    Direction, Entry, LogKind, LogLine, Model, Purpose, Tone,
+    Direction, Entry, LogKind, LogLine, Mode, Model, Purpose, Tone,
     list::{moved, turned},
     tables::FILTERS,
 };
@@ -123,15 +123,28 @@ impl Model {
         }
     }
 
-    /// Moves the time cursor to the selected line.
+    /// Moves the time cursor to the selected line. An entry of the slow log is also shown in full.
     pub(super) fn go_to_line(&mut self) {
         let lines = self.log_lines();
         let Some(at) = self.selected_line(lines.len()) else { return };
         let t_s = lines[at].t_s;
+        let in_full = self.slow_command(&lines[at]);
         // Charts move with the cursor, but the selected line must stay where it is.
         self.log_view.selected = Some(at);
         self.put_cursor(t_s);
         self.say(Tone::Info, "the cursor is at the moment of this line; 1 shows the Overview");
+        self.mode = in_full.map_or(Mode::Screen, Mode::SlowCommand);
+    }
+
+    /// Returns the entry of the slow log of this line in full; `None` for other lines.
+    fn slow_command(&self, line: &LogLine) -> Option<String> {
+        let is_it =
+            |event: &&Event| event.t_s.total_cmp(&line.t_s).is_eq() && event.what.to_string() == line.text;
+        let event = self.timeline().events().find(is_it)?;
+        let EventKind::SlowCommand { us, command, client, .. } = &event.what else { return None };
+        let took = units::latency(us.saturating_mul(1000));
+        let client = client.as_ref().map_or_else(String::new, |client| format!("\nclient: {client}"));
+        Some(format!("{took}, reported at {}\ncommand: {command}{client}", units::clock(event.t_s)))
     }
 }
 
@@ -147,7 +160,7 @@ mod tests {
     use super::*;
     use crate::{
         knobs::Knobs,
-        session::{Event, Interval, Mark, Record, Segment, TimelineOptions},
+        session::{Interval, Mark, Record, Segment, TimelineOptions},
     };
 
     fn model() -> Model {
@@ -247,5 +260,7 @@ mod tests {
         model.select_line(-2);
         model.go_to_line();
         assert_eq!((model.cursor_s(), selected(&model).as_str()), (Some(3.0), "14.0 ms KEYS *"));
+        let in_full = "14.0 ms, reported at 00:03\ncommand: KEYS *".to_owned();
+        assert_eq!(model.mode, Mode::SlowCommand(in_full), "and shows the entry in full");
     }
 }

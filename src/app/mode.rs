@@ -18,6 +18,8 @@ pub enum Mode {
     Typing(Typing),
     /// A command line, shown for copying.
     CommandLine(String),
+    /// An entry of the slow log in full: a line each for time, command and client.
+    SlowCommand(String),
 }
 
 /// A question before something is done.
@@ -92,7 +94,7 @@ impl Mode {
                 Some(&[Context::Help, Context::Typing])
             }
             Self::Typing(_) => Some(&[Context::Typing]),
-            Self::CommandLine(_) => Some(&[Context::CommandLine]),
+            Self::CommandLine(_) | Self::SlowCommand(_) => Some(&[Context::CommandLine]),
         }
     }
 }

@@ -298,7 +298,7 @@ fn agree(model: &mut Model) {
         Mode::Asking(Question::SetConfig(setting)) => model.set_parameter(setting),
         Mode::Asking(Question::Experiment { asked, .. }) => model.begin_experiment(asked),
         Mode::Asking(Question::FirstWrite(_) | Question::Danger(_)) => model.ask(Order::AllowWrites(true)),
-        Mode::Screen | Mode::Typing(_) | Mode::CommandLine(_) => {}
+        Mode::Screen | Mode::Typing(_) | Mode::CommandLine(_) | Mode::SlowCommand(_) => {}
     }
 }
 
@@ -387,7 +387,7 @@ fn dismiss(model: &mut Model) {
         Mode::Asking(Question::SetConfig(_)) => model.say(Tone::Info, "nothing was set"),
         Mode::Asking(Question::Experiment { .. }) => model.say(Tone::Info, "nothing was begun"),
         Mode::Asking(Question::Danger(_)) => model.take_proposal_back(),
-        Mode::Screen | Mode::Typing(_) | Mode::CommandLine(_) => {}
+        Mode::Screen | Mode::Typing(_) | Mode::CommandLine(_) | Mode::SlowCommand(_) => {}
     }
 }
 

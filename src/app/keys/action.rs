@@ -206,7 +206,7 @@ pub enum Context {
     Palette,
     /// While the help is open.
     Help,
-    /// While a command line is shown.
+    /// While a command line or an entry of the slow log is shown.
     CommandLine,
     /// While a question waits for yes or no.
     Question,
@@ -249,7 +249,7 @@ impl Context {
             Self::Typing => "While typing",
             Self::Palette => "In the command palette",
             Self::Help => "In this help",
-            Self::CommandLine => "At a command line",
+            Self::CommandLine => "At a command line or a slow command",
             Self::Question => "At a question",
         }
     }

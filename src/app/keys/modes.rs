@@ -97,7 +97,7 @@ pub(super) const KEYS: &[Binding] = key_table! {
     in Context::CommandLine;
     &[(key(KeyCode::Esc), Action::Dismiss), (key(KeyCode::Enter), Action::Dismiss), (on('q'), Action::Dismiss),
         (on('Y'), Action::Dismiss)], "Esc, Enter, q, Y", Some(("Esc", "close", 0)),
-        "Close the command line.";
+        "Close the command line, or the entry of the slow log.";
 
     in Context::Anywhere;
     &[(Pattern::Ctrl('c'), Action::Quit)], "Ctrl-C", None,

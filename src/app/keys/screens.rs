@@ -137,7 +137,7 @@ const LOG: ScreenRow = ScreenRow {
         &[(on('n'), Action::FindNext(Down)), (on('N'), Action::FindNext(Up))], "n, N", Some(("n", "next", 4)),
             "Go to the next match, down or up.";
         &[(key(KeyCode::Enter), Action::GoToRow)], "Enter", Some(("Enter", "go there", 3)),
-            "Freeze the view, with the cursor at the moment of the selected line.";
+            "Freeze the view, with the cursor at the moment of the selected line. An entry of the slow log is shown in full.";
     },
     ..ScreenRow::PLAIN
 };

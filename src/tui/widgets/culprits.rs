@@ -4,7 +4,7 @@
 //! ```text
 //!  ├─ slow commands, 60 s ───
 //!  │  92 % KEYS *
-//!  │ 28 × to 355 ms 10.0.0.7
+//!  │ 10.0.0.7:51234
 //!  ├─ clients ───────────────
 //!  │ connected 5012 new 4.8 k/s
 //!  ├─ this machine ──────────
@@ -26,7 +26,7 @@ use crate::{
     gauge::Gauge,
     host::{Process, Sample},
     session::timeline::Reading,
-    tui::{Ink, Paint, row},
+    tui::{Ink, Paint, from_column, row},
     units,
 };
 
@@ -109,7 +109,16 @@ fn draw_caller(paint: &mut Paint, [what, who]: [Rect; 2], caller: &Caller, lengt
     paint.parts(what, &[(format!("{share:>5} "), Ink::Strong), (caller.command.to_owned(), Ink::Warn)]);
     let longest = units::latency(caller.longest_us.saturating_mul(1000));
     let times = if caller.count == 1 { longest } else { format!("{} × to {longest}", caller.count) };
-    paint.parts(who, &[(times, Ink::Text), (format!(" {}", caller.client), Ink::Faint)]);
+    let (client, rest) = match caller.client {
+        "" => ("unknown client", format!(", {times}")),
+        client => (client, format!("  {times}")),
+    };
+    // Who calls is more important than how often, and half a number would be another number.
+    let x = paint.text(who, client, Ink::Text);
+    let rest_at = from_column(who, x);
+    if rest.chars().count() <= rest_at.width.into() {
+        paint.text(rest_at, &rest, Ink::Faint);
+    }
 }
 
 /// The figures of the clients. Those of trouble are shown only if they are not zero.

@@ -45,7 +45,7 @@ pub struct Dialog<'a> {
 /// Draws the box in the middle of `area`.
 pub fn draw(paint: &mut Paint, area: Rect, dialog: &Dialog) {
     let Dialog { title, text, entry, keys } = *dialog;
-    let lines = wrapped(text, text_width(area));
+    let lines: Vec<_> = text.lines().flat_map(|line| wrapped(line, text_width(area))).collect();
     let typed = lines.len() as u16 + 1;
     let last = typed + if entry.is_some() { 2 } else { 0 };
     let (width, height) = (text_width(area) as u16 + 4, last + 3);
@@ -97,6 +97,9 @@ pub fn overlay(paint: &mut Paint, area: Rect, model: &Model) {
         Mode::Screen => {}
         Mode::Asking(question) => ask(paint, area, question),
         Mode::CommandLine(text) => command_line(paint, area, text),
+        Mode::SlowCommand(text) => {
+            draw(paint, area, &Dialog { title: "slow log", text, entry: None, keys: "Esc close" });
+        }
         Mode::Typing(typing) => type_in(paint, area, model, typing),
     }
 }

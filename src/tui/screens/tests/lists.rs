@@ -133,7 +133,7 @@ fn the_log_looks_as_it_did() {
 #[test]
 fn a_search_in_an_open_loop_frozen_in_the_past_shows_the_distributions_of_then() {
     let mut model = of_all();
-    type_text(&mut model, "5/sort\n\n2t");
+    type_text(&mut model, "5/sort\n\n\n2t");
     let screen = text(&model, 120, 36);
     assert_eq!(model.cursor_s(), Some(75.0));
     assert!(screen.contains("percentiles, now, the last second"), "{screen}");
