@@ -8,7 +8,7 @@ use super::{
 use crate::{
     events::EventKind,
     print::segment_words,
-    session::timeline::{ErrorCount, folded},
+    session::timeline::{ErrorCount, Folded, folded},
     units,
 };
 
@@ -136,15 +136,20 @@ impl Model {
         self.mode = in_full.map_or(Mode::Screen, Mode::SlowCommand);
     }
 
-    /// Returns the entry of the slow log of this line in full; `None` for other lines.
+    /// Returns the entry of the slow log of this line in full, or the last of several equal ones; `None` for other
+    /// lines.
     fn slow_command(&self, line: &LogLine) -> Option<String> {
-        let is_it =
-            |event: &&Event| event.t_s.total_cmp(&line.t_s).is_eq() && event.what.to_string() == line.text;
-        let event = self.timeline().events().find(is_it)?;
-        let EventKind::SlowCommand { us, command, client, .. } = &event.what else { return None };
+        let lines = folded(self.timeline().events());
+        let is_it = |it: &&Folded| it.last.from_s.total_cmp(&line.t_s).is_eq() && it.text == line.text;
+        let event = lines.iter().find(is_it)?.last.event;
+        let EventKind::SlowCommand { us, command, client, arguments } = &event.what else { return None };
         let took = units::latency(us.saturating_mul(1000));
-        let client = client.as_ref().map_or_else(String::new, |client| format!("\nclient: {client}"));
-        Some(format!("{took}, reported at {}\ncommand: {command}{client}", units::clock(event.t_s)))
+        let mut text = format!("{took}, reported at {}\ncommand: {command}", units::clock(event.t_s));
+        text += &client.as_ref().map_or_else(String::new, |client| format!("\nclient: {client}"));
+        if !arguments.is_empty() {
+            text += &format!("\narguments: {}", arguments.join(" "));
+        }
+        Some(text)
     }
 }
 
@@ -160,7 +165,7 @@ mod tests {
     use super::*;
     use crate::{
         knobs::Knobs,
-        session::{Interval, Mark, Record, Segment, TimelineOptions},
+        session::{Event, Interval, Mark, Record, Segment, TimelineOptions},
     };
 
     fn model() -> Model {

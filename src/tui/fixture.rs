@@ -172,6 +172,9 @@ impl MadeUp {
             poll_s: Some(1.0),
             gauges: self.gauges(ops_per_s, busy),
             command_stats: command_stats(ops_per_s as u64),
+            own: [("info", 2), ("slowlog|get", 1), ("config|get", 1)]
+                .map(|(n, calls)| (n.to_owned(), calls))
+                .into(),
             latency_events: vec![LatencyEvent {
                 name: "command".to_owned(),
                 age_s: Some(75),

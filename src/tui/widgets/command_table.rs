@@ -147,41 +147,17 @@ fn foot(rest: &[(&str, CommandStat)], own: &CommandStat, commands: &CommandCell)
     more.into_iter().chain(itself).collect::<Vec<_>>().join("   ")
 }
 
-/// The commands that redyno's control connection sends, by their names in INFO commandstats.
-const ASKED: [&str; 10] = [
-    "info",
-    "slowlog|get",
-    "latency|latest",
-    "latency|histogram",
-    "config|get",
-    "commandlog|get",
-    "client|list",
-    "client|setname",
-    "client|setinfo",
-    "hello",
-];
 /// The rate of the PINGs of the probe, which sends one every 10 ms.
 const PINGS_PER_S: f64 = 100.0;
-/// Above this rate, a command of [`ASKED`] comes from other clients as well, and has a row of its own.
-const ASKED_PER_S: f64 = 3.0;
 
-/// Returns whether redyno sends this command.
-pub fn is_asked(name: &str) -> bool {
-    name == "ping" || ASKED.contains(&name)
-}
-
-/// Returns the commands of other clients, those with the most time first, and the sum of what redyno itself sent.
+/// Returns the commands of other clients, those with the most time first, and the sum of what redyno itself sent: the
+/// questions of its control plane, and the PINGs of its probe unless other clients send PINGs as well.
 fn apart(commands: &CommandCell) -> (Vec<(&str, CommandStat)>, CommandStat) {
-    let mut own = CommandStat::default();
+    let mut own = commands.own.clone();
     let mut others = Vec::new();
     for (name, stat) in &commands.stats {
-        let sent = match name.as_str() {
-            // A few more PINGs than usual are sent after a stall.
-            "ping" => PINGS_PER_S * 1.1 * commands.length_s,
-            name if ASKED.contains(&name) => ASKED_PER_S * commands.length_s,
-            _ => 0.0,
-        };
-        if stat.calls as f64 <= sent {
+        // A few more PINGs than usual are sent after a stall.
+        if name == "ping" && stat.calls as f64 <= PINGS_PER_S * 1.1 * commands.length_s {
             own.merge(&CommandStat { times: None, ..stat.clone() });
         } else {
             others.push((name.as_str(), stat.clone()));
@@ -277,14 +253,13 @@ mod tests {
             ("get", stat(900_000, 500_000)),
             ("keys", stat(30, 9_200_000)),
             ("ping", stat(1000, 900)),
-            ("info", stat(10, 800)),
             ("config|get", stat(400, 300)),
         ];
         let stats = stats.map(|(name, stat)| (name.to_owned(), stat)).into();
-        let commands = CommandCell { length_s: 10.0, stats, ..CommandCell::default() };
+        let commands = CommandCell { length_s: 10.0, stats, own: stat(10, 800) };
         let (others, own) = apart(&commands);
         let names: Vec<_> = others.iter().map(|(name, _)| *name).collect();
-        assert_eq!(names, ["keys", "get", "config|get"], "40 a second are more than redyno's own");
+        assert_eq!(names, ["keys", "get", "config|get"]);
         assert_eq!(share(&others[0].1, &commands), Some(0.92));
         assert_eq!(foot(&others[2..], &own, &commands), "and 1 more, 40/s   redyno itself 0.02 %, 101/s");
     }

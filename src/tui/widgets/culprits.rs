@@ -13,6 +13,8 @@
 //!  │ ffmpeg 4211        98 %
 //! ```
 
+use std::cmp::Reverse;
+
 use ratatui::layout::Rect;
 
 use super::{
@@ -70,7 +72,7 @@ fn callers<'a>(reading: &Reading<'a>) -> Vec<Caller<'a>> {
             None => callers.push(Caller { command, client, count: 1, sum_us: *us, longest_us: *us }),
         }
     }
-    callers.sort_by_key(|caller| std::cmp::Reverse(caller.sum_us));
+    callers.sort_by_key(|caller| Reverse(caller.sum_us));
     callers
 }
 
@@ -137,8 +139,20 @@ fn clients(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {
     let Some(status) = reading.status() else { return };
     let area = Rect { x: rest.x + 2, width: rest.width.saturating_sub(3), ..*rest };
     let flowing = flowing(&status.body, &OF_CLIENTS, area.width);
-    let place = section(paint, rest, "clients", flowing.rows().min(4));
-    flowing.draw(paint, Rect { width: area.width, ..place });
+    let mut groups: Vec<_> = status.body.clients.iter().flat_map(|clients| &clients.groups).collect();
+    groups.retain(|group| !group.is_own);
+    groups.sort_by_key(|group| Reverse((group.commands, group.new, group.clients)));
+    groups.truncate(MOST);
+    let rows = flowing.rows().min(4);
+    let place = section(paint, rest, "clients", rows + groups.len() as u16);
+    flowing.draw(paint, Rect { width: area.width, height: rows.min(place.height), ..place });
+    for (n, group) in (rows..).zip(groups) {
+        let who = [&group.name, &group.host, &group.library].map(|part| part.as_deref().unwrap_or_default());
+        let who: Vec<_> = who.into_iter().filter(|part| !part.is_empty()).collect();
+        let new = if group.new > 0 { format!(", {} new", group.new) } else { String::new() };
+        let text = format!("{}{new}  {}", units::count(group.clients as f64), who.join(" "));
+        paint.text(Rect { width: area.width, ..row(place, n) }, &text, Ink::Text);
+    }
 }
 
 /// A line about this machine: a name, and a value on the right.

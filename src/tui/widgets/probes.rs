@@ -212,6 +212,9 @@ fn of_gauge(gauge: Gauge, lanes: &Lanes, rows: u16) -> Lane {
     });
     let cells = values.into_iter().map(|value| value.map_or(Cell::Gap, |v| linear(v, top, rows))).collect();
     let range = if lanes.columns.name >= ROOM_FOR_RANGE { range } else { String::new() };
+    // A value far from its usual level is more important than the scale.
+    let ratio = lanes.reading.ratio_to_baseline(gauge).filter(|ratio| *ratio >= MUCH);
+    let range = ratio.map_or(range, |ratio| format!("{UNUSUAL}{}", trimmed(&units::count(ratio))));
     Lane { range, ..Lane::new(Ink::Server, cells, [now.unwrap_or_else(|| NONE.to_owned()), String::new()]) }
 }
 
@@ -221,6 +224,11 @@ fn top_of_bytes(highest: f64) -> f64 {
     let top = linear_top(highest / unit);
     unit * if top < 1000.0 { top } else { 1024.0 }
 }
+
+/// The least ratio to the usual level that is shown: a smaller one is noise of many figures.
+const MUCH: f64 = 1.5;
+/// The sign of such a ratio: `×12`.
+const UNUSUAL: char = '×';
 
 /// The shortest scale of a share: on a shorter one, noise would look large.
 const LEAST_RATIO: f64 = 0.1;
@@ -273,7 +281,8 @@ pub struct Lane {
     pub cells: Vec<Cell>,
     /// The figures: now and over 60 s. The place of an empty text stays blank.
     pub values: [String; 2],
-    /// The range of the lane's scale, if it differs from that of the latencies.
+    /// The range of the lane's scale, if it differs from that of the latencies; or the ratio of the value now to its
+    /// usual level.
     pub range: String,
 }
 
@@ -327,7 +336,8 @@ impl Lanes<'_> {
         let name = Rect { x: foot.x + 1, width: self.columns.gutter.saturating_sub(1), ..foot };
         paint.text(name, lane.name, Ink::Text);
         self.figures(paint, foot, &lane.values);
-        paint.text(from_column(self.names(foot), self.names(foot).x + 1), &lane.range, Ink::Faint);
+        let ink = if lane.range.starts_with(UNUSUAL) { Ink::Warn } else { Ink::Faint };
+        paint.text(from_column(self.names(foot), self.names(foot).x + 1), &lane.range, ink);
         let plot = self.plot(area);
         for (x, cell) in (plot.left()..plot.right()).zip(&lane.cells) {
             draw_column(paint, plot, x, *cell, lane.ink);
