@@ -63,13 +63,11 @@ impl Comparison<'_> {
 /// Returns `base  before.jsonl  127.0.0.1:6379  redis 7.0.15 master  50 clients × 1, …, 00:30`.
 fn side(name: &str, runs: &[Run]) -> String {
     let line = |run: &Run| {
-        let length = clock(run.segment.total.length_s);
+        let length = clock(run.row().length_s);
         let server = untrusted::text(&server_line(&run.session.target));
-        format!(
-            "{name:<4}  {}  {server}  {}, {length}\n",
-            untrusted::text(&run.name),
-            run.segment.start.knobs
-        )
+        let knobs = &run.segment.start.knobs;
+        let settings = if run.is_monitor() { "no load".to_owned() } else { knobs.to_string() };
+        format!("{name:<4}  {}  {server}  {settings}, {length}\n", untrusted::text(&run.name))
     };
     runs.iter().map(line).collect()
 }

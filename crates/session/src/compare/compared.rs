@@ -52,8 +52,14 @@ impl Compared {
     /// Compares `new` with `base`; both must have at least one run.
     pub fn of(base: &[Run], new: &[Run]) -> Self {
         let is_open = base.iter().chain(new).all(Run::is_open);
-        let all = if is_open { OPEN } else { CLOSED };
+        let is_monitor = base.iter().chain(new).all(Run::is_monitor);
+        let all = match () {
+            () if is_monitor => figures::MONITORED,
+            () if is_open => &OPEN[..],
+            () => &CLOSED[..],
+        };
         let mut rows: Vec<_> = all.iter().map(|figure| compared(base, new, None, *figure)).collect();
+        rows.retain(|row| !is_monitor || row.values != [None, None]);
         let names: BTreeSet<&String> =
             base.iter().chain(new).flat_map(|run| run.segment.total.commands.keys()).collect();
         if names.len() > 1 {
@@ -104,6 +110,9 @@ pub(super) fn compared(base: &[Run], new: &[Run], operation: Option<&str>, figur
     }
     if let ([base], [new]) = (base, new) {
         return if operation.is_some() { measured } else { by_seconds(measured, base, new) };
+    }
+    if figures::MONITORED[figures::MONITORED_LEVELS..].contains(&figure) && base.iter().all(Run::is_monitor) {
+        return measured;
     }
     // The maximum of a run is a single value, not a percentile.
     if [figures::ERRORS, figures::SERVICE_MAX, figures::RESPONSE_MAX].contains(&figure) {

@@ -100,6 +100,8 @@ impl Difference {
     pub fn written(&self, side: usize) -> String {
         let write = |value: f64| match self.figure.unit {
             Unit::Latency => units::latency(value as u64),
+            Unit::Bytes => units::bytes(value as u64),
+            Unit::Ratio => units::percent(value),
             _ => units::count(value),
         };
         self.values[side].map_or_else(|| "-".to_owned(), write)

@@ -21,6 +21,9 @@ fn differences(one: &Run, other: &Run) -> Vec<String> {
     let (a, b) = (&one.segment.start.knobs, &other.segment.start.knobs);
     let pair = |what: &str, a: String, b: String| (a != b).then(|| format!("{what}: {a} and {b}"));
     let workload = |knobs: &Knobs| knobs.workload.to_string();
+    if let Some(idle) = [one, other].into_iter().find(|run| run.is_monitor() && a.load != b.load) {
+        return vec![format!("{} has no segment under load", idle.name)];
+    }
     let named = [
         pair("target", kind(one), kind(other)),
         pair("clients", a.clients.to_string(), b.clients.to_string()),

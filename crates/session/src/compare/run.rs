@@ -1,10 +1,10 @@
-//! A run: the measurements of one setting in a recording.
+//! A run: the measurements of one setting in a recording, or of a session without load.
 
 use thiserror::Error;
 
 use crate::session::{SessionStart, Timeline, figures::Row, timeline::SegmentTotal};
 
-/// The measurements of one setting under load, from one recording.
+/// The measurements of one setting under load, or without load, from one recording.
 #[derive(Debug, Clone)]
 pub struct Run {
     /// The name of the run: the file, and the segment if one was named.
@@ -13,6 +13,8 @@ pub struct Run {
     pub session: SessionStart,
     /// The measurements.
     pub segment: SegmentTotal,
+    /// The end of the measurements, in seconds of the session.
+    pub until_s: f64,
 }
 
 /// The reasons why a recording cannot be compared as a run.
@@ -22,24 +24,28 @@ pub enum RunError {
     #[error("{0} has no segment under load")]
     NoLoad(String),
     /// The recording has several settings, and no segment was named.
-    #[error("{name} has {count} segments under load ({listed}); name one: {name}#{first}")]
+    #[error("{name} has {count} segments {kind} ({listed}); name one: {name}#{first}")]
     Several {
         /// The name of the recording.
         name: String,
         /// The number of settings.
         count: usize,
+        /// Whether the segments are `under load` or `without load`.
+        kind: &'static str,
         /// The numbers and settings of the first of these segments, as text.
         listed: String,
         /// The number of the first segment.
         first: u32,
     },
     /// The named segment does not exist.
-    #[error("{name} has no segment {segment} under load; it has {listed}")]
+    #[error("{name} has no segment {segment} {kind}; it has {listed}")]
     NoSegment {
         /// The name of the recording.
         name: String,
         /// The requested segment.
         segment: u32,
+        /// Whether the segments are `under load` or `without load`.
+        kind: &'static str,
         /// The existing segments, as text.
         listed: String,
     },
@@ -59,7 +65,12 @@ impl Run {
     pub fn of(name: &str, timeline: &Timeline, segment: Option<u32>) -> Result<Self, RunError> {
         let is_measured =
             |of: &&SegmentTotal| of.start.knobs.load && of.start.aside().is_none() && of.total.ops > 0;
-        let measured: Vec<_> = timeline.segments().iter().filter(is_measured).collect();
+        let mut measured: Vec<_> = timeline.segments().iter().filter(is_measured).collect();
+        let kind = if measured.is_empty() { "without load" } else { "under load" };
+        if measured.is_empty() {
+            let is_watched = |of: &&SegmentTotal| !of.start.knobs.load && of.pings.count() > 0;
+            measured.extend(timeline.segments().iter().filter(is_watched));
+        }
         let named = name.to_owned();
         let listed = || {
             let some =
@@ -76,21 +87,31 @@ impl Run {
             (None, [only]) => *only,
             (None, [first, ..]) => {
                 let (count, first) = (measured.len(), first.start.segment);
-                return Err(RunError::Several { name: named, count, listed: listed(), first });
+                return Err(RunError::Several { name: named, count, kind, listed: listed(), first });
             }
             (Some(number), all) => {
                 let found = all.iter().find(|of| of.start.segment == number);
-                found.ok_or_else(|| RunError::NoSegment { name: named, segment: number, listed: listed() })?
+                found.ok_or_else(|| RunError::NoSegment {
+                    name: named,
+                    segment: number,
+                    kind,
+                    listed: listed(),
+                })?
             }
         };
         let session = timeline.session().cloned().ok_or_else(|| RunError::NoSession(name.to_owned()))?;
         let name = segment.map_or_else(|| name.to_owned(), |segment| format!("{name}#{segment}"));
-        Ok(Self { name, session, segment: found.clone() })
+        Ok(Self { name, session, segment: found.clone(), until_s: timeline.now_s() })
     }
 
     /// Returns the figures of the run.
     pub fn row(&self) -> Row<'_> {
-        Row::of_segment(&self.segment, self.segment.start.t_s)
+        Row::of_segment(&self.segment, self.until_s)
+    }
+
+    /// Returns whether the run is of a session without load.
+    pub fn is_monitor(&self) -> bool {
+        !self.segment.start.knobs.load
     }
 
     /// Returns whether the loop was open.

@@ -8,7 +8,11 @@ use crate::{
     session::{
         Interval, OperationInterval, Record, Segment, ServerIdentity, SessionStart, Timeline, figures,
     },
-    stats::{Reason, Verdict, fixture::latency_of, simulated::Chance},
+    stats::{
+        Reason, Verdict,
+        fixture::{latency_of, repeated},
+        simulated::Chance,
+    },
     workload::Workload,
 };
 
@@ -306,4 +310,38 @@ fn what_is_no_condition_is_refused_with_what_is() {
     }
     let figure = figures::OPS_PER_S.name;
     assert!(format!("{figure} < 5").parse::<Condition>().is_ok_and(|condition| !condition.is_relative()));
+}
+
+/// Returns a session of 30 s without load: PING takes `ping_us`, and there are `clients`.
+fn monitored(ping_us: u64, clients: f64) -> Timeline {
+    let mut timeline = Timeline::default();
+    timeline.push(&Record::Session(SessionStart::now(ServerIdentity::default())));
+    timeline.push(&Record::Segment(Segment::new(0.0, 1, Knobs::default())));
+    for t_s in (1..=30).map(f64::from) {
+        let rtt = repeated(ping_us * 1000, 100);
+        let ping = crate::probe::Ping { rtt, ..Default::default() };
+        timeline.push(&Record::Ping(Box::new(crate::session::Span::new(t_s, 1.0, ping))));
+        let gauges = [(crate::gauge::Gauge::Clients, clients)].into();
+        let status = crate::server::Status { gauges, poll_s: Some(1.0), ..Default::default() };
+        timeline.push(&Record::Server(Box::new(crate::session::Moment::new(t_s, status))));
+    }
+    timeline
+}
+
+#[test]
+fn sessions_without_load_are_compared_on_ping_and_gauges() {
+    let run = |ping_us, clients| Run::of("night", &monitored(ping_us, clients), None).unwrap();
+    let compared = Compared::of(&[run(100, 10.0)], &[run(150, 20.0)]);
+    assert_eq!(compared.misfits, Vec::<String>::new());
+    let rows: Vec<_> =
+        compared.table.rows.iter().map(|row| [row.name(), row.written(0), row.written(1)]).collect();
+    assert_eq!(rows[0], ["ping p50", "100 µs", "150 µs"]);
+    assert_eq!(rows.last().unwrap(), &["clients", "10.0", "20.0"]);
+    let four = |ping_us| [100_u64, 101, 102, 103].map(|n| run(ping_us * n, 10.0));
+    let judged = Compared::of(&four(1), &four(2)).table.rows;
+    let loaded = run_at(1, &Knobs::default(), 1000, 100.0);
+    let misfits = Compared::of(&[loaded], &[run(100, 10.0)]).misfits;
+    assert_eq!(misfits, ["night has no segment under load"]);
+    assert!(judged[0].words().starts_with("worse"), "{judged:?}");
+    assert_eq!(judged.last().unwrap().words(), "", "clients are neither better nor worse");
 }

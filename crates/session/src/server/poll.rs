@@ -1,7 +1,7 @@
 //! One poll: sends the requests, and evaluates the replies.
 //!
 //! ```text
-//!              ┌─ INFO ──────────────► Status, events        (if refused, there is no Status)
+//!              ┌─ INFO ──────────────► Status, events        (if refused, the whole poll fails)
 //!              ├─ INFO commandstats errorstats ─► Status
 //!              ├─ LATENCY HISTOGRAM ─► Status       (of the busiest commands, at once of a new command; if refused:
 //!              │                                    INFO latencystats, from time to time)
@@ -56,8 +56,7 @@ enum Question {
 
 /// The results of one poll.
 pub(super) struct Polled {
-    /// The figures, or the refusal of INFO. Events of other requests continue without it.
-    pub(super) status: Result<Status, ServerError>,
+    pub(super) status: Status,
     pub(super) events: Vec<EventKind>,
     /// The length of the pause until the next poll, as a multiple of the usual one.
     pub(super) pause: u32,
@@ -107,13 +106,6 @@ struct Refusal {
 /// A reply of any shape.
 type Reply = Result<Datum, ServerError>;
 
-/// A request for the statistics of commands and errors.
-struct CommandsAsked {
-    /// The commands that redyno sent before.
-    own: BTreeMap<String, u64>,
-    reply: Result<String, ServerError>,
-}
-
 /// A request for histograms.
 struct TimesAsked {
     /// The commands whose histograms were requested.
@@ -125,7 +117,8 @@ struct TimesAsked {
 /// The replies of one poll; `None` for a request that was not sent.
 struct Answers {
     info: Result<String, ServerError>,
-    commands: Option<CommandsAsked>,
+    /// The commands that redyno sent before this reply, and the reply.
+    commands: Option<(BTreeMap<String, u64>, Result<String, ServerError>)>,
     times: Option<TimesAsked>,
     since_start: Option<Result<String, ServerError>>,
     slow_log: Option<Reply>,
@@ -139,7 +132,7 @@ impl Poller {
     /// Polls the server. `now_ns` returns the time, and is called when all replies have arrived.
     ///
     /// # Errors
-    /// When the connection is lost.
+    /// When the connection is lost, or INFO is refused.
     pub(super) async fn poll(
         &mut self,
         wire: &Wire,
@@ -147,23 +140,27 @@ impl Poller {
     ) -> Result<(u64, Polled), ServerError> {
         let answers = self.ask(wire).await;
         let at_ns = now_ns();
-        let (text, refused) = match answers.info {
-            Ok(text) => (text, None),
-            Err(error) if error.ends_connection() => return Err(error),
-            Err(error) => (String::new(), Some(error)),
-        };
+        let text = answers.info?;
         let info = Info::parse(&text);
         let (mut status, counters) = info.status(at_ns, self.counters.as_ref());
-        let mut events = Vec::new();
-        if refused.is_none() {
-            self.counters = Some(counters);
-            self.notice_restart(&info);
-            self.has_command_log = has_command_log(&status);
-            events = self.news.read(at_ns, &info);
+        self.counters = Some(counters);
+        self.notice_restart(&info);
+        self.has_command_log = has_command_log(&status);
+        let mut events = self.news.read(at_ns, &info);
+        let mut before = None;
+        let (own, commands) =
+            answers.commands.map_or((BTreeMap::new(), None), |(own, text)| (own, Some(text)));
+        if let Some(text) = self.accepted(Question::CommandStats, commands, &mut events)? {
+            let now = CommandCounters::parse(&text);
+            let added = self.commands.as_ref().and_then(|before| now.since(before));
+            status.command_stats = added.unwrap_or_default();
+            status.own = named(own, &status.command_stats);
+            let errors = errors(&text);
+            status.errors =
+                self.errors.as_ref().map_or_else(BTreeMap::new, |then| errors_since(&errors, then));
+            self.errors = Some(errors);
+            before = self.commands.replace(now);
         }
-        // These are two sections of INFO.
-        let asked = answers.commands.filter(|_| refused.is_none());
-        let before = self.read_commands(asked, &mut status, &mut events)?;
         self.paces.learn(&status, self.listed);
         self.times.asked.learn(&status.command_stats);
         let histograms = self.histograms(wire, answers.times).await?;
@@ -183,29 +180,7 @@ impl Poller {
             self.listed = list.len();
             status.clients = Some(self.clients.read(at_ns, &list));
         }
-        let status = refused.map_or(Ok(status), Err);
         Ok((at_ns, Polled { status, events, pause: self.paces.pause() }))
-    }
-
-    /// Adds the statistics of commands and errors to `status`; returns those of the commands at the previous poll.
-    fn read_commands(
-        &mut self,
-        asked: Option<CommandsAsked>,
-        status: &mut Status,
-        events: &mut Vec<EventKind>,
-    ) -> Result<Option<CommandCounters>, ServerError> {
-        let Some(CommandsAsked { own, reply }) = asked else { return Ok(None) };
-        let Some(text) = self.accepted(Question::CommandStats, Some(reply), events)? else {
-            return Ok(None);
-        };
-        let now = CommandCounters::parse(&text);
-        let added = self.commands.as_ref().and_then(|before| now.since(before));
-        status.command_stats = added.unwrap_or_default();
-        status.own = named(own, &status.command_stats);
-        let errors = errors(&text);
-        status.errors = self.errors.as_ref().map_or_else(BTreeMap::new, |then| errors_since(&errors, then));
-        self.errors = Some(errors);
-        Ok(self.commands.replace(now))
     }
 
     /// Adds the new entries of SLOWLOG and COMMANDLOG to `events`.
@@ -356,18 +331,21 @@ impl Poller {
     }
 }
 
-/// Requests the statistics of commands and errors.
-async fn command_stats(wire: &Wire, are_apart: &mut bool) -> CommandsAsked {
+/// Requests the statistics of commands and errors; returns the commands that were sent before, and the reply.
+async fn command_stats(
+    wire: &Wire,
+    are_apart: &mut bool,
+) -> (BTreeMap<String, u64>, Result<String, ServerError>) {
     let own = wire.sent().take();
     if !*are_apart {
         match wire.text(&["INFO", "commandstats", "errorstats"]).await {
             Err(error) if error.is_refusal("ERR syntax") => *are_apart = true,
-            reply => return CommandsAsked { own, reply },
+            reply => return (own, reply),
         }
     }
     let (commands, errors) = (["INFO", "commandstats"], ["INFO", "errorstats"]);
     let (commands, errors) = tokio::join!(wire.text(&commands), wire.text(&errors));
-    CommandsAsked { own, reply: commands.and_then(|commands| Ok(commands + &errors?)) }
+    (own, commands.and_then(|commands| Ok(commands + &errors?)))
 }
 
 /// Requests the newest entries of COMMANDLOG about large requests and about large replies.

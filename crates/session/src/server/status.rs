@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Clients;
 use crate::{
     events::EventKind,
-    gauge::{Gauge, Gauges, Kind},
+    gauge::{GAUGES, Gauge, Gauges, Kind},
     protocol::Dialect,
     stats::Buckets,
 };
@@ -103,6 +103,16 @@ impl Status {
     pub fn own_share(&self) -> Option<f64> {
         let us: f64 = self.own.keys().map(|name| self.own_us(name)).sum();
         self.per_s(us / 1e6).filter(|_| !self.command_stats.is_empty())
+    }
+
+    /// Returns the gauges with those that count since the previous poll as rates per second; without a previous poll,
+    /// those have no value.
+    pub fn rates(&self) -> Gauges {
+        let mut rates = self.gauges.clone();
+        for gauge in GAUGES.into_iter().filter(|gauge| gauge.about().kind == Kind::Added) {
+            rates.set(gauge, rates[gauge].and_then(|added| self.per_s(added)));
+        }
+        rates
     }
 
     /// Converts `n`, a difference since the previous poll, to a rate per second.

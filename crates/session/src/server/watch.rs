@@ -227,16 +227,11 @@ impl ControlState {
 
     fn report_poll(&mut self, at_ns: u64, polled: Polled) {
         self.back_off.reset();
-        match polled.status {
-            Ok(status) => {
-                if matches!(self.standing, Standing::Mute(_) | Standing::Unreachable(_)) {
-                    self.report(Message::Event { at_ns, what: EventKind::Reachable });
-                }
-                self.standing = Standing::Fine;
-                self.report(Message::Status { at_ns, status: Box::new(status) });
-            }
-            Err(error) => self.report_mute(&error.to_string()),
+        if matches!(self.standing, Standing::Mute(_) | Standing::Unreachable(_)) {
+            self.report(Message::Event { at_ns, what: EventKind::Reachable });
         }
+        self.standing = Standing::Fine;
+        self.report(Message::Status { at_ns, status: Box::new(polled.status) });
         for what in polled.events {
             self.report(Message::Event { at_ns, what });
         }

@@ -6,7 +6,7 @@
 
 pub use super::row::{Row, Whole};
 use super::{Opening, timeline::Level};
-use crate::{knobs::Knobs, stats::Latency, units};
+use crate::{gauge::Gauge, knobs::Knobs, stats::Latency, units};
 
 /// The unit of a figure, which determines its format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -231,6 +231,46 @@ figures! {
     /// The share of a core that the server used.
     SERVER_CPU "server_cpu" "srv cpu" Ratio |row| row.server_cpu;
 }
+
+/// Defines figures that only sessions without load are compared by; exports have them in rows of their own.
+macro_rules! monitored {
+    ($($name:literal $heading:literal $unit:ident $about:literal $of:expr;)*) => {
+        /// The figures by which sessions without load are compared: PING, then means of gauges.
+        pub static MONITORED: &[Figure] = &[$(
+            Figure { name: $name, heading: $heading, unit: Unit::$unit, about: $about, of: $of },
+        )*];
+    };
+}
+
+fn mean_of(row: &Row, gauge: Gauge) -> Option<f64> {
+    row.gauges?.of(gauge)
+}
+
+monitored! {
+    "ping_p50_us" "ping p50" Latency "The p50 of PING." |row| level(row.pings, Level::P50);
+    "ping_p90_us" "ping p90" Latency "The p90 of PING." |row| level(row.pings, Level::P90);
+    "ping_p99_us" "ping p99" Latency "The p99 of PING." |row| level(row.pings, Level::P99);
+    "ping_p999_us" "ping p99.9" Latency "The p99.9 of PING." |row| level(row.pings, Level::P999);
+    "ping_max_us" "ping max" Latency "The longest PING." |row| level(row.pings, Level::Max);
+    "server_cpu" "srv cpu" Ratio "The share of a core that the server used." |row| row.server_cpu;
+    "commands_per_s" "commands/s" Count "Commands of all clients." |row| mean_of(row, Gauge::OpsPerS);
+    "clients" "clients" Count "Connected clients." |row| mean_of(row, Gauge::Clients);
+    "connections_per_s" "new/s" Count "New connections." |row| mean_of(row, Gauge::NewConnections);
+    "hit_rate" "hits" Ratio "The share of reads that found their key." |row| mean_of(row, Gauge::HitRate);
+    "evicted_per_s" "evicted/s" Count "Evicted keys." |row| mean_of(row, Gauge::EvictedKeys);
+    "expired_per_s" "expired/s" Count "Expired keys." |row| mean_of(row, Gauge::ExpiredKeys);
+    "used_memory" "memory" Bytes "The memory that the server uses." |row| mean_of(row, Gauge::UsedMemory);
+    "event_loop_us" "event loop" Latency "The time of a cycle of the event loop."
+        |row| mean_of(row, Gauge::LoopMean).map(|us| us * 1e3);
+    "host_cpu" "host cpu" Ratio "The use of all cores of the machine." |row| mean_of(row, Gauge::HostCpu);
+    "host_disk" "disk" Ratio "The time in which the disk was busy." |row| mean_of(row, Gauge::HostDisk);
+    "run_delay" "core wait" Ratio "The time for which the server waited for a core."
+        |row| mean_of(row, Gauge::ServerRunDelay);
+}
+
+/// The number of figures in [`MONITORED`] of which lower is better: the percentiles of PING. The others are single values,
+/// or means of gauges, which are neither better nor worse.
+pub const MONITORED_LEVELS: usize = 4;
 
 /// The percentiles and the maximum of the service time, for tables.
 pub const SERVICE: [Figure; 5] = [SERVICE_P50, SERVICE_P90, SERVICE_P99, SERVICE_P999, SERVICE_MAX];

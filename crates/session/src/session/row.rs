@@ -1,6 +1,9 @@
 //! The row of a results table: the results of a segment, an interval, an operation or a whole session.
 
-use super::{Interval, Opening, OperationInterval, Summary, timeline::SegmentTotal};
+use super::{
+    Interval, Opening, OperationInterval, Summary,
+    timeline::{GaugeMeans, SegmentTotal},
+};
 use crate::{knobs::Knobs, stats::Latency};
 
 /// The results in one row, from which the figures are computed.
@@ -48,6 +51,10 @@ pub struct Row<'a> {
     pub client_cpu: Option<f64>,
     /// The share of a core that the server used.
     pub server_cpu: Option<f64>,
+    /// The round trips of PING; only in the row of a segment.
+    pub pings: Option<&'a Latency>,
+    /// The means of gauges; only in the row of a segment.
+    pub gauges: Option<&'a GaugeMeans>,
 }
 
 /// The results that exist only for all operations together.
@@ -96,6 +103,8 @@ macro_rules! row {
             opening: Some(&$record.opening),
             client_cpu: $record.client.as_ref().map(|client| client.cpu),
             server_cpu: None,
+            pings: None,
+            gauges: None,
         }
     };
 }
@@ -115,6 +124,8 @@ impl<'a> Row<'a> {
             knobs: Some(&start.knobs),
             ops_per_s: row.ops_per_s.filter(|_| start.knobs.load),
             server_cpu: segment.cpu(),
+            pings: Some(&segment.pings),
+            gauges: Some(&segment.gauges),
             ..row
         }
     }
@@ -145,6 +156,8 @@ impl<'a> Row<'a> {
             opening: None,
             client_cpu: None,
             server_cpu: None,
+            pings: None,
+            gauges: None,
             ..self
         }
     }

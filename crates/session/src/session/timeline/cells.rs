@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::history::Merge;
 use crate::{
-    gauge::{GAUGES, Gauges, Kind},
+    gauge::Gauges,
     host::Sample,
     probe::Ping,
     protocol::OTHER,
@@ -220,10 +220,7 @@ pub struct ServerCell {
 impl ServerCell {
     pub(super) fn add(&mut self, moment: &Moment<Status>) {
         let status = &moment.body;
-        let mut highest = status.gauges.clone();
-        for gauge in GAUGES.into_iter().filter(|gauge| gauge.about().kind == Kind::Added) {
-            highest.set(gauge, highest[gauge].and_then(|added| status.per_s(added)));
-        }
+        let highest = status.rates();
         let commands = CommandCell::of(status);
         self.merge(Self { highest, last: Some(Box::new(moment.clone())), host: None, commands });
     }

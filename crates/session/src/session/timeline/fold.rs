@@ -142,6 +142,7 @@ impl Timeline {
             Record::Ping(span) => {
                 self.measured(Measure::Ping, span.t_s, span.length_s, &span.body.rtt);
                 self.push_ping_parts(span);
+                self.segments.push_pings(&span.body);
                 self.pings.push(span.t_s, span.length_s, &span.body);
                 self.ping_cells.entry(span.t_s, span.length_s).merge(PingCell::of(&span.body));
                 self.count_errors(span.t_s, &span.body.errors, Some(self.words().ping));
@@ -162,6 +163,7 @@ impl Timeline {
             Record::Server(moment) => self.push_status(moment),
             Record::Host(moment) => {
                 self.server.entry(moment.t_s, moment.body.sample_s.unwrap_or_default()).add_host(moment);
+                self.segments.push_gauges(|means| means.push_host(&moment.body));
                 self.host = Some((**moment).clone());
                 self.advance(moment.t_s);
             }
@@ -264,6 +266,7 @@ impl Timeline {
             self.status.as_ref().map_or(moment.t_s, |before| before.t_s).max(moment.t_s - POLL_REACH_S);
         let length_s = (moment.t_s - since_s).max(0.0);
         self.server.entry(moment.t_s, length_s).add(moment);
+        self.segments.push_gauges(|means| means.push_status(&moment.body));
         if let Some(cpu) = moment.body.gauges[Gauge::Cpu] {
             self.segments.push_cpu(since_s, length_s, cpu);
         }

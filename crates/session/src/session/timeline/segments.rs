@@ -2,8 +2,12 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use super::Seconds;
-use crate::session::{Interval, Segment, Summary};
+use super::{GaugeMeans, Seconds};
+use crate::{
+    probe::Ping,
+    session::{Interval, Segment, Summary},
+    stats::Latency,
+};
 
 /// The largest number of listed segments. Older segments are only in the sums of the session.
 const KEPT: usize = 200;
@@ -19,6 +23,12 @@ pub struct SegmentTotal {
     pub total: Interval,
     /// The values of single seconds of the segment, for comparisons.
     pub seconds: Seconds,
+    /// The round trips of PING in the segment.
+    pub pings: Latency,
+    /// PINGs without a good reply in the segment.
+    pub pings_lost: u64,
+    /// The means of gauges in the segment.
+    pub gauges: GaugeMeans,
     cpu: (f64, f64),
 }
 
@@ -102,8 +112,18 @@ impl Segments {
         }
         let total = Interval { segment: start.segment, ..Interval::default() };
         let (start, seconds) = (start.clone(), Seconds::default());
-        let cpu = (0.0, 0.0);
-        self.kept.push_back(Arc::new(SegmentTotal { start, ended_s: None, total, seconds, cpu }));
+        let (cpu, pings) = ((0.0, 0.0), Latency::default());
+        let begun = SegmentTotal {
+            start,
+            ended_s: None,
+            total,
+            seconds,
+            pings,
+            pings_lost: 0,
+            gauges: GaugeMeans::default(),
+            cpu,
+        };
+        self.kept.push_back(Arc::new(begun));
         if self.kept.len() > self.most
             && let Some(oldest) = self.kept.pop_front()
         {
@@ -115,6 +135,22 @@ impl Segments {
     /// Returns the segment with this number, if it is still listed.
     pub fn numbered(&self, number: u32) -> Option<&SegmentTotal> {
         self.iter().find(|segment| segment.start.segment == number)
+    }
+
+    /// Adds a report of the ping probe to the current segment.
+    pub(super) fn push_pings(&mut self, ping: &Ping) {
+        if let Some(current) = self.kept.back_mut() {
+            let current = Arc::make_mut(current);
+            current.pings.merge(&ping.rtt);
+            current.pings_lost += ping.errors.values().sum::<u64>();
+        }
+    }
+
+    /// Adds figures of the server or of redyno's machine to the means of the current segment.
+    pub(super) fn push_gauges(&mut self, add: impl FnOnce(&mut GaugeMeans)) {
+        if let Some(current) = self.kept.back_mut() {
+            add(&mut Arc::make_mut(current).gauges);
+        }
     }
 
     /// Adds the share of a core that the server used from `since_s` to now, if all of this time was in the current

@@ -1,0 +1,77 @@
+//! The means of some gauges over a segment, by which sessions without load are compared.
+
+use crate::{
+    gauge::{Gauge, Gauges},
+    host::Sample,
+    server::Status,
+};
+
+/// The gauges with a mean: those that describe the work of the server and of its machine.
+const KEPT: [Gauge; 12] = [
+    Gauge::OpsPerS,
+    Gauge::Clients,
+    Gauge::NewConnections,
+    Gauge::HitRate,
+    Gauge::EvictedKeys,
+    Gauge::ExpiredKeys,
+    Gauge::UsedMemory,
+    Gauge::LoopMean,
+    Gauge::HostCpu,
+    Gauge::HostDisk,
+    Gauge::ServerCpu,
+    Gauge::ServerRunDelay,
+];
+
+/// Sums of gauges with the time that they cover.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct GaugeMeans([(f64, f64); KEPT.len()]);
+
+impl GaugeMeans {
+    /// Returns the mean of a gauge; of one that counts, the mean per second. `None` if it was not reported, or has no
+    /// mean.
+    pub fn of(&self, gauge: Gauge) -> Option<f64> {
+        let (sum, length_s) = self.0[KEPT.iter().position(|kept| *kept == gauge)?];
+        (length_s > 0.0).then(|| sum / length_s)
+    }
+
+    /// Adds a poll of the server.
+    pub(super) fn push_status(&mut self, status: &Status) {
+        let rates = status.rates();
+        self.push(&rates, status.poll_s);
+    }
+
+    /// Adds a sample of the machine.
+    pub(super) fn push_host(&mut self, sample: &Sample) {
+        self.push(&sample.gauges, sample.sample_s);
+    }
+
+    fn push(&mut self, gauges: &Gauges, length_s: Option<f64>) {
+        let Some(length_s) = length_s.filter(|length_s| *length_s > 0.0) else { return };
+        for (gauge, (sum, over_s)) in KEPT.into_iter().zip(&mut self.0) {
+            if let Some(value) = gauges[gauge] {
+                *sum += value * length_s;
+                *over_s += length_s;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mean_weighs_each_poll_by_its_length_and_counts_are_per_second() {
+        let mut means = GaugeMeans::default();
+        let poll = |clients, evicted, poll_s| Status {
+            gauges: [(Gauge::Clients, clients), (Gauge::EvictedKeys, evicted)].into(),
+            poll_s,
+            ..Status::default()
+        };
+        [poll(10.0, 5.0, Some(1.0)), poll(40.0, 5.0, Some(2.0)), poll(99.0, 9.0, None)]
+            .iter()
+            .for_each(|status| means.push_status(status));
+        assert_eq!((means.of(Gauge::Clients), means.of(Gauge::EvictedKeys)), (Some(30.0), Some(10.0 / 3.0)));
+        assert_eq!((means.of(Gauge::HostCpu), means.of(Gauge::Uptime)), (None, None));
+    }
+}

@@ -1,0 +1,153 @@
+//! What a session shows of its server without load: the worst stretches of PING, commands by time, and the parts that
+//! could not be read.
+
+use std::collections::BTreeMap;
+
+use super::{CommandCell, Level, Measure, Quantiles, ServerCell, Timeline};
+use crate::{events::EventKind, server::CommandStat};
+
+/// The longest session in seconds whose stretches are single seconds; those of a longer one are minutes.
+const BY_SECONDS_S: f64 = 600.0;
+const MINUTE_S: f64 = 60.0;
+
+/// The pings of a second or a minute.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PingStretch {
+    /// The start of the stretch, in seconds of the session.
+    pub from_s: f64,
+    /// The length of the stretch, in seconds.
+    pub length_s: f64,
+    /// The percentiles and the maximum of the round trips.
+    pub levels: Quantiles,
+}
+
+/// A command with its share of the time of the server's main thread.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CommandTime {
+    /// The name of the command.
+    pub name: String,
+    /// The calls and their time.
+    pub stat: CommandStat,
+    /// The share of the measured time in which the command was executed.
+    pub share: f64,
+    /// Calls per second.
+    pub per_s: f64,
+}
+
+impl CommandCell {
+    /// Returns the commands, those that took the most time first.
+    pub fn by_time(&self) -> Vec<CommandTime> {
+        let length_s = self.length_s.max(f64::MIN_POSITIVE);
+        let of = |(name, stat): (&String, &CommandStat)| CommandTime {
+            name: name.clone(),
+            stat: stat.clone(),
+            share: stat.usec as f64 / 1e6 / length_s,
+            per_s: stat.calls as f64 / length_s,
+        };
+        let mut commands: Vec<_> = self.stats.iter().map(of).collect();
+        commands.sort_by(|one, other| other.share.total_cmp(&one.share));
+        commands
+    }
+}
+
+impl Timeline {
+    /// Returns the `most` stretches with the slowest PINGs, the worst first: seconds of a session of up to ten minutes,
+    /// otherwise minutes.
+    pub fn worst_pings(&self, most: usize) -> Vec<PingStretch> {
+        let span_s = self.now_s() - self.begins_s();
+        let length_s = if span_s <= BY_SECONDS_S { 1.0 } else { MINUTE_S };
+        let columns = (span_s / length_s).ceil() as usize;
+        let begins_s = self.begins_s();
+        let window = self.window(begins_s, begins_s + columns as f64 * length_s, columns);
+        let stretch = |(n, levels): (usize, Option<Quantiles>)| {
+            Some(PingStretch { from_s: begins_s + n as f64 * length_s, length_s, levels: levels? })
+        };
+        let mut all: Vec<_> =
+            window.levels(Measure::Ping).into_iter().enumerate().filter_map(stretch).collect();
+        all.sort_by_key(|stretch| std::cmp::Reverse(stretch.levels.get(Level::Max)));
+        all.truncate(most);
+        all
+    }
+
+    /// Returns the figures of the server over the whole session: the highest value of each gauge, and all commands.
+    pub fn server_whole(&self) -> ServerCell {
+        let cells = self.window(self.begins_s(), self.now_s().max(self.begins_s() + 1.0), 1).server();
+        cells.into_iter().next().flatten().unwrap_or_default()
+    }
+
+    /// Returns the parts of the server and of redyno's machine that could not be read, each with the reason.
+    pub fn unread(&self) -> BTreeMap<String, String> {
+        let mut unread = BTreeMap::new();
+        for event in self.events() {
+            let (EventKind::NotPermitted { cause } | EventKind::InfoRefused { cause }) = &event.what else {
+                continue;
+            };
+            unread.insert(event.what.name().to_owned(), cause.clone());
+        }
+        if let Some(why) = self.latest().ping_timing().and_then(crate::probe::Timing::obstacle) {
+            unread.insert("kernel time of PING".to_owned(), why.to_owned());
+        }
+        unread.extend(self.latest().host().into_iter().flat_map(|host| host.body.missing.clone()));
+        unread
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        knobs::Knobs,
+        probe::Ping,
+        server::Status,
+        session::{Moment, Record, Segment, Span},
+        stats::fixture::latency_of,
+    };
+
+    const MS: u64 = 1_000_000;
+
+    /// Returns a timeline of 30 s without load: PING takes 1 ms, and in the 21st second up to 45 ms.
+    fn monitored() -> Timeline {
+        let mut timeline = Timeline::default();
+        timeline.push(&Record::Segment(Segment::new(0.0, 1, Knobs::default())));
+        for second in 1..=30_u32 {
+            let slow = if second == 21 { 45 * MS } else { MS };
+            let rtt = latency_of((0..99).map(|_| MS).chain([slow]));
+            let errors = (second == 3).then(|| ("timeout".to_owned(), 2)).into_iter().collect();
+            let ping = Ping { rtt, errors, ..Ping::default() };
+            timeline.push(&Record::Ping(Box::new(Span::new(f64::from(second), 1.0, ping))));
+            let stat = |calls, usec| CommandStat { calls, usec, ..CommandStat::default() };
+            let command_stats =
+                [("get".to_owned(), stat(1000, 10_000)), ("keys".to_owned(), stat(1, 500_000))].into();
+            let status = Status { poll_s: Some(1.0), command_stats, ..Status::default() };
+            timeline.push(&Record::Server(Box::new(Moment::new(f64::from(second), status))));
+        }
+        timeline
+    }
+
+    #[test]
+    fn the_worst_second_is_first_and_the_segment_has_all_pings() {
+        let timeline = monitored();
+        let worst = timeline.worst_pings(3);
+        assert_eq!((worst.len(), worst[0].from_s, worst[0].length_s), (3, 20.0, 1.0));
+        assert_eq!(worst[0].levels.get(Level::Max), Some(45 * MS));
+        let segment = timeline.segments().current().unwrap();
+        assert_eq!((segment.pings.count(), segment.pings_lost, segment.pings.max_ns()), (3000, 2, 45 * MS));
+    }
+
+    #[test]
+    fn a_rare_command_that_takes_the_time_is_first() {
+        let commands = monitored().server_whole().commands.by_time();
+        let shown: Vec<_> =
+            commands.iter().map(|it| (it.name.as_str(), (it.share * 100.0).round(), it.per_s)).collect();
+        assert_eq!(shown, [("keys", 50.0, 1.0), ("get", 1.0, 1000.0)]);
+    }
+
+    #[test]
+    fn what_was_refused_is_named_with_its_reason() {
+        let mut timeline = monitored();
+        let cause = "NOPERM this user has no permissions to run the 'slowlog' command".to_owned();
+        let event = crate::session::Event::new(1.0, EventKind::NotPermitted { cause });
+        timeline.push(&Record::Event(event));
+        assert!(timeline.unread()["not permitted"].contains("slowlog"));
+    }
+}
