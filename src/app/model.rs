@@ -7,6 +7,7 @@ use super::{
     Reachability, RecordingState, Screen, SegmentTable, Track, Typing, View, Zoom,
 };
 use crate::{
+    diagnose::Episodes,
     experiment::{Dimension, Experiment},
     knobs::Knobs,
     session::{Record, Timeline, TimelineOptions},
@@ -325,6 +326,11 @@ impl Model {
             Some((since_s, cause)) => Reachability::Down { since_s, cause: cause.to_owned() },
             None => Reachability::Up { since_s: 0.0 },
         }
+    }
+
+    /// Returns all findings of the session so far.
+    pub fn episodes(&self) -> &Episodes {
+        self.track().findings.episodes()
     }
 
     /// Returns the message to show at present.

@@ -62,6 +62,7 @@ impl Form {
             }
             Self::Figures(format, _) => format.about().to_owned(),
             Self::Report(report::Form::Html) => "one page with charts and tables, for any browser".to_owned(),
+            Self::Report(report::Form::Text) => "the tables of the report, for a terminal".to_owned(),
             Self::Report(report::Form::Markdown) => "the tables of the report, for a ticket".to_owned(),
         }
     }
@@ -75,6 +76,7 @@ impl fmt::Display for Form {
             Self::Figures(format, rows) => write!(f, "{} {}", format.name(), rows.name()),
             Self::Report(report::Form::Html) => f.write_str("report"),
             Self::Report(report::Form::Markdown) => f.write_str("ticket"),
+            Self::Report(report::Form::Text) => f.write_str("text"),
         }
     }
 }

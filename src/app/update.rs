@@ -275,7 +275,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Report => model.report(),
         Action::Save(picture) => model.ask(Effect::Save(picture)),
         Action::CopySummary => {
-            let text = summary(model.timeline(), model.files());
+            let text = summary(model.timeline(), model.episodes(), model.files());
             model.ask(Effect::Copy { what: "the summary", text });
         }
         Action::CopyCommandLine => model.copy_command_line(),

@@ -150,7 +150,8 @@ fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
     let finished = tui::run(&mut source, options, &signals)?;
     complain(&finished.complaints);
     // The terminal may be gone, and the reader of this message with it.
-    let _ = write!(StreamText::stdout(), "{}", summary(&finished.timeline, &finished.files));
+    let _ =
+        write!(StreamText::stdout(), "{}", summary(&finished.timeline, &finished.episodes, &finished.files));
     match finished.outcome {
         tui::Outcome::Signal(_) => Err(Failure::Interrupted),
         tui::Outcome::Quit | tui::Outcome::Ended => Ok(()),

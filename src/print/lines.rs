@@ -56,7 +56,9 @@ impl Sink for Lines {
         let mut lines = Vec::new();
         self.complete(None, &mut lines);
         let lines = lines.into_iter().map(|line| line + "\n");
-        lines.chain([format!("\n{}", summary(&self.timeline, &self.files))]).collect()
+        lines
+            .chain([format!("\n{}", summary(&self.timeline, self.findings.episodes(), &self.files))])
+            .collect()
     }
 
     fn lost(&self, t_s: f64, pieces: u64) -> String {

@@ -30,7 +30,8 @@ pub struct Printer {
     coalesce: Coalesce,
     /// The time of the latest record.
     now_s: f64,
-    is_for_people: bool,
+    /// Whether the output is text for people.
+    pub(crate) is_for_people: bool,
 }
 
 impl Printer {

@@ -4,7 +4,8 @@ mod failures;
 mod table;
 
 use crate::{
-    diagnose::{Cause, Delay, of_session},
+    diagnose::{Cause, Delay, Episodes, of_session},
+    report::monitored,
     session::{
         Summary, Timeline,
         figures::{self, Figure, Row},
@@ -14,15 +15,16 @@ use crate::{
 };
 
 /// Returns the results of the session in a few lines that end with a newline. `files` are those of its recording. Sums
-/// are printed only for a single setting, since they have no meaning for several.
-pub fn summary(timeline: &Timeline, files: &[String]) -> String {
+/// are printed only for a single setting, since they have no meaning for several. Without a load, the lines are those
+/// of a monitor: the findings of `episodes`, PING and the commands of all clients.
+pub fn summary(timeline: &Timeline, episodes: &Episodes, files: &[String]) -> String {
     let sum = timeline.summary();
     let rows = table::rows(timeline);
     let is_one_setting =
         timeline.segments().forgotten() == 0 && rows.iter().skip(1).all(|row| row.is_as_before);
     let mut text = head(timeline);
     prefills(&mut text, timeline);
-    if sum.ops > 0 || sum.due > 0 || !sum.errors.is_empty() {
+    if monitored::has_load(timeline) {
         load(&mut text, &sum, &rows, is_one_setting);
         if sum.outage_s > 0.0 {
             let outage =
@@ -41,6 +43,9 @@ pub fn summary(timeline: &Timeline, files: &[String]) -> String {
             line(&mut text, "send lag", &send_lag(&sum));
         }
         worst(&mut text, timeline);
+    } else if timeline.segments().iter().any(|segment| segment.pings.count() + segment.pings_lost > 0) {
+        let lines = monitored::lines(timeline, episodes);
+        lines.iter().for_each(|(name, what)| line(&mut text, name, what));
     }
     findings(&mut text, timeline, rows.len() > 1);
     if rows.len() > 1 {
@@ -243,7 +248,7 @@ mod tests {
   conflicts 7 times another client had stored the key in between
   errors    OOM 3
 ";
-        assert_eq!(summary(&timeline, &[]), expected);
+        assert_eq!(summary(&timeline, &Episodes::default(), &[]), expected);
     }
 
     #[test]
@@ -264,7 +269,7 @@ mod tests {
             response: Some(repeated(250_000, 150)),
             ..Interval::default()
         })));
-        let text = summary(&timeline, &[]);
+        let text = summary(&timeline, &Episodes::default(), &[]);
         for line in [
             "send lag  at most 0 ns, 7 of 200 requests that were due were given up (shed), 3 of 200 were due and not sent when the load ended (unsent)",
             "errors    reset 40\n",
@@ -293,7 +298,7 @@ mod tests {
         };
         begin(&mut timeline, 1, of(Some(1)));
         timeline.push(&Record::Interval(Box::new(interval(1))));
-        let text = summary(&timeline, &[]);
+        let text = summary(&timeline, &Episodes::default(), &[]);
         for line in [
             "10 k keys, reconnect 1\n",
             "opened    2000 connections, 200/s\n  connect   p50 45.0 µs  p90 45.0 µs  p99 45.0 µs  max 45.0 µs\n",
@@ -304,7 +309,7 @@ mod tests {
         let mut kept = Timeline::default();
         begin(&mut kept, 1, of(None));
         kept.push(&Record::Interval(Box::new(interval(1))));
-        assert!(!summary(&kept, &[]).contains("opened"));
+        assert!(!summary(&kept, &Episodes::default(), &[]).contains("opened"));
     }
 
     /// Adds ten seconds of a segment with these knobs.
@@ -330,21 +335,21 @@ mod tests {
         ten_seconds(&mut timeline, 1, knobs.clone(), 1000);
         ten_seconds(&mut timeline, 2, Knobs { load: false, ..knobs.clone() }, 0);
         ten_seconds(&mut timeline, 3, knobs.clone(), 1000);
-        let text = summary(&timeline, &[]);
+        let text = summary(&timeline, &Episodes::default(), &[]);
         assert!(
             text.contains("2000 ops in 20.0 s under load, 100/s") && text.contains("  service "),
             "{text}"
         );
         assert!(text.contains("    3   as before"), "{text}");
         ten_seconds(&mut timeline, 4, Knobs { clients: 200, ..knobs }, 4000);
-        let text = summary(&timeline, &[]);
+        let text = summary(&timeline, &Episodes::default(), &[]);
         assert!(!text.contains("  service ") && !text.contains("under load,"), "{text}");
         assert!(text.contains("10 k keys; later settings: see the table"), "{text}");
     }
 
     #[test]
     fn the_file_is_named_that_holds_the_session() {
-        let text = summary(&Timeline::default(), &["run.jsonl".to_owned()]);
+        let text = summary(&Timeline::default(), &Episodes::default(), &["run.jsonl".to_owned()]);
         assert_eq!(text, "00:00:00 measured\n  file      run.jsonl\n");
     }
 
@@ -360,7 +365,7 @@ mod tests {
         }
         let expected =
             "  finding   seg 2, 3: client limit: load-0 uses 96 % of a core; run redyno on another host";
-        let text = summary(&timeline, &[]);
+        let text = summary(&timeline, &Episodes::default(), &[]);
         assert!(text.contains(expected), "{text}");
     }
 
@@ -372,7 +377,7 @@ mod tests {
             let mut timeline = Timeline::default();
             let knobs = Knobs { load: true, workload, ..Knobs::default() };
             ten_seconds(&mut timeline, 1, knobs, 5000);
-            let text = summary(&timeline, &[]);
+            let text = summary(&timeline, &Episodes::default(), &[]);
             text.lines().find_map(|line| line.strip_prefix("  dataset   ").map(str::to_owned))
         };
         assert_eq!(
@@ -386,6 +391,6 @@ mod tests {
 
     #[test]
     fn a_session_without_load_is_one_line() {
-        assert_eq!(summary(&Timeline::default(), &[]), "00:00:00 measured\n");
+        assert_eq!(summary(&Timeline::default(), &Episodes::default(), &[]), "00:00:00 measured\n");
     }
 }

@@ -7,8 +7,9 @@ use super::{
     course::{Course, Summed},
 };
 use crate::{
+    diagnose::Findings,
     export::{JSON, Rows},
-    gauge::Gauge,
+    gauge::{Gauge, Gauges},
     probe::Ping,
     server::Status,
     session::{Interval, Moment, Opening, Record, Sink, Timeline, timeline::SegmentTotal},
@@ -36,6 +37,13 @@ impl Summed for Busy {
     }
 }
 
+/// Keeps the highest value of each gauge.
+impl Summed for Gauges {
+    fn merge(&mut self, later: &Self) {
+        self.raise(later);
+    }
+}
+
 impl Summed for Interval {
     fn merge(&mut self, later: &Self) {
         self.merge(later);
@@ -58,8 +66,11 @@ pub(super) struct Account {
     pub(super) pings: Course<Latency>,
     pub(super) ping_errors: u64,
     pub(super) server_cpu: Course<Busy>,
+    /// The highest gauges of the server over time, and those of redyno's machine.
+    pub(super) gauges: [Course<Gauges>; 2],
     /// The first and the last reported values of the server's parameters.
     pub(super) config: [BTreeMap<String, String>; 2],
+    pub(super) findings: Findings,
     figures: Box<dyn Sink + Send>,
 }
 
@@ -73,7 +84,9 @@ impl Account {
             pings: Course::default(),
             ping_errors: 0,
             server_cpu: Course::default(),
+            gauges: Default::default(),
             config: Default::default(),
+            findings: Findings::default(),
             figures: JSON.sink(Rows::default(), None),
         }
     }
@@ -97,6 +110,7 @@ impl Account {
     fn take(&mut self, record: &Record) {
         let before = self.timeline.status().map(|status| status.t_s);
         self.timeline.push(record);
+        self.findings.push(record);
         self.figures.push(record);
         let segment = self.timeline.segments().current().map_or(0, |segment| segment.start.segment);
         match record {
@@ -116,6 +130,10 @@ impl Account {
                 self.pings.push(segment, span.t_s, span.length_s, rtt.clone());
             }
             Record::Server(moment) => self.take_status(moment, before, segment),
+            Record::Host(moment) => {
+                let length_s = moment.body.sample_s.unwrap_or_default();
+                self.gauges[1].push(segment, moment.t_s, length_s, moment.body.gauges.clone());
+            }
             _ => {}
         }
     }
@@ -133,6 +151,7 @@ impl Account {
             last.insert(name.clone(), value.clone());
         }
         let length_s = moment.body.poll_s.or_else(|| Some(moment.t_s - before?)).unwrap_or_default();
+        self.gauges[0].push(segment, moment.t_s, length_s, moment.body.rates());
         if let Some(cpu) = moment.body.gauges[Gauge::Cpu].filter(|_| length_s > 0.0) {
             let busy = Busy { core_s: cpu * length_s, length_s };
             self.server_cpu.push(segment, moment.t_s, length_s, busy);

@@ -1,4 +1,4 @@
-//! Reports about sessions: an offline HTML page, or text for a ticket.
+//! Reports about sessions: an offline HTML page, Markdown for a ticket, or text for a terminal.
 //!
 //! ```text
 //! records ─► Report ─► Account, one a session and node ─┬─► charts ─┬─► svg: pictures ─────┐
@@ -24,6 +24,7 @@ mod environment;
 mod hdr_curves;
 mod heat_map;
 mod knob_curve;
+pub(crate) mod monitored;
 mod over_time;
 mod page;
 mod scale;
@@ -48,6 +49,8 @@ pub enum Form {
     Html,
     /// Markdown, for a ticket.
     Markdown,
+    /// Aligned text, for a terminal.
+    Text,
 }
 
 impl Form {
@@ -56,6 +59,7 @@ impl Form {
         match self {
             Self::Html => "html",
             Self::Markdown => "md",
+            Self::Text => "txt",
         }
     }
 
@@ -120,6 +124,7 @@ impl Sink for Report {
         vec![match self.form {
             Form::Html => page::page(&mut self.accounts),
             Form::Markdown => ticket(&self.accounts),
+            Form::Text => self.accounts.iter().map(plain).collect(),
         }]
     }
 }
@@ -136,6 +141,12 @@ fn ticket(accounts: &[Account]) -> String {
     }
     accounts.iter().for_each(|account| text += &of_account(account));
     text
+}
+
+/// Returns a session as aligned text.
+fn plain(account: &Account) -> String {
+    let tables: String = tables::all(account).iter().map(Table::text).collect();
+    format!("{}\n\n{tables}", page::line(account))
 }
 
 fn of_account(account: &Account) -> String {

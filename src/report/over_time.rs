@@ -7,6 +7,7 @@ use super::{
     heat_map::HeatMap,
 };
 use crate::{
+    gauge::Gauge,
     session::{
         Interval,
         figures::{self, Figure, Row},
@@ -27,6 +28,7 @@ pub(super) fn charts(account: &Account, prefix: &str) -> Vec<Chart> {
     let mut charts = vec![throughput(account, prefix), latency(account, prefix)];
     charts.extend(heat(account, prefix));
     charts.extend([pings(account, prefix), processors(account, prefix)]);
+    charts.extend(GAUGE_CHARTS.iter().map(|of| of.chart(account, prefix)));
     charts.retain(Chart::has_values);
     charts
 }
@@ -122,6 +124,76 @@ fn processors(account: &Account, prefix: &str) -> Chart {
     let (xs, lines) = together((xs, server), (times(&account.load), own));
     let title = "Share of a core: the server, and redyno's busiest worker";
     chart(format!("{prefix}processors"), title, Quantity::Cores, xs, lines)
+}
+
+/// A chart of some gauges.
+struct GaugeChart {
+    id: &'static str,
+    title: &'static str,
+    y: Quantity,
+    /// The course of the gauges in an account: 0 is that of the server, 1 that of the machine.
+    course: usize,
+    gauges: &'static [(Gauge, &'static str)],
+}
+
+/// The charts of gauges: what the server does, and what its machine does at the same time.
+const GAUGE_CHARTS: [GaugeChart; 4] = [
+    GaugeChart {
+        id: "work",
+        title: "The server: commands, connections and removed keys a second",
+        y: Quantity::Rate,
+        course: 0,
+        gauges: &[
+            (Gauge::OpsPerS, "commands/s"),
+            (Gauge::NewConnections, "new connections/s"),
+            (Gauge::EvictedKeys, "evicted/s"),
+            (Gauge::ExpiredKeys, "expired/s"),
+        ],
+    },
+    GaugeChart {
+        id: "clients",
+        title: "The server: clients",
+        y: Quantity::Rate,
+        course: 0,
+        gauges: &[(Gauge::Clients, "connected"), (Gauge::BlockedClients, "blocked")],
+    },
+    GaugeChart {
+        id: "host",
+        title: "This machine: shares of its cores and its disk in use",
+        y: Quantity::Cores,
+        course: 1,
+        gauges: &[
+            (Gauge::HostCpu, "all cores"),
+            (Gauge::HostBusiest, "busiest core"),
+            (Gauge::HostSteal, "steal"),
+            (Gauge::HostThrottled, "throttled"),
+            (Gauge::HostDisk, "disk"),
+        ],
+    },
+    GaugeChart {
+        id: "process",
+        title: "The server's process: the cores that it used and waited for",
+        y: Quantity::Cores,
+        course: 1,
+        gauges: &[
+            (Gauge::ServerCpu, "used"),
+            (Gauge::ServerRunDelay, "waited for a core"),
+            (Gauge::ServerChildCpu, "used by a child"),
+        ],
+    },
+];
+
+impl GaugeChart {
+    fn chart(&self, account: &Account, prefix: &str) -> Chart {
+        let course = &account.gauges[self.course];
+        let line = |(n, (gauge, name)): (usize, &(Gauge, &str))| {
+            Line::new(*name, Ink::of_series(n), over_gaps(course, |point| point.part[*gauge]))
+        };
+        let lines = self.gauges.iter().enumerate().map(line).collect();
+        let mut chart = chart(format!("{prefix}{}", self.id), self.title, self.y, times(course), lines);
+        chart.note = "A point is the highest value in its time.".to_owned();
+        chart
+    }
 }
 
 /// Returns the middles of the points, with a gap between points that are not adjacent.

@@ -134,7 +134,7 @@ fn section(n: usize, account: &mut Account) -> Section {
 }
 
 /// Returns a line with the server, the date and the length of the session.
-fn line(account: &Account) -> String {
+pub(super) fn line(account: &Account) -> String {
     let length = units::clock(account.timeline.now_s() - account.timeline.begins_s());
     let Some(session) = account.timeline.session() else { return length };
     let target = &session.target;

@@ -1,11 +1,11 @@
 //! A table, for the page and for a ticket.
 
-use crate::export::markdown_text;
+use crate::{export::markdown_text, units};
 
 /// A row of the table.
 #[derive(Debug, Clone, Default)]
-pub(super) struct TableRow {
-    pub(super) cells: Vec<String>,
+pub(crate) struct TableRow {
+    pub(crate) cells: Vec<String>,
     /// The segment of the row, if it belongs to one.
     pub(super) segment: Option<u32>,
 }
@@ -18,16 +18,28 @@ impl TableRow {
 
 /// A table with headings. The first `words` columns contain text, the others numbers.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Table {
+pub(crate) struct Table {
     pub(super) title: String,
     pub(super) headings: Vec<String>,
     pub(super) words: usize,
-    pub(super) rows: Vec<TableRow>,
+    pub(crate) rows: Vec<TableRow>,
     /// The note below the table.
     pub(super) note: String,
 }
 
 impl Table {
+    /// Returns the table as aligned text; empty without rows.
+    pub(super) fn text(&self) -> String {
+        if self.rows.is_empty() {
+            return String::new();
+        }
+        let heading = self.headings.iter().any(|heading| !heading.is_empty()).then(|| self.headings.clone());
+        let rows = self.rows.iter().map(|row| row.cells.clone());
+        let lines: Vec<_> = heading.into_iter().chain(rows).collect();
+        let note = if self.note.is_empty() { String::new() } else { format!("{}\n", self.note) };
+        format!("{}\n{}{note}\n", self.title, units::aligned(&lines, |column| column >= self.words))
+    }
+
     /// Returns the table in Markdown; empty without rows.
     pub(super) fn markdown(&self) -> String {
         if self.rows.is_empty() {

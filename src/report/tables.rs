@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     account::Account,
-    environment,
+    environment, monitored,
     table::{Table, TableRow},
 };
 use crate::{
@@ -38,9 +38,15 @@ const MOST_EVENTS: usize = 500;
 
 /// Returns all tables, and the environment.
 pub(super) fn all(account: &Account) -> Vec<Table> {
-    let more =
-        [findings(account), operations(account), errors(account), events(account)].into_iter().flatten();
-    std::iter::once(segments(account)).chain(more).chain(environment::tables(account)).collect()
+    let timeline = &account.timeline;
+    let over_time = monitored::findings(timeline, account.findings.episodes());
+    // Without a load, a table of segments has no figures.
+    let of_load = [Some(segments(account)), findings(account), operations(account), errors(account)];
+    let of_load = of_load.into_iter().flatten().filter(|_| monitored::has_load(timeline));
+    let of_server = [monitored::pings, monitored::worst, monitored::commands].map(|table| table(timeline));
+    let rest = of_server.into_iter().chain(events(account)).chain([monitored::unread(timeline)]);
+    let all = std::iter::once(over_time).chain(of_load).chain(rest).chain(environment::tables(account));
+    all.filter(|table| !table.rows.is_empty()).collect()
 }
 
 /// Returns a table with columns of figures, after one column of text.

@@ -314,3 +314,32 @@ fn each_target_of_a_session_has_its_own_account() {
     assert_eq!(sums, [("v.jsonl, a:1".into(), 1000.into()), ("v.jsonl, b:2".into(), 3000.into())]);
     assert!(page.contains("v.jsonl, b:2 against v.jsonl, a:1"));
 }
+
+#[test]
+fn a_session_without_load_leaves_findings_pings_commands_and_charts() {
+    let mut records = vec![
+        Record::Session(SessionStart::now(ServerIdentity::default())),
+        Record::Segment(Segment::new(0.0, 1, Knobs::default())),
+    ];
+    for t_s in (1..=30).map(f64::from) {
+        let stat = crate::server::CommandStat { calls: 1, usec: 500_000, ..Default::default() };
+        let status = crate::server::Status {
+            command_stats: [("keys".to_owned(), stat)].into(),
+            gauges: [(crate::gauge::Gauge::Clients, 7.0)].into(),
+            poll_s: Some(1.0),
+            ..Default::default()
+        };
+        records.extend([ping(t_s), Record::Server(Box::new(Moment::new(t_s, status)))]);
+    }
+    let ticket = made(Form::Markdown, &["night.jsonl"], &records);
+    assert!(!ticket.contains("### Segments"), "{ticket}");
+    for part in ["| none |", "### PING", "### Worst seconds of PING", "| keys | 50 % | 1 | 500 ms | 0 |"] {
+        assert!(ticket.contains(part), "{part}: {ticket}");
+    }
+    let page = made(Form::Html, &["night.jsonl"], &records);
+    let charts = &data(&page)["sessions"][0]["charts"];
+    let ids: Vec<_> = charts.as_array().unwrap().iter().map(|chart| chart["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["r0-ping", "r0-clients"]);
+    let text = made(Form::Text, &["night.jsonl"], &records);
+    assert!(text.contains("\nkeys            50 %"), "{text}");
+}

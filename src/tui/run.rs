@@ -28,6 +28,7 @@ use crate::{
     app::{
         Course, Delivery, Effect, Model, Mouse, Msg, Notice, Playback, Program, Source, Tone, Tour, update,
     },
+    diagnose::Episodes,
     experiment::Experiment,
     knobs::Knobs,
     session::{Kept, Timeline, TimelineOptions},
@@ -95,6 +96,8 @@ pub struct Finished {
     pub answer: Option<String>,
     /// All measurements, for the summary.
     pub timeline: Timeline,
+    /// The findings of the session.
+    pub episodes: Episodes,
     /// The files of the session: its recording, exports and reports.
     pub files: Vec<String>,
     /// The error messages for files that could not be written.
@@ -103,11 +106,11 @@ pub struct Finished {
 
 impl Finished {
     fn of(model: Model, outcome: Outcome) -> Self {
-        let files = model.files().to_vec();
+        let (files, episodes) = (model.files().to_vec(), model.episodes().clone());
         let answer = model.experiment().map(|it| (it.title(), it.answer()));
         let answer =
             answer.filter(|(_, text)| !text.is_empty()).map(|(title, text)| format!("{title}: {text}"));
-        Self { outcome, answer, files, timeline: model.into_timeline(), complaints: Vec::new() }
+        Self { outcome, answer, episodes, files, timeline: model.into_timeline(), complaints: Vec::new() }
     }
 
     /// Waits until all begun files are finished; adds their paths and errors.

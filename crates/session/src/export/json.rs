@@ -7,7 +7,10 @@ use super::{
     besides::{Besides, Sums},
     sheet::{Rows, Sheet, SheetRow},
 };
-use crate::session::{Record, SessionStart, Sink};
+use crate::{
+    diagnose::{Episode, Findings},
+    session::{Record, SessionStart, Sink, timeline::CommandTime},
+};
 
 /// The rows as JSON lines.
 pub const NDJSON: Format =
@@ -44,7 +47,7 @@ impl Sink for Ndjson {
 pub const JSON: Format = Format::new(
     "json",
     "json",
-    "one JSON object: session, sums, operations, segments, probes, server",
+    "one JSON object: session, sums, operations, segments, probes, findings, server",
     Holds::Asides,
     |_, _| Box::new(Json::default()),
 );
@@ -54,6 +57,7 @@ pub const JSON: Format = Format::new(
 pub(super) struct Json {
     sheet: Sheet,
     besides: Sums,
+    findings: Findings,
 }
 
 #[derive(Serialize)]
@@ -66,28 +70,93 @@ struct Whole<'a> {
     segments: Vec<SheetRow<'a>>,
     /// The figures of each probe over the whole session.
     probes: Vec<Besides>,
+    /// The findings, each rule's as one entry.
+    findings: Vec<FindingRow<'a>>,
+    /// The commands of all clients, those that took the most time first.
+    commands: Vec<Command>,
+    /// The parts that could not be read, with their reasons.
+    unread: std::collections::BTreeMap<String, String>,
     /// The last figures of the server.
     server: Option<&'a Besides>,
+}
+
+/// A finding with its time.
+#[derive(Serialize)]
+pub struct FindingRow<'a> {
+    rule: &'a str,
+    severity: &'a str,
+    /// Whether redyno or its machine is the cause.
+    ours: bool,
+    since_s: f64,
+    /// The end; `None` while the finding stands.
+    until_s: Option<f64>,
+    times: u32,
+    cause: &'a str,
+    evidence: &'a [String],
+    next: &'a str,
+}
+
+impl<'a> FindingRow<'a> {
+    /// Returns the row of an episode.
+    pub fn of(episode: &'a Episode) -> Self {
+        let Episode { finding, since_s, until_s, stands, times } = episode;
+        Self {
+            rule: finding.rule,
+            severity: finding.severity.name(),
+            ours: finding.is_ours,
+            since_s: *since_s,
+            until_s: (!stands).then_some(*until_s),
+            times: *times,
+            cause: &finding.long,
+            evidence: &finding.evidence,
+            next: &finding.next,
+        }
+    }
+}
+
+/// A command of all clients.
+#[derive(Serialize)]
+struct Command {
+    command: String,
+    /// The share of the measured time in which the server executed it.
+    share: f64,
+    calls_per_s: f64,
+    calls: u64,
+    us: u64,
+}
+
+impl Command {
+    fn of(time: CommandTime) -> Self {
+        let CommandTime { name, stat, share, per_s } = time;
+        Self { command: name, share, calls_per_s: per_s, calls: stat.calls, us: stat.usec }
+    }
 }
 
 impl Sink for Json {
     fn push(&mut self, record: &Record) -> Vec<String> {
         self.sheet.push(record, |_| ());
         self.besides.push(record);
+        if record.is_of(0) {
+            self.findings.push(record);
+        }
         Vec::new()
     }
 
     fn finish(&mut self) -> Vec<String> {
-        let summary = self.sheet.timeline.summary();
+        let timeline = &self.sheet.timeline;
+        let summary = timeline.summary();
         let operations = self.sheet.operations();
         let whole = Whole {
-            session: self.sheet.timeline.session(),
+            session: timeline.session(),
             summary: SheetRow::of_summary(&summary),
             errors: &summary.errors,
             first_errors: &summary.first_errors,
             operations: SheetRow::of_operations(&summary, &operations).collect(),
             segments: self.sheet.segments(),
             probes: self.besides.probes(),
+            findings: self.findings.episodes().iter().map(FindingRow::of).collect(),
+            commands: timeline.server_whole().commands.by_time().into_iter().map(Command::of).collect(),
+            unread: timeline.unread(),
             server: self.besides.server(),
         };
         written(&whole).into_iter().collect()

@@ -30,7 +30,7 @@ use thiserror::Error;
 
 pub use benchmark_csv::BENCHMARK_CSV;
 pub use csv::CSV;
-pub use json::{JSON, NDJSON};
+pub use json::{FindingRow, JSON, NDJSON};
 pub use markdown::escaped as markdown_text;
 pub use metrics::Metrics;
 pub use one_segment::OneSegment;

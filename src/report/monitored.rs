@@ -1,0 +1,173 @@
+//! The tables of what a session shows of its server: findings over time, PING, the worst stretches, commands by time,
+//! and what could not be read. A summary prints the same rows.
+
+use super::table::{Table, TableRow};
+use crate::{
+    diagnose::{Cause, Delay, Episode, Episodes},
+    session::{
+        Timeline,
+        timeline::{CommandTime, Level, PingStretch},
+    },
+    stats::Latency,
+    units,
+};
+
+/// The number of listed stretches.
+const WORST: usize = 5;
+/// The number of listed commands; the others are counted.
+const COMMANDS: usize = 10;
+
+/// The number of commands in the line of a summary.
+const IN_A_LINE: usize = 5;
+
+fn table(title: &str, headings: &[&str], words: usize, rows: Vec<Vec<String>>) -> Table {
+    let headings = headings.iter().map(|&heading| heading.to_owned()).collect();
+    let rows = rows.into_iter().map(TableRow::of).collect();
+    Table { title: title.to_owned(), headings, words, rows, note: String::new() }
+}
+
+/// Returns the findings of the session, the worst first; of a session without load, also that there are none.
+pub(crate) fn findings(timeline: &Timeline, episodes: &Episodes) -> Table {
+    let mut sorted: Vec<_> = episodes.iter().collect();
+    sorted.sort_by_key(|episode| std::cmp::Reverse(episode.finding.severity));
+    let row = |episode: &&Episode| {
+        let lasted = units::elapsed(((episode.until_s - episode.since_s) * 1e9) as u64);
+        let times = if episode.times > 1 { format!(", {} times", episode.times) } else { String::new() };
+        vec![
+            episode.finding.severity.name().to_owned(),
+            units::clock(episode.since_s),
+            format!("{lasted}{times}"),
+            episode.finding.line(),
+        ]
+    };
+    let mut table = table(
+        "Findings over time",
+        &["severity", "since", "lasted", "finding"],
+        4,
+        sorted.iter().map(row).collect(),
+    );
+    if table.rows.is_empty() && !has_load(timeline) {
+        let length = units::elapsed(((timeline.now_s() - timeline.begins_s()) * 1e9) as u64);
+        table.rows.push(TableRow::of(vec![
+            "none".to_owned(),
+            String::new(),
+            length,
+            "no finding".to_owned(),
+        ]));
+    }
+    table
+}
+
+/// Returns whether a load was measured.
+pub(crate) fn has_load(timeline: &Timeline) -> bool {
+    let summary = timeline.summary();
+    summary.ops > 0 || summary.due > 0 || !summary.errors.is_empty()
+}
+
+/// Returns the percentiles of a distribution, and its maximum; `-` with too few samples.
+fn levels(of: impl Fn(Level) -> Option<u64>) -> impl Iterator<Item = String> {
+    Level::ALL.map(|level| of(level).map_or_else(|| "-".to_owned(), units::latency)).into_iter()
+}
+
+/// Returns the round trips of PING by segment, since a percentile never covers two settings.
+pub(crate) fn pings(timeline: &Timeline) -> Table {
+    let segments = timeline.segments().iter().filter(|it| it.pings.count() + it.pings_lost > 0);
+    let row = |name: String, pings: &Latency, lost: u64| {
+        let counts = [units::grouped(pings.count()), units::grouped(lost)];
+        [name].into_iter().chain(counts).chain(levels(|level| level.of(pings))).collect()
+    };
+    let rows = segments.map(|it| {
+        let settings = if it.start.knobs.load { it.start.knobs.to_string() } else { "no load".to_owned() };
+        row(format!("{}: {settings}", it.start.segment), &it.pings, it.pings_lost)
+    });
+    let headings = ["segment", "answered", "unanswered", "p50", "p90", "p99", "p99.9", "max"];
+    table(timeline.words().ping, &headings, 1, rows.collect())
+}
+
+/// Returns the stretches with the slowest PINGs, with the event that explains each.
+pub(crate) fn worst(timeline: &Timeline) -> Table {
+    let stretches = timeline.worst_pings(WORST);
+    let length = if stretches.first().is_some_and(|one| one.length_s > 1.0) { "minutes" } else { "seconds" };
+    let row = |stretch: &PingStretch| {
+        let levels = levels(|level| stretch.levels.get(level));
+        [units::clock(stretch.from_s)].into_iter().chain(levels).chain([near(timeline, stretch)]).collect()
+    };
+    let title = format!("Worst {length} of {}", timeline.words().ping);
+    let headings = ["from", "p50", "p90", "p99", "p99.9", "max", "near it"];
+    table(&title, &headings, 1, stretches.iter().map(row).collect())
+}
+
+/// Returns the event that explains the slowest PING of a stretch, or that happened near it; empty without one.
+fn near(timeline: &Timeline, stretch: &PingStretch) -> String {
+    let t_s = stretch.from_s + stretch.length_s;
+    let usual_ns = timeline.segments().holding_at(t_s).and_then(|segment| Level::P50.of(&segment.pings));
+    let delay = Delay { t_s, ns: stretch.levels.get(Level::Max).unwrap_or_default(), usual_ns };
+    let cause = Cause::of(delay, timeline.events()).map(|cause| cause.to_string());
+    cause.unwrap_or_default().trim_start_matches([',', ' ']).to_owned()
+}
+
+/// Returns the commands of all clients, those that took the most time first.
+pub(crate) fn commands(timeline: &Timeline) -> Table {
+    let cell = timeline.server_whole().commands;
+    let all = cell.by_time();
+    let row = |command: &CommandTime| {
+        let each_ns = command.stat.usec.saturating_mul(1000).checked_div(command.stat.calls);
+        let failed = command.stat.failed.unwrap_or(0) + command.stat.rejected.unwrap_or(0);
+        vec![
+            command.name.clone(),
+            units::percent(command.share),
+            units::count(command.per_s),
+            each_ns.map_or_else(|| "-".to_owned(), units::latency),
+            units::grouped(failed),
+        ]
+    };
+    let rows = all.iter().take(COMMANDS).map(row).collect();
+    let headings = ["command", "of the time", "calls/s", "mean", "failed"];
+    let mut table = table("Commands of all clients, by time", &headings, 1, rows);
+    let more = all.len().saturating_sub(COMMANDS) as u64;
+    if more > 0 {
+        let share: f64 = all.iter().skip(COMMANDS).map(|command| command.share).sum();
+        table.note = format!("{} more took {} together. ", units::grouped(more), units::percent(share));
+    }
+    if cell.own.calls > 0 && cell.length_s > 0.0 {
+        let share = cell.own.usec as f64 / 1e6 / cell.length_s;
+        table.note += &format!("The questions of redyno itself took {}.", units::percent(share));
+    }
+    table
+}
+
+/// Returns the lines of a summary of a session without load: what they are about, and the text.
+pub(crate) fn lines(timeline: &Timeline, episodes: &Episodes) -> Vec<(String, String)> {
+    let found = findings(timeline, episodes).rows.into_iter().filter_map(|row| {
+        let [severity, since, lasted, finding] = row.cells.try_into().ok()?;
+        Some((severity, format!("{since} for {lasted}: {finding}").trim_start().to_owned()))
+    });
+    let levels = |of: &dyn Fn(Level) -> Option<u64>| {
+        let level = |level: Level| Some(format!("{} {}", level.name(), units::latency(of(level)?)));
+        Level::ALL.into_iter().filter_map(level).collect::<Vec<_>>().join("  ")
+    };
+    let pings = timeline.segments().iter().filter(|it| it.pings.count() + it.pings_lost > 0).map(|it| {
+        let lost = if it.pings_lost > 0 { format!(", {} unanswered", it.pings_lost) } else { String::new() };
+        let count = units::grouped(it.pings.count());
+        ("ping".to_owned(), format!("{count} answered{lost}  {}", levels(&|level| level.of(&it.pings))))
+    });
+    let worst = timeline.worst_pings(1).into_iter().map(|stretch| {
+        let near = near(timeline, &stretch);
+        let levels = levels(&|level| stretch.levels.get(level));
+        (
+            "worst".to_owned(),
+            format!("{}  {levels}  {near}", units::clock(stretch.from_s)).trim_end().to_owned(),
+        )
+    });
+    let commands = timeline.server_whole().commands.by_time();
+    let share = |command: &CommandTime| format!("{} {}", command.name, units::percent(command.share));
+    let shares = commands.iter().take(IN_A_LINE).map(share).collect::<Vec<_>>().join(", ");
+    let commands = (!shares.is_empty()).then(|| ("commands".to_owned(), format!("{shares} of the time")));
+    found.chain(pings).chain(worst).chain(commands).collect()
+}
+
+/// Returns the parts that could not be read, with their reasons.
+pub(crate) fn unread(timeline: &Timeline) -> Table {
+    let rows = timeline.unread().into_iter().map(|(part, why)| vec![part, why]).collect();
+    table("Not read", &["part", "why"], 2, rows)
+}
