@@ -302,24 +302,6 @@ fn what_a_user_may_not_ask_is_told_once_and_the_others_go_on() {
 }
 
 #[test]
-fn without_info_the_slow_log_and_parameters_are_watched_all_the_same() {
-    let args = ["--slowlog-log-slower-than", "0", "--user", "ann", "on", ">pw", "~*", "+@all", "-info"];
-    for server in servers(&args) {
-        let who = Credentials { user: Some("ann".into()), password: Password::new("pw") };
-        let (news, messages) = channel();
-        let target = Target { credentials: Some(who), ..at(&server) };
-        let control = Control::start(target, Clock::start(), POLL, news).unwrap();
-        assert!(event(&messages, "figures refused", "INFO").contains("NOPERM"));
-        // The first poll has been answered after the second.
-        (0..2).for_each(|_| control.poll().wait(LIMIT).unwrap().unwrap());
-        server.cli(&["CONFIG", "SET", "timeout", "300"]);
-        assert_eq!(event(&messages, "config", ""), "timeout 0 → 300");
-        server.cli(&["SET", "a", "b"]);
-        event(&messages, "slowlog", "SET a");
-    }
-}
-
-#[test]
 fn a_parameter_is_set_and_set_back_unless_somebody_else_did() {
     for server in servers(&[]) {
         let (control, messages) = start(at(&server));

@@ -10,6 +10,7 @@ use super::{
     completions::CompletionsArgs,
     config::ConfigArgs,
     demo::DemoArgs,
+    doctor::DoctorArgs,
     export::ExportArgs,
     man::ManArgs,
     recordings::SessionsArgs,
@@ -59,6 +60,7 @@ const COMMANDS: &[CommandRow] = &[
         "Measure as redis-benchmark and valkey-benchmark do: their options, tests and output",
     ),
     row::<MemtierArgs>("memtier", "Measure as memtier_benchmark does: its options, its table and its JSON"),
+    row::<DoctorArgs>("doctor", "Watch a server for 30 s without load, and print what is wrong on one page"),
     row::<ReplayArgs>("replay", "Show a recording: the same screen, with time travel"),
     row::<SessionsArgs>("sessions", "List the recordings on this machine"),
     row::<CompareArgs>(

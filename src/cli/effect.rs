@@ -114,7 +114,7 @@ impl Place {
     fn of(option: &Arg) -> Self {
         match (option.get_id().as_str(), option.get_help_heading()) {
             ("warmup" | "requests", _) => Self::Load,
-            ("fail_if" | "base", _) => Self::Lines,
+            ("fail_if" | "base" | "abort_if", _) => Self::Lines,
             ("find" | "sweep" | "script", _) => Self::Experiment,
             ("theme" | "no_mouse", _) => Self::Look,
             // --yes is consent and not a setting: a script may always pass it. Printed lines use the screen's
@@ -157,7 +157,7 @@ pub fn check_load(given: &ArgMatches, line: &CommandLine, knobs: &Knobs) -> Resu
     let (is_needless, with): (fn(&Arg) -> bool, _) = if !knobs.load {
         // Without a screen, knobs do not change.
         let with = if line.load.no_load { "with --no-load" } else { "without load (add --load)" };
-        (|option| Place::of(option) == Place::Load, with)
+        (|option| Place::of(option) == Place::Load || option.get_id() == "abort_if", with)
     } else if knobs.rate.is_none() && !line.experiment.is_given() {
         let is_of_rate = |option: &Arg| matches!(option.get_id().as_str(), "arrivals" | "backlog");
         (is_of_rate, "without a rate (add --rate)")
@@ -229,6 +229,8 @@ mod tests {
         ("record_rotate", "1h --record=f"),
         ("export", "csv:f"),
         ("fail_if", "p99>1ms"),
+        ("abort_if", "p99>1ms"),
+        ("on_finding", "cat"),
         ("base", "f --fail-if=p99>1ms"),
         ("metrics", "9121"),
         ("theme", "dark"),

@@ -9,6 +9,7 @@ mod compare;
 mod completions;
 mod config;
 mod demo;
+mod doctor;
 mod effect;
 mod experiment_args;
 mod export;

@@ -11,8 +11,9 @@ use super::{
 };
 use crate::{
     compat::redis_cli,
+    experiment::Limit,
     print::printer::Form,
-    runner::{Gate, Screen, SessionRun, Shows, Text, UsageError, ends},
+    runner::{Abort, Gate, Screen, SessionRun, Shows, Text, UsageError, ends},
     session::TimelineOptions,
 };
 
@@ -45,6 +46,7 @@ pub(super) fn plan(mut line: CommandLine, matches: &ArgMatches, given: Invocatio
     }
     let shows = shows(&line, is_headless)?;
     let gate = Gate::of(&line.session.fail_if, line.session.base.as_deref())?;
+    let abort = Abort::of(&line.session.abort_if)?;
     let mut plan = session_plan(&line.target, &line.load, &line.session)?;
     plan.loads_own &= !line.experiment.is_given();
     plan.commission.is_attended = !is_headless;
@@ -66,8 +68,10 @@ pub(super) fn plan(mut line: CommandLine, matches: &ArgMatches, given: Invocatio
         plan,
         shows,
         experiment: course.experiment,
+        limit: line.experiment.find.as_ref().map(Limit::bound),
         ends_with_experiment: course.ends_session,
         gate,
+        abort,
         has_ycsb: line.session.ycsb_summary,
     }))
 }

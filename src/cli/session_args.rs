@@ -4,7 +4,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use clap::Args;
+use clap::{Args, builder::NonEmptyStringValueParser};
 
 use super::{
     load_args::LoadArgs,
@@ -57,6 +57,14 @@ pub struct SessionArgs {
     /// The recording with which a change such as 'ops < -5%' in --fail-if is compared
     #[arg(long, value_name = "FILE", requires = "fail_if")]
     pub base: Option<String>,
+    /// Without a screen: end the run with exit code 3 when this condition is met in each of 5 seconds in a row: 'p99 >
+    /// 50ms', 'ops < 1000', 'errors > 0' (in a second); can be given several times
+    #[arg(long, value_name = "CONDITION")]
+    pub abort_if: Vec<Condition>,
+    /// Run this shell command for each finding from a warning up, with the finding as JSON on its input: at most once a
+    /// minute for each kind of finding, one command at a time, for up to 10 s each
+    #[arg(long, value_name = "CMD", value_parser = NonEmptyStringValueParser::new())]
+    pub on_finding: Option<String>,
     /// Serve the figures as OpenMetrics at http://ADDRESS/metrics: a port, IP:PORT, or unix:PATH
     #[arg(long, value_name = "ADDRESS")]
     pub metrics: Option<metrics::Address>,

@@ -70,6 +70,7 @@ pub(super) fn session_plan(
             rotate: session.record_rotate,
             exports: session.export.clone(),
             metrics: session.metrics.clone(),
+            on_finding: session.on_finding.clone(),
         },
         names: Vec::new(),
     })

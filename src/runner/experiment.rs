@@ -2,8 +2,9 @@
 
 use std::io::Write as _;
 
-use super::{Failure, Listener};
+use super::{Failure, Listener, listener::record, machine::Machine};
 use crate::{
+    compare::LatencyBound,
     events::EventKind,
     experiment::{Ending, Experiment},
     print::{printer::Form, words::StreamText},
@@ -16,12 +17,19 @@ pub(super) struct Driver {
     /// Whether the session ends with the experiment.
     pub(super) ends: bool,
     pub(super) form: Form,
+    /// The limit of the experiment, if it has one.
+    pub(super) limit: Option<LatencyBound>,
+    /// This machine during the experiment.
+    pub(super) machine: Machine,
     /// Whether the session was informed of the end of the experiment.
     pub(super) has_ended: bool,
 }
 
 impl Listener for Driver {
     fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
+        if let Some(record) = record(delivery) {
+            self.machine.push(record);
+        }
         if self.has_ended {
             return Vec::new();
         }
@@ -46,7 +54,13 @@ impl Listener for Driver {
             // The end of the program reports whether the result could be written.
             let _ = write!(StreamText::stdout(), "\n{report}");
         }
-        outcome(self.experiment.ending())
+        match (outcome(self.experiment.ending()), &self.limit) {
+            (Err(Failure::Crossed(words)), Some(limit)) => Err(match self.machine.explains(limit) {
+                Some(why) => Failure::Undecided(format!("{words}; {why}")),
+                None => Failure::Crossed(words),
+            }),
+            (outcome, _) => outcome,
+        }
     }
 }
 

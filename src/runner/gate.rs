@@ -4,9 +4,9 @@ use std::{env, fs::OpenOptions, io::Write, path::Path};
 
 use anyhow::Context as _;
 
-use super::{Failure, Listener, UsageError};
+use super::{Failure, Listener, UsageError, listener::record, machine::Machine};
 use crate::{
-    compare::{Condition, Crossed, Run, misfits},
+    compare::{Condition, Crossed, LatencyBound, Run, misfits},
     print::words::StreamText,
     session::{Delivery, Order, Reader, Timeline, figures::Row},
     untrusted,
@@ -18,6 +18,7 @@ pub struct Gate {
     /// The name of the recording that changes are compared with.
     base: Option<String>,
     timeline: Timeline,
+    machine: Machine,
 }
 
 impl Gate {
@@ -35,13 +36,39 @@ impl Gate {
                 conditions: conditions.to_vec(),
                 base: base.map(str::to_owned),
                 timeline: Timeline::with_all_segments(),
+                machine: Machine::default(),
             })),
+        }
+    }
+}
+
+impl Gate {
+    /// Returns the limits of latencies.
+    pub(super) fn bounds(&self) -> Vec<LatencyBound> {
+        self.conditions.iter().filter_map(Condition::latency_bound).collect()
+    }
+
+    fn crossed(&self, check: impl Fn(&Condition) -> Option<Crossed>) -> Vec<Crossed> {
+        let checked = self.conditions.iter().filter_map(|condition| Some((condition, check(condition)?)));
+        checked.map(|(condition, crossed)| self.doubt(condition, crossed)).collect()
+    }
+
+    /// Returns the condition as undecided if this machine or redyno itself was the limit.
+    fn doubt(&self, condition: &Condition, crossed: Crossed) -> Crossed {
+        let by_machine = condition.latency_bound().and_then(|bound| self.machine.explains(&bound));
+        let why = by_machine.or_else(|| self.machine.client_limit().filter(|_| condition.is_of_speed()));
+        match why {
+            Some(why) => crossed.doubted(&why),
+            None => crossed,
         }
     }
 }
 
 impl Listener for Gate {
     fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
+        if let Some(record) = record(delivery) {
+            self.machine.push(record);
+        }
         self.timeline.take(delivery)
     }
 
@@ -51,14 +78,14 @@ impl Listener for Gate {
             None => {
                 let summary = self.timeline.summary();
                 let (row, is_open) = (Row::of_summary(&summary), summary.response.is_some());
-                self.conditions.iter().filter_map(|condition| condition.of_row(&row, is_open)).collect()
+                self.crossed(|condition| condition.of_row(&row, is_open))
             }
             Some(base) => {
                 let new = Run::of("this run", &self.timeline, None);
                 let new = new.map_err(|error| anyhow::anyhow!("--base: {error}"))?;
                 let (base, new) = ([read(base)?], [new]);
                 refuse(&misfits(&base, &new))?;
-                self.conditions.iter().filter_map(|condition| condition.of_runs(&base, &new)).collect()
+                self.crossed(|condition| condition.of_runs(&base, &new))
             }
         };
         end(&crossed)

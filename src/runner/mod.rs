@@ -8,12 +8,16 @@
 //! ```
 
 mod ab;
+mod abort;
 mod destination;
+mod doctor;
 mod experiment;
 mod failure;
 mod gate;
 mod listener;
+mod machine;
 pub mod metrics;
+mod on_finding;
 mod plan;
 mod printed;
 mod running;
@@ -21,6 +25,8 @@ mod series;
 mod session;
 
 pub use ab::AbRun;
+pub use abort::Abort;
+pub use doctor::{DoctorPage, DoctorRun};
 pub use failure::{Failure, UsageError};
 pub use gate::{Gate, add_to_job_summary, end as end_gate, named, read, refuse};
 pub use listener::Listener;

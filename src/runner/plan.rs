@@ -128,6 +128,8 @@ pub struct Outputs {
     pub exports: Vec<Export>,
     /// The address at which the figures are served.
     pub metrics: Option<Address>,
+    /// The shell command that runs for findings.
+    pub on_finding: Option<String>,
 }
 
 /// A format and its file.

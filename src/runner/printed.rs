@@ -10,7 +10,7 @@ use crate::{
         words::{StreamText, written},
         ycsb_summary,
     },
-    session::{Delivery, Order, Timeline},
+    session::{Delivery, Order, Sink, Timeline},
 };
 
 /// A printer of a session while it runs, and of its end.
@@ -26,6 +26,15 @@ impl Printed {
     pub(super) fn new(form: Form, files: Vec<String>, has_ycsb: bool) -> Self {
         let printer = Printer::new(form, Outlet::stdout(), files);
         Self { printer, ycsb: has_ycsb.then(Timeline::default), written: Ok(()) }
+    }
+}
+
+impl Printed {
+    /// Creates a printer of the page that `sink` returns at the end of the session.
+    pub(super) fn page(sink: Box<dyn Sink>, is_for_people: bool) -> Self {
+        let mut printer = Printer::of(sink, Outlet::stdout());
+        printer.is_for_people = is_for_people;
+        Self { printer, ycsb: None, written: Ok(()) }
     }
 }
 

@@ -9,6 +9,7 @@ use super::{
     destination::{Destination, destination},
     listener::{Listener, listen},
     metrics::Serving,
+    on_finding::OnFinding,
 };
 use crate::{
     app::Program,
@@ -52,6 +53,8 @@ pub(super) struct Running {
     destination: Destination,
     /// The server of the session's figures, until the end.
     metrics: Option<Serving>,
+    /// The command that runs for findings.
+    on_finding: Option<OnFinding>,
 }
 
 impl Running {
@@ -71,19 +74,23 @@ impl Running {
         let destination = destination(&plan)?;
         let files = plan.record_to(recording, &destination)?;
         plan.settle(&destination)?;
-        let SessionPlan { commission, words, names, .. } = plan;
+        let SessionPlan { commission, words, names, outputs, .. } = plan;
         let (knobs, is_attended) = (commission.knobs.clone(), commission.is_attended);
         let recordings = commission.recordings_in.clone();
-        let count = 1 + usize::from(metrics.is_some()) + usize::from(is_attended);
+        let command = outputs.on_finding;
+        let count =
+            [metrics.is_some(), command.is_some(), is_attended].iter().filter(|needs| **needs).count() + 1;
         let started = Session::start(commission, ends, count);
         let (session, mut peers) = started.map_err(|error| refused(error, &names))?;
         let kept = peers.pop_if(|_| is_attended).map(|peer| Kept::start(&recordings, peer));
         if let Some((metrics, peer)) = metrics.as_ref().zip(peers.pop_if(|_| metrics.is_some())) {
             metrics.count(peer)?;
         }
+        let on_finding = command.and_then(|command| Some((command, peers.pop()?)));
+        let on_finding = on_finding.map(|(command, peer)| OnFinding::start(command, peer)).transpose()?;
         let program = words.program(destination.built_in.is_some());
         let peer = peers.remove(0);
-        Ok(Self { peer, knobs, program, files, kept, names, session, destination, metrics })
+        Ok(Self { peer, knobs, program, files, kept, names, session, destination, metrics, on_finding })
     }
 
     /// Returns whether the session measures the built-in server.
@@ -111,8 +118,9 @@ impl Running {
     /// # Errors
     /// The errors of [`run`](Self::run), except that about the result.
     pub(super) fn end(self, shown: Result<(), Failure>) -> Result<(), Failure> {
-        let Self { session, destination, metrics, names, .. } = self;
+        let Self { session, destination, metrics, on_finding, names, .. } = self;
         let ended = session.end();
+        on_finding.into_iter().for_each(OnFinding::end);
         drop((destination, metrics));
         shown.and(match (ended.by, ended.recorded, ended.left.first()) {
             // If the terminal disappears, the screen fails as well: the signal is the better explanation.

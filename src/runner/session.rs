@@ -5,11 +5,17 @@ use std::io::Write;
 use anyhow::Context as _;
 
 use super::{
-    Failure, Gate, Listener, Plan, SessionPlan, experiment::Driver, listener::listen, printed::Printed,
+    Abort, Failure, Gate, Listener, Plan, SessionPlan,
+    experiment::Driver,
+    listener::listen,
+    machine::{self, Machine},
+    printed::Printed,
     running::Running,
 };
 use crate::{
     app::Tour,
+    compare::LatencyBound,
+    diagnose::Episodes,
     experiment::Experiment,
     print::{Said, printer::Form, summary, words::StreamText, ycsb_summary},
     session::{Order, Timeline, TimelineOptions},
@@ -25,10 +31,14 @@ pub struct SessionRun {
     pub shows: Shows,
     /// The experiment, if there is one.
     pub experiment: Option<Box<dyn Experiment>>,
+    /// The limit of the experiment, if it searches for one that is kept.
+    pub limit: Option<LatencyBound>,
     /// Whether a session without a screen ends with the experiment.
     pub ends_with_experiment: bool,
     /// The conditions that are checked at the end of the session.
     pub gate: Option<Gate>,
+    /// The conditions that end the session.
+    pub abort: Option<Abort>,
     /// Whether YCSB's text follows the summary.
     pub has_ycsb: bool,
 }
@@ -55,7 +65,12 @@ pub struct Screen {
 
 impl Plan for SessionRun {
     fn run(self: Box<Self>) -> Result<(), Failure> {
-        let Self { plan, shows, experiment, ends_with_experiment, mut gate, has_ycsb } = *self;
+        let Self { plan, shows, experiment, limit, ends_with_experiment, mut abort, mut gate, has_ycsb } =
+            *self;
+        if matches!(shows, Shows::Lines(_)) {
+            let of_gate = gate.as_ref().map(Gate::bounds).unwrap_or_default();
+            machine::check_before(&limit.iter().cloned().chain(of_gate).collect::<Vec<_>>());
+        }
         let mut session = Running::begin(plan)?;
         let form = match shows {
             Shows::Lines(form) => form,
@@ -70,9 +85,13 @@ impl Plan for SessionRun {
             experiment,
             ends: ends_with_experiment,
             form,
+            limit,
+            machine: Machine::default(),
             has_ended: false,
         });
         let mut listeners: Vec<&mut dyn Listener> = vec![&mut printed, &mut said];
+        // The first verdict that fails is reported: what ended the run explains the others.
+        listeners.extend(abort.as_mut().map(|abort| abort as &mut dyn Listener));
         listeners.extend(driver.as_mut().map(|driver| driver as &mut dyn Listener));
         listeners.extend(gate.as_mut().map(|gate| gate as &mut dyn Listener));
         session.run(&mut listeners)
@@ -107,12 +126,12 @@ fn on_screen(
     // The session ends with the screen, for whatever reason the screen ended, because the keys of the session must be
     // removed.
     session.peer.order(Order::End);
-    let (mut timeline, files, answer, failure) = match shown {
+    let (mut timeline, episodes, files, answer, failure) = match shown {
         Ok(finished) => {
             complain(&finished.complaints);
-            (finished.timeline, finished.files, finished.answer, None)
+            (finished.timeline, finished.episodes, finished.files, finished.answer, None)
         }
-        Err(error) => (Timeline::default(), Vec::new(), None, Some(error)),
+        Err(error) => (Timeline::default(), Episodes::default(), Vec::new(), None, Some(error)),
     };
     // The remaining deliveries are the last records, and the notices of cleaning up.
     listen(&session.peer, &mut [&mut timeline, &mut Said::default().of_what_is_undone()]);
@@ -122,7 +141,7 @@ fn on_screen(
     // The result of an experiment comes first.
     let answer = answer.map_or_else(String::new, |answer| format!("{}\n\n", answer.trim_end()));
     // The terminal may be gone, and the reader of this message with it.
-    let _ = write!(StreamText::stdout(), "{answer}{}", summary(&timeline, &files));
+    let _ = write!(StreamText::stdout(), "{answer}{}", summary(&timeline, &episodes, &files));
     if has_ycsb {
         let _ = write!(StreamText::stdout(), "\n{}", ycsb_summary(&timeline));
     }

@@ -25,4 +25,4 @@ pub use intrinsic::IntrinsicProbe;
 pub use message::Message;
 pub use ping::{PingPlan, PingProbe};
 pub use report::{Intrinsic, Ping, Report, TcpRtt, Timing, Wake};
-pub use wake::WakeProbe;
+pub use wake::{WakeProbe, wake_delays};

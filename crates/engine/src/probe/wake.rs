@@ -6,7 +6,10 @@
 
 use std::{io, sync::mpsc::Sender, time::Duration};
 
-use crate::{clock::Clock, stats::Recorder};
+use crate::{
+    clock::Clock,
+    stats::{Latency, Recorder},
+};
 
 use super::{
     Message, Wake,
@@ -34,6 +37,34 @@ impl WakeProbe {
         let body = move |stop: Stop| watch(&stop, tick, &clock, &reports);
         Ok(Self { _thread: ProbeThread::start("wake", body)? })
     }
+}
+
+/// The planned length of a sleep of [`wake_delays`]: a few hundred milliseconds are enough for a p99.
+const SHORT_SLEEP_NS: u64 = 250_000;
+
+/// Sleeps for a quarter of a millisecond, again and again for `length`, on a thread of its own. Returns how late the
+/// thread woke.
+///
+/// # Errors
+/// When the system cannot start a thread.
+pub fn wake_delays(length: Duration) -> io::Result<Latency> {
+    let body = move || {
+        sharpen_timers();
+        let clock = Clock::start();
+        let (sleeper, mut late) = (Sleeper::new(&clock), Recorder::new());
+        let end_ns = clock.now_ns() + length.as_nanos() as u64;
+        let mut now_ns = clock.now_ns();
+        while now_ns < end_ns {
+            let deadline_ns = now_ns + SHORT_SLEEP_NS;
+            sleeper.sleep_until(deadline_ns);
+            now_ns = clock.now_ns();
+            late.record(now_ns.saturating_sub(deadline_ns));
+        }
+        late.latency()
+    };
+    let thread = std::thread::Builder::new().name("wake".to_owned()).spawn(body)?;
+    // A thread that panicked has reported the reason.
+    Ok(thread.join().unwrap_or_default())
 }
 
 fn watch(stop: &Stop, tick: Duration, clock: &Clock, reports: &Sender<Message>) {
@@ -96,6 +127,12 @@ mod tests {
         // The sleeps and their delays fit into the length of the stretch.
         let length_ns = u128::from(last.end_ns - first.start_ns);
         assert!(u128::from(sleeps * SLEEP_NS) + late_ns <= length_ns + u128::from(SLEEP_NS));
+    }
+
+    #[test]
+    fn a_short_look_has_enough_sleeps_and_ends() {
+        let late = wake_delays(Duration::from_millis(50)).unwrap();
+        assert!((1..=200).contains(&late.count()), "{}", late.count());
     }
 
     #[test]

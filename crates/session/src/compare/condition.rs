@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::{Run, compared::compared};
 use crate::{
     session::figures::{self, FIGURES, Figure, Row, Unit},
-    stats::Verdict,
+    stats::{PERCENTILES, Verdict},
     units::{self, parse_duration},
 };
 
@@ -63,6 +63,17 @@ pub enum ConditionError {
     },
 }
 
+/// An upper limit of a latency, from a condition or from the limit of a search.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LatencyBound {
+    /// The limit as written: `p99 > 2ms`.
+    pub words: String,
+    /// The share of the requests that must be below the limit, from 0 to 1.
+    pub quantile: f64,
+    /// The limit, in nanoseconds.
+    pub ns: u64,
+}
+
 /// A condition that is met, or that may be met.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Crossed {
@@ -72,6 +83,16 @@ pub struct Crossed {
     pub measured: String,
     /// Whether the condition is certainly met; false if the difference may be noise or the figure was not measured.
     pub is_sure: bool,
+}
+
+impl Crossed {
+    /// Returns the same condition as one that may be met for a reason other than the server.
+    #[must_use]
+    pub fn doubted(mut self, why: &str) -> Self {
+        self.measured += &format!("; {why}");
+        self.is_sure = false;
+        self
+    }
 }
 
 impl fmt::Display for Crossed {
@@ -152,6 +173,27 @@ impl Condition {
     /// Returns whether the condition limits the change from a base, such as `p99 > +10%`.
     pub fn is_relative(&self) -> bool {
         matches!(self.bound, Bound::Change(_))
+    }
+
+    /// Returns the upper limit that the condition sets for a percentile or the maximum of a latency.
+    pub fn latency_bound(&self) -> Option<LatencyBound> {
+        let (What::Level { service, .. }, Bound::Value(ns)) = (self.what, self.bound) else { return None };
+        let known = PERCENTILES.iter().find(|known| known.name == service.heading);
+        let max = (service == figures::SERVICE_MAX).then_some(1.0);
+        let quantile = known.map(|known| known.quantile).or(max).filter(|_| self.is_above)?;
+        Some(LatencyBound { words: self.text.clone(), quantile, ns: ns as u64 })
+    }
+
+    /// Returns whether a slow client can be the reason why the condition is met: latencies above a bound, throughput
+    /// below one.
+    pub fn is_of_speed(&self) -> bool {
+        let is_level = matches!(self.what, What::Level { .. });
+        is_level && self.is_above || self.what == What::Figure(figures::OPS_PER_S) && !self.is_above
+    }
+
+    /// Returns whether the condition is met by a figure above its bound.
+    pub fn is_above(&self) -> bool {
+        self.is_above
     }
 
     /// Returns the condition if the measured figure meets it. If the figure was not measured, the condition is returned

@@ -18,7 +18,7 @@ mod table;
 mod tests;
 
 pub use compared::Compared;
-pub use condition::{Condition, ConditionError, Crossed};
+pub use condition::{Condition, ConditionError, Crossed, LatencyBound};
 pub use difference::Difference;
 pub use fit::misfits;
 pub use run::{Run, RunError};

@@ -4,6 +4,7 @@ use std::{fmt, str::FromStr};
 
 use super::WordsError;
 use crate::{
+    compare::LatencyBound,
     stats::{Latency, PERCENTILES},
     units::parse_duration,
 };
@@ -78,6 +79,11 @@ impl Limit {
             (!latency.is_empty()).then(|| latency.max_ns())
         };
         ns.map(|ns| ns as f64 / 1e3)
+    }
+
+    /// Returns the limit as the bound of a latency.
+    pub fn bound(&self) -> LatencyBound {
+        LatencyBound { words: self.to_string(), quantile: self.quantile, ns: self.below_ns }
     }
 
     /// Returns the number of samples that the percentile needs.

@@ -68,6 +68,10 @@ impl Plan {
     }
 }
 
+/// The alternation ends early if redyno was the limit on both sides of the first three pairs: a disturbance of this
+/// machine is seldom that long.
+const LIMITED_PAIRS: usize = 3;
+
 /// The side that is being measured, and the measurements of both sides.
 #[derive(Debug, Clone)]
 pub(super) struct Alternation {
@@ -171,6 +175,13 @@ impl Alternation {
         self.since_s.is_some_and(|since_s| now_s > since_s + self.plan.limit_s)
     }
 
+    /// Returns why redyno itself was the limit on both sides of all pairs so far; `None` if it was not, or while there
+    /// are too few pairs. More pairs would compare redyno with itself.
+    pub fn client_limit(&self) -> Option<String> {
+        let is_limited = self.pairs.len() >= LIMITED_PAIRS && self.pairs.iter().all(Pair::is_limited);
+        self.pairs.last().filter(|_| is_limited).and_then(Pair::client_limit)
+    }
+
     /// Returns the number of pairs that the time allows.
     pub fn most_pairs(&self) -> usize {
         ((self.plan.limit_s - self.plan.part_s) / self.plan.pair_s()).max(1.0) as usize
@@ -201,7 +212,8 @@ impl Alternation {
             self.add_pair(now_s, before, part.clone());
             self.is_last = self.is_late(now_s + self.plan.pair_s());
             let verdict = self.difference(None, self.decides()).verdict;
-            if self.is_last || !matches!(verdict, Some(Verdict::NotClear(_))) {
+            let is_clear = !matches!(verdict, Some(Verdict::NotClear(_)));
+            if self.is_last || is_clear || self.client_limit().is_some() {
                 return Then::End;
             }
         }

@@ -160,7 +160,10 @@ impl Ab {
         self.alternation.end(is_last);
         self.ending = Some(match self.verdict().verdict {
             Some(Verdict::Worse) => Ending::NotHeld(self.sentence()),
-            None | Some(Verdict::NotClear(_)) => Ending::Undecided(self.sentence()),
+            None | Some(Verdict::NotClear(_)) => Ending::Undecided(match self.alternation.client_limit() {
+                Some(why) => format!("the client is the limit on both sides: {why}; {}", self.sentence()),
+                None => self.sentence(),
+            }),
             Some(Verdict::Better | Verdict::Same { .. }) => Ending::Done,
         });
         if self.is_of_targets() { Vec::new() } else { self.in_force.set_back() }

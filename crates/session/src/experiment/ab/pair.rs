@@ -91,6 +91,11 @@ impl Pair {
     pub(super) fn client_limit(&self) -> Option<String> {
         self.parts.iter().find_map(our_limit)
     }
+
+    /// Returns whether redyno itself was the limit on both sides.
+    pub(super) fn is_limited(&self) -> bool {
+        self.parts.iter().all(|part| our_limit(part).is_some())
+    }
 }
 
 /// A part of a pair, in the form of a record.

@@ -4,11 +4,11 @@
 use super::*;
 use crate::{
     experiment::{
-        Setting,
+        Ending, Experiment, Setting,
         simulated::{Simulated, TICK_S},
     },
     knobs::Knobs,
-    session::Interval,
+    session::{Client, Interval, WorkerCost},
     stats::{
         Verdict,
         simulated::{Chance, Kind},
@@ -92,4 +92,28 @@ fn ten_percent_are_found_and_the_better_side_is_named() {
             assert!(worse * 100 >= 98 * RUNS && better == 0, "{kind:?} {sd}: {better} {worse}");
         }
     }
+}
+
+#[test]
+fn an_ab_that_compares_redyno_with_itself_ends_after_three_pairs() {
+    let on = Knobs { load: true, ..Knobs::default() };
+    let setting = |text| Setting::parse(text, &on).unwrap();
+    let run = |cpu: f64| {
+        let mut ab = Ab::new(setting("clients 50"), setting("clients 100"), Plan::default());
+        let mut session = Simulated::new(ab.settings()[0].knobs.clone());
+        session.drive(&mut ab, |_, t_s| {
+            let client = Some(Client::of(vec![WorkerCost { cpu, run_delay: None }]));
+            let ops_per_s = if (t_s as u64).is_multiple_of(7) { 50_000.0 } else { 100_000.0 };
+            Interval { ops: (ops_per_s * TICK_S) as u64, ops_per_s, client, ..Interval::default() }
+        });
+        (ab.pairs().len(), ab.ending().cloned())
+    };
+    let (pairs, ending) = run(0.99);
+    let Some(Ending::Undecided(words)) = ending else { panic!("{ending:?}") };
+    assert!(
+        words.starts_with("the client is the limit on both sides: load-0 uses 99 % of a core; "),
+        "{words}"
+    );
+    assert_eq!(pairs, 3);
+    assert!(run(0.5).0 >= 9);
 }

@@ -1,0 +1,99 @@
+//! `redyno doctor`: watches a server without load, and prints one page for a ticket.
+
+use std::time::Duration;
+
+use clap::{Args, builder::NonEmptyStringValueParser};
+
+use super::{
+    command::{Arguments, Invocation, Planned},
+    config,
+    load_args::LoadArgs,
+    session_args::SessionArgs,
+    session_plan::session_plan,
+    target_args::TargetArgs,
+    values::seconds,
+};
+use crate::{
+    endpoint::Password,
+    runner::{DoctorPage, DoctorRun},
+};
+
+const AFTER: &str = "\
+The doctor generates no load and writes nothing to the server. It reads the server's own figures (INFO, SLOWLOG, LATENCY, CLIENT LIST, \
+CONFIG GET), sends PING 100 times a second, and reads the figures of this machine; run it on the server's machine to include the \
+server's process. Ctrl-C ends it early with the page so far.
+
+Examples:
+  redyno doctor
+  redyno doctor -h 10.0.0.5 -p 6379 --markdown > ticket.md
+  redyno doctor @prod --duration 120 --html > doctor.html
+  redyno doctor redis://10.0.0.5 --json | jq .findings
+
+Exit codes: 0 no warning, 3 a warning or a problem was found; 1 failed, 2 bad usage, 130 interrupted.";
+
+/// The length of the examination without `--duration`: long enough for baselines and a poll of everything, short enough
+/// to wait for.
+const USUAL: Duration = Duration::from_secs(30);
+
+/// The arguments of `redyno doctor`.
+#[derive(Args, Debug, Clone)]
+#[command(after_help = AFTER)]
+pub struct DoctorArgs {
+    /// The server as a URI, or @NAME of the config file; -h and -p name it as well [default: 127.0.0.1:6379]
+    // This is the first field, because the target's heading applies to all fields after it.
+    #[arg(value_name = "TARGET", conflicts_with_all = ["uri", "host", "port", "socket", "named"])]
+    pub at: Option<Password>,
+    /// The length of the examination in seconds [default: 30]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub duration: Option<Duration>,
+    /// Print one JSON object, as redyno export --format json does
+    #[arg(long, conflicts_with_all = ["markdown", "html"])]
+    pub json: bool,
+    /// Print Markdown, for a ticket
+    #[arg(long, conflicts_with = "html")]
+    pub markdown: bool,
+    /// Print one HTML page with charts
+    #[arg(long)]
+    pub html: bool,
+    /// Run this shell command for each finding from a warning up, with the finding as JSON on its input
+    #[arg(long, value_name = "CMD", value_parser = NonEmptyStringValueParser::new())]
+    pub on_finding: Option<String>,
+    /// Remove the server's own text: arguments and clients in the slow log, error messages, addresses
+    #[arg(long)]
+    pub redact: bool,
+    /// Use ASCII characters only
+    #[arg(long)]
+    pub ascii: bool,
+    /// The server.
+    #[command(flatten)]
+    pub target: TargetArgs,
+}
+
+impl Arguments for DoctorArgs {
+    fn is_ascii(&self) -> bool {
+        self.ascii
+    }
+
+    fn plan(mut self: Box<Self>, given: Invocation) -> Planned {
+        self.target.uri = self.at.take().or(self.target.uri);
+        config::resolve(&mut self.target, given, true)?;
+        let duration = Some(self.duration.unwrap_or(USUAL));
+        let session = SessionArgs {
+            duration,
+            redact: self.redact,
+            on_finding: self.on_finding,
+            ..SessionArgs::default()
+        };
+        let load = LoadArgs { no_load: true, ..LoadArgs::default() };
+        let mut plan = session_plan(&self.target, &load, &session)?;
+        // The built-in server is no patient.
+        plan.is_named = true;
+        let form = match (self.json, self.markdown, self.html) {
+            (true, ..) => DoctorPage::Json,
+            (_, true, _) => DoctorPage::Markdown,
+            (.., true) => DoctorPage::Html,
+            _ => DoctorPage::Text,
+        };
+        Ok(Box::new(DoctorRun { plan, page: form }))
+    }
+}

@@ -1,0 +1,155 @@
+//! `--abort-if CONDITION`: ends a session without a screen when a condition is met for five seconds in a row.
+
+use super::{Failure, Listener, UsageError, listener::record};
+use crate::{
+    compare::Condition,
+    events::EventKind,
+    session::{Delivery, Interval, Order, Record, figures::Row},
+    units,
+};
+
+/// The number of seconds for which a condition must be met: a single slow second is no reason to end a run.
+const SECONDS: usize = 5;
+/// The shortest part of the load that is judged as a second.
+const SECOND_S: f64 = 0.99;
+
+/// The conditions that end a session.
+pub struct Abort {
+    conditions: Vec<Condition>,
+    /// For each condition, the number of seconds in a row in which it was met.
+    met: Vec<usize>,
+    /// The measurements of the present second.
+    second: Interval,
+    /// Whether the present segment is a warm-up or a prefill, which are not judged.
+    is_aside: bool,
+    /// The condition that ended the session.
+    ended_by: Option<String>,
+}
+
+impl Abort {
+    /// Returns the conditions, if there are any.
+    ///
+    /// # Errors
+    /// When a condition is about a change, for which a running session has no base.
+    pub fn of(conditions: &[Condition]) -> Result<Option<Self>, UsageError> {
+        if let Some(condition) = conditions.iter().find(|condition| condition.is_relative()) {
+            return Err(UsageError::Line(format!(
+                "--abort-if '{condition}' is a condition on a change; give a value such as 'p99 > 50ms'"
+            )));
+        }
+        Ok((!conditions.is_empty()).then(|| Self {
+            conditions: conditions.to_vec(),
+            met: vec![0; conditions.len()],
+            second: Interval::default(),
+            is_aside: false,
+            ended_by: None,
+        }))
+    }
+
+    fn begin(&mut self, is_aside: bool) {
+        self.is_aside = is_aside;
+        self.second = Interval::default();
+        self.met.fill(0);
+    }
+
+    /// Judges a whole second; returns the condition that ends the session, as text.
+    fn judge(&mut self, second: &Interval) -> Option<String> {
+        let (row, is_open) = (Row::of_interval(second), second.response.is_some());
+        let mut ended_by = None;
+        for (condition, met) in self.conditions.iter().zip(&mut self.met) {
+            let crossed = condition.of_row(&row, is_open);
+            // Without a single reply, a latency is longer than the second, and not unknown.
+            let is_silence = second.ops == 0 && condition.is_above();
+            match crossed.filter(|crossed| crossed.is_sure || is_silence) {
+                Some(_) if *met + 1 < SECONDS => *met += 1,
+                Some(crossed) => {
+                    let measured = if crossed.is_sure { crossed.measured } else { "no reply".to_owned() };
+                    let at = units::clock(second.t_s);
+                    ended_by = Some(format!(
+                        "--abort-if '{condition}' was met for {SECONDS} s: {measured} at {at}; the run was ended"
+                    ));
+                }
+                None => *met = 0,
+            }
+        }
+        ended_by
+    }
+}
+
+impl Listener for Abort {
+    fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
+        match record(delivery).filter(|record| record.is_of(0)) {
+            Some(Record::Segment(segment)) => self.begin(segment.aside().is_some() || !segment.knobs.load),
+            Some(Record::Interval(interval))
+                if !interval.drain && !self.is_aside && self.ended_by.is_none() =>
+            {
+                self.second.add(interval);
+                self.second.t_s = interval.t_s;
+                if self.second.length_s >= SECOND_S {
+                    let second = std::mem::take(&mut self.second);
+                    self.ended_by = self.judge(&second);
+                    if let Some(cause) = self.ended_by.clone() {
+                        return vec![Order::Event(EventKind::LoadStopped { cause }), Order::End];
+                    }
+                }
+            }
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    fn verdict(&mut self) -> Result<(), Failure> {
+        self.ended_by.take().map_or(Ok(()), |cause| Err(Failure::Crossed(cause)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{knobs::Knobs, session::Segment, stats::fixture::repeated};
+
+    /// Returns the second of the end for requests that take this many milliseconds in each second, with four ticks a
+    /// second; 0 is a second without any reply.
+    fn ended(condition: &str, seconds: &[u64]) -> Option<String> {
+        let mut abort = Abort::of(&[condition.parse().unwrap()]).unwrap().unwrap();
+        let mut take = |record: Record| abort.take(&Delivery::Record(Arc::new(record)));
+        let knobs = Knobs { load: true, ..Knobs::default() };
+        take(Record::Segment(Segment::new(0.0, 1, knobs)));
+        for (n, ms) in seconds.iter().flat_map(|ms| [ms; 4]).enumerate() {
+            let (t_s, ops) = ((n + 1) as f64 / 4.0, if *ms > 0 { 2000 } else { 0 });
+            let service = repeated(ms * 1_000_000, ops);
+            let tick = Interval { t_s, length_s: 0.25, segment: 1, ops, service, ..Interval::default() };
+            let orders = take(Record::Interval(Box::new(tick)));
+            if let [Order::Event(EventKind::LoadStopped { cause }), Order::End] = &orders[..] {
+                return Some(cause.clone());
+            }
+            assert_eq!(orders, []);
+        }
+        assert!(abort.verdict().is_ok());
+        None
+    }
+
+    #[test]
+    fn a_condition_that_is_met_for_five_seconds_ends_the_run_and_a_shorter_one_does_not() {
+        assert_eq!(ended("p99 > 5ms", &[9, 9, 9, 9, 1, 9, 9, 9, 9, 1]), None);
+        let text = ended("p99 > 5ms", &[1, 9, 9, 9, 9, 9, 9]).unwrap();
+        assert!(text.starts_with("--abort-if 'p99 > 5ms' was met for 5 s: p99 9.0"), "{text}");
+        assert!(text.ends_with(" at 00:06; the run was ended"), "{text}");
+    }
+
+    #[test]
+    fn seconds_without_a_reply_meet_a_latency_and_few_replies_a_rate() {
+        let silent = ended("p99 > 5ms", &[1, 0, 0, 0, 0, 0]).unwrap();
+        assert!(silent.contains("met for 5 s: no reply at 00:06"), "{silent}");
+        assert!(ended("ops < 100", &[1, 0, 0, 0, 0, 0]).unwrap().contains("ops/s 0"));
+        assert_eq!(ended("errors > 0", &[1; 9]), None);
+    }
+
+    #[test]
+    fn a_condition_on_a_change_is_refused() {
+        let refused = Abort::of(&["p99 > +10%".parse().unwrap()]).err().unwrap().to_string();
+        assert!(refused.contains("is a condition on a change; give a value such as"), "{refused}");
+    }
+}

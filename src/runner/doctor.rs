@@ -1,0 +1,104 @@
+//! An examination of a server without load: one page, and an exit code.
+
+use std::{cmp::Reverse, collections::BTreeMap, io::Write as _, time::Duration};
+
+use super::{Failure, Listener, Plan, SessionPlan, printed::Printed, running::Running};
+use crate::{
+    diagnose::{Episodes, Findings, Severity},
+    export::{JSON, Rows},
+    print::{Said, words::StreamText},
+    report::{Form, Recording, Report},
+    session::{Coalesce, Delivery, Order, Sink},
+    units,
+};
+
+/// The form of the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DoctorPage {
+    /// Aligned text.
+    Text,
+    /// One JSON object.
+    Json,
+    /// Markdown.
+    Markdown,
+    /// An HTML page.
+    Html,
+}
+
+impl DoctorPage {
+    /// Returns the writer of the page: the report's, or that of the JSON export.
+    fn sink(self) -> Box<dyn Sink> {
+        let form = match self {
+            Self::Json => return JSON.sink(Rows::default(), None),
+            Self::Text => Form::Text,
+            Self::Markdown => Form::Markdown,
+            Self::Html => Form::Html,
+        };
+        Box::new(Report::of(form, vec![Recording::default()]))
+    }
+}
+
+/// An examination.
+pub struct DoctorRun {
+    /// The session, without load.
+    pub plan: SessionPlan,
+    /// The form of the page.
+    pub page: DoctorPage,
+}
+
+impl Plan for DoctorRun {
+    fn run(self: Box<Self>) -> Result<(), Failure> {
+        let Self { plan, page } = *self;
+        let length = plan.commission.plan.length;
+        let session = Running::begin(plan)?;
+        announce(length);
+        let mut printed = Printed::page(page.sink(), page == DoctorPage::Text);
+        session.run(&mut [&mut printed, &mut Said::default(), &mut Verdict::default()])
+    }
+}
+
+/// Prints how long the examination takes, for a person at a terminal.
+fn announce(length: Option<Duration>) {
+    let mut out = StreamText::stderr();
+    if let Some(length) = length.filter(|_| out.is_terminal()) {
+        let s = length.as_secs_f64();
+        // Without a terminal, the line has no reader.
+        let _ = writeln!(out, "redyno: watching for {s} s; Ctrl-C ends it with the page so far");
+    }
+}
+
+/// The findings of the examination, for the exit code: of whole seconds, as the page has them.
+#[derive(Default)]
+struct Verdict {
+    coalesce: Coalesce,
+    findings: Findings,
+}
+
+impl Listener for Verdict {
+    fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
+        if let Delivery::Record(record) = delivery {
+            let seconds = self.coalesce.push(record);
+            seconds.iter().for_each(|record| drop(self.findings.push(record)));
+        }
+        Vec::new()
+    }
+
+    fn verdict(&mut self) -> Result<(), Failure> {
+        match trouble(self.findings.episodes()) {
+            Some(found) => Err(Failure::Crossed(format!("found {found}"))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Returns the number of findings from a warning up in words, such as `1 problem, 2 warnings`; `None` without any.
+fn trouble(episodes: &Episodes) -> Option<String> {
+    let mut counts = BTreeMap::new();
+    let severities = episodes.iter().map(|episode| episode.finding.severity);
+    for severity in severities.filter(|severity| *severity >= Severity::Warning) {
+        *counts.entry(Reverse(severity)).or_insert(0_u64) += 1;
+    }
+    let words = counts.into_iter().map(|(Reverse(severity), n)| units::counted(n, severity.name()));
+    let words: Vec<_> = words.collect();
+    (!words.is_empty()).then(|| words.join(", "))
+}

@@ -1,0 +1,146 @@
+//! Whether this machine can judge a limit: a thread of redyno that sleeps must wake well before the limit.
+//!
+//! ```text
+//!  before the session   sleeps of 0.25 ms, for 0.4 s ─► a warning
+//!  during the session   the wake probe, the requests ─► a limit that is not kept is undecided: exit code 4 instead of 3
+//! ```
+
+use std::{io::Write as _, time::Duration};
+
+use crate::{
+    compare::LatencyBound,
+    diagnose::our_limit,
+    print::words::StreamText,
+    probe::wake_delays,
+    session::{Interval, Record},
+    stats::{Latency, PERCENTILES},
+    units,
+};
+
+/// The length of the check before a session: enough sleeps for a p99, and hardly noticed.
+const BEFORE: Duration = Duration::from_millis(400);
+/// A machine whose delay is at least the limit divided by this number decides itself whether the limit is kept.
+const PART: u64 = 2;
+
+/// Returns the largest known percentile up to `quantile`, with its name: few samples have no high percentile.
+fn at(latency: &Latency, quantile: f64) -> Option<(&'static str, u64)> {
+    if quantile >= 1.0 {
+        return (!latency.is_empty()).then(|| ("the most", latency.max_ns()));
+    }
+    let below = PERCENTILES.iter().rev().filter(|known| known.quantile <= quantile);
+    below.into_iter().find_map(|known| Some((known.name, latency.percentile(known.quantile)?)))
+}
+
+/// Returns why a machine that wakes this late cannot judge the limit, if it cannot.
+fn obstacle(late: &Latency, bound: &LatencyBound) -> Option<String> {
+    let (level, ns) = at(late, bound.quantile).filter(|(_, ns)| ns.saturating_mul(PART) >= bound.ns)?;
+    let words = &bound.words;
+    Some(format!("this machine wakes {} late at {level}; it cannot judge {words}", units::latency(ns)))
+}
+
+/// Looks at this machine before a session, and warns on stderr about the limits that it cannot judge.
+pub(super) fn check_before(bounds: &[LatencyBound]) {
+    if bounds.is_empty() {
+        return;
+    }
+    // Without a thread for the check, the session itself reports the reason.
+    let Ok(late) = wake_delays(BEFORE) else { return };
+    for why in bounds.iter().filter_map(|bound| obstacle(&late, bound)) {
+        // The warning is lost if stderr is gone.
+        let _ = writeln!(StreamText::stderr(), "redyno: {why}; if it is not kept, the exit code is 4");
+    }
+}
+
+/// What this machine did during the measured segments of a session.
+#[derive(Default)]
+pub(super) struct Machine {
+    late: Latency,
+    /// The response times, or in closed loop the service times.
+    requests: Latency,
+    load: Interval,
+    is_aside: bool,
+}
+
+impl Machine {
+    /// Takes the next record.
+    pub(super) fn push(&mut self, record: &Record) {
+        match record {
+            Record::Segment(segment) => self.is_aside = segment.aside().is_some() || !segment.knobs.load,
+            Record::Wake(span) if !self.is_aside => self.late.merge(&span.body.late),
+            Record::Interval(interval) if !self.is_aside && record.is_of(0) => {
+                self.requests.merge(interval.response.as_ref().unwrap_or(&interval.service));
+                self.load.add(interval);
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns why a limit that was not kept is no verdict about the server: without the delay of this machine, it may
+    /// have been kept.
+    pub(super) fn explains(&self, bound: &LatencyBound) -> Option<String> {
+        let why = obstacle(&self.late, bound)?;
+        let ((_, late_ns), (_, measured_ns)) =
+            (at(&self.late, bound.quantile)?, at(&self.requests, bound.quantile)?);
+        let is_usual = self.requests.percentile(0.5).is_some_and(|ns| ns > bound.ns);
+        (!is_usual && measured_ns.saturating_sub(late_ns) <= bound.ns).then_some(why)
+    }
+
+    /// Returns why redyno itself was the limit, if it was.
+    pub(super) fn client_limit(&self) -> Option<String> {
+        our_limit(&self.load).map(|why| format!("the client is the limit: {why}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        knobs::Knobs,
+        probe::Wake,
+        session::{Segment, Span},
+        stats::fixture::repeated,
+    };
+
+    const MS: u64 = 1_000_000;
+
+    /// Returns a machine that woke `late_ms` late while requests took `request_ms`, most of them 1 ms.
+    fn machine(late_ms: u64, request_ms: u64) -> Machine {
+        let mut machine = Machine::default();
+        machine.push(&Record::Segment(Segment::new(0.0, 1, Knobs { load: true, ..Knobs::default() })));
+        machine.push(&Record::Wake(Span::new(1.0, 1.0, Wake { late: repeated(late_ms * MS, 5000) })));
+        let mut service = repeated(MS, 2000);
+        service.merge(&repeated(request_ms * MS, 100));
+        machine.push(&Record::Interval(Box::new(Interval { service, ..Interval::default() })));
+        machine
+    }
+
+    fn bound(quantile: f64) -> LatencyBound {
+        LatencyBound { words: "p99 > 2ms".to_owned(), quantile, ns: 2 * MS }
+    }
+
+    #[test]
+    fn a_machine_that_wakes_late_cannot_judge_a_limit_that_its_delay_explains() {
+        let why = machine(5, 6).explains(&bound(0.99)).unwrap();
+        assert!(
+            why.starts_with("this machine wakes 5.0")
+                && why.ends_with("late at p99; it cannot judge p99 > 2ms")
+        );
+        assert!(machine(5, 6).explains(&bound(1.0)).unwrap().contains("late at the most"));
+        for (late_ms, request_ms, why) in [(0, 6, "it wakes on time"), (5, 90, "its delay is much too short")]
+        {
+            assert_eq!(machine(late_ms, request_ms).explains(&bound(0.99)), None, "{why}");
+        }
+        let usual = LatencyBound { ns: MS / 10, ..bound(0.99) };
+        assert_eq!(machine(5, 6).explains(&usual), None, "half of all requests took longer than the limit");
+    }
+
+    #[test]
+    fn what_a_warm_up_did_is_left_out_and_few_samples_have_a_lower_percentile() {
+        let mut aside = Machine::default();
+        let knobs = Knobs { load: true, ..Knobs::default() };
+        aside.push(&Record::Segment(Segment { warmup: true, ..Segment::new(0.0, 1, knobs) }));
+        aside.push(&Record::Wake(Span::new(1.0, 1.0, Wake { late: repeated(5 * MS, 5000) })));
+        assert!(aside.late.is_empty());
+        assert_eq!(at(&repeated(5 * MS, 120), 0.99).map(|(level, _)| level), Some("p90"));
+    }
+}

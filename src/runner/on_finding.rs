@@ -1,0 +1,292 @@
+//! `--on-finding CMD`: runs a command for findings, so that a session can be left alone for a night.
+//!
+//! ```text
+//! session ─► peer ─► thread "on-finding": findings ─► folded ─► queue ─► sh -c CMD, one at a time
+//!                                                                          └─ the finding as JSON on its input
+//! ```
+//! The text of a finding may come from the server, so it is never a part of the command line or of the environment.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    io::{self, Write as _},
+    os::unix::process::CommandExt as _,
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::mpsc::RecvTimeoutError,
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use anyhow::Context as _;
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde::Serialize;
+
+use super::{Failure, listener::record};
+use crate::{
+    diagnose::{Findings, Severity},
+    export::FindingRow,
+    print::words::StreamText,
+    session::{Record, running::Peer},
+    units,
+};
+
+/// The shortest time between two commands for the same rule, in seconds of the session.
+const FOLD_S: f64 = 60.0;
+/// The time that a command has; then it is ended with all processes that it started.
+const LIMIT: Duration = Duration::from_secs(10);
+/// The time that all waiting commands have after the end of the session.
+const LAST: Duration = Duration::from_secs(10);
+/// The time between two looks at a command that runs.
+const LOOK: Duration = Duration::from_millis(50);
+/// The environment variable with the password of the server, which the command does not need.
+const PASSWORD_VARIABLE: &str = "REDISCLI_AUTH";
+
+/// The input of the command.
+#[derive(Serialize)]
+struct Message<'a> {
+    kind: &'static str,
+    target: &'a str,
+    /// The start of the session as RFC 3339 in UTC; `since_s` counts from it.
+    started: &'a str,
+    t_s: f64,
+    #[serde(flatten)]
+    finding: FindingRow<'a>,
+}
+
+/// The findings of the session, folded to one message a minute for each rule.
+#[derive(Default)]
+struct Folded {
+    findings: Findings,
+    target: String,
+    started: String,
+    /// For each rule: the time of its last message, and the start and the number of times in that message.
+    sent: BTreeMap<&'static str, (f64, (f64, u32))>,
+}
+
+impl Folded {
+    /// Takes a record; returns the messages that are due, one JSON line each.
+    fn push(&mut self, record: &Record) -> Vec<String> {
+        if let Record::Session(session) = record {
+            self.target.clone_from(&session.target.address);
+            self.started.clone_from(&session.started);
+        }
+        self.findings.push(record);
+        let Some(t_s) = record.t_s() else { return Vec::new() };
+        let mut due = Vec::new();
+        let last: BTreeMap<_, _> = self.findings.episodes().iter().map(|it| (it.finding.rule, it)).collect();
+        for (rule, episode) in last {
+            let begun = (episode.since_s, episode.times);
+            let is_due = |(before_s, known): &(f64, (f64, u32))| *known != begun && t_s - before_s >= FOLD_S;
+            if episode.finding.severity >= Severity::Warning && self.sent.get(rule).is_none_or(is_due) {
+                self.sent.insert(rule, (t_s, begun));
+                let (target, started) = (self.target.as_str(), self.started.as_str());
+                let finding = FindingRow::of(episode);
+                let message = Message { kind: "finding", target, started, t_s, finding };
+                due.extend(serde_json::to_string(&message).ok().map(|line| line + "\n"));
+            }
+        }
+        due
+    }
+}
+
+/// A command that runs.
+struct Running {
+    child: Child,
+    until: Instant,
+}
+
+/// The command, its queue and its failures.
+struct Hook {
+    command: String,
+    queue: VecDeque<String>,
+    running: Option<Running>,
+    runs: u64,
+    failures: u64,
+    last_failure: String,
+}
+
+impl Hook {
+    /// Starts the next command if none runs, and looks at the one that runs.
+    fn turn(&mut self) {
+        if let Some(mut running) = self.running.take() {
+            match running.child.try_wait() {
+                Ok(None) if Instant::now() < running.until => self.running = Some(running),
+                Ok(None) => {
+                    end(&mut running.child);
+                    self.fail(format!("it ran for {} s and was ended", LIMIT.as_secs()));
+                }
+                Ok(Some(status)) if status.success() => {}
+                Ok(Some(status)) => self.fail(shown(status)),
+                Err(error) => self.fail(error.to_string()),
+            }
+        }
+        if self.running.is_none()
+            && let Some(message) = self.queue.pop_front()
+        {
+            self.runs += 1;
+            match start(&self.command, &message) {
+                Ok(child) => self.running = Some(Running { child, until: Instant::now() + LIMIT }),
+                Err(error) => self.fail(error.to_string()),
+            }
+        }
+    }
+
+    fn fail(&mut self, why: String) {
+        self.failures += 1;
+        self.last_failure = why;
+    }
+
+    /// Runs the waiting commands, for a limited time; returns what went wrong.
+    fn finish(mut self) -> Option<String> {
+        let until = Instant::now() + LAST;
+        while (self.running.is_some() || !self.queue.is_empty()) && Instant::now() < until {
+            self.turn();
+            std::thread::sleep(LOOK);
+        }
+        if let Some(mut running) = self.running.take() {
+            end(&mut running.child);
+            self.fail("the session was over, and it was ended".to_owned());
+        }
+        let skipped = self.queue.len() as u64;
+        let failed = (self.failures > 0)
+            .then(|| format!("{} of {} failed, the last: {}", self.failures, self.runs, self.last_failure));
+        let skipped = (skipped > 0)
+            .then(|| format!("{} not run: the session was over", units::counted(skipped, "command")));
+        let all: Vec<_> = failed.into_iter().chain(skipped).collect();
+        (!all.is_empty()).then(|| format!("--on-finding: {}", all.join("; ")))
+    }
+}
+
+/// Starts the command in a process group of its own, with the message on its input.
+fn start(command: &str, message: &str) -> io::Result<Child> {
+    let mut child = Command::new("/bin/sh")
+        .args(["-c", command])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .env_remove(PASSWORD_VARIABLE)
+        .process_group(0)
+        .spawn()?;
+    if let Some(mut input) = child.stdin.take() {
+        // A message is smaller than a pipe's buffer, so this does not wait; a command may ignore its input.
+        let _ = input.write_all(message.as_bytes());
+    }
+    Ok(child)
+}
+
+/// Ends a command with all processes that it started.
+fn end(child: &mut Child) {
+    // It may have ended by itself in the meantime.
+    let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
+    let _ = child.wait();
+}
+
+fn shown(status: ExitStatus) -> String {
+    status.code().map_or_else(|| status.to_string(), |code| format!("exit code {code}"))
+}
+
+/// The thread that runs the command.
+pub(super) struct OnFinding(JoinHandle<Option<String>>);
+
+impl OnFinding {
+    /// Runs `command` for the findings among the records that `peer` receives, until its session is over.
+    ///
+    /// # Errors
+    /// When the system cannot start a thread.
+    pub(super) fn start(command: String, peer: Peer) -> Result<Self, Failure> {
+        let watch = move || watch(command, &peer);
+        let thread = std::thread::Builder::new().name("on-finding".to_owned()).spawn(watch);
+        Ok(Self(thread.context("cannot watch for findings")?))
+    }
+
+    /// Waits for the last command, and reports failures on stderr.
+    pub(super) fn end(self) {
+        // A thread that panicked has reported the reason.
+        if let Ok(Some(why)) = self.0.join() {
+            // The terminal may be gone, and the reader of this message with it.
+            let _ = writeln!(StreamText::stderr(), "redyno: {why}");
+        }
+    }
+}
+
+fn watch(command: String, peer: &Peer) -> Option<String> {
+    let mut folded = Folded::default();
+    let mut hook = Hook {
+        command,
+        queue: VecDeque::new(),
+        running: None,
+        runs: 0,
+        failures: 0,
+        last_failure: String::new(),
+    };
+    loop {
+        match peer.next_within(LOOK) {
+            Ok(delivery) => {
+                let of_first = record(&delivery).filter(|record| record.is_of(0));
+                hook.queue.extend(of_first.into_iter().flat_map(|record| folded.push(record)));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return hook.finish(),
+        }
+        hook.turn();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        knobs::Knobs,
+        probe::{Ping, Wake},
+        session::{Segment, Span},
+        stats::{Latency, fixture::latency_of},
+    };
+
+    /// Returns the records of a second in which PING takes `ping_ms`, without load.
+    fn second(t_s: f64, ping_ms: u64) -> [Record; 2] {
+        let of = |ms: u64| -> Latency { latency_of([ms * 1_000_000]) };
+        let ping = Ping { rtt: of(ping_ms), ..Ping::default() };
+        let wake = Span::new(t_s, 1.0, Wake { late: of(1) });
+        [Record::Ping(Box::new(Span::new(t_s, 1.0, ping))), Record::Wake(wake)]
+    }
+
+    #[test]
+    fn a_rule_has_at_most_one_message_a_minute_and_repeats_are_folded_into_the_next() {
+        let mut folded = Folded::default();
+        folded.push(&Record::Segment(Segment::new(0.0, 1, Knobs::default())));
+        let mut sent = Vec::new();
+        for t in 1..=130_u32 {
+            let slow = if t.is_multiple_of(10) { 900 } else { 1 };
+            let messages =
+                second(f64::from(t), slow).iter().flat_map(|it| folded.push(it)).collect::<Vec<_>>();
+            sent.extend(messages.iter().map(|line| {
+                let json: serde_json::Value = serde_json::from_str(line).unwrap();
+                assert!(line.ends_with("}\n") && json["severity"].is_string(), "{line}");
+                (
+                    json["rule"].as_str().unwrap().to_owned(),
+                    json["t_s"].as_f64().unwrap(),
+                    json["times"].as_u64(),
+                )
+            }));
+        }
+        let slow: Vec<_> = sent.iter().filter(|(rule, ..)| rule == "slow server").collect();
+        assert_eq!(
+            slow.iter().map(|it| (it.1, it.2)).collect::<Vec<_>>(),
+            [(10.0, Some(1)), (70.0, Some(6)), (130.0, Some(12))]
+        );
+    }
+
+    #[test]
+    fn commands_that_fail_or_cannot_read_are_counted() {
+        let hook = |command: &str, messages: usize| Hook {
+            command: command.to_owned(),
+            queue: std::iter::repeat_n("{}\n".to_owned(), messages).collect(),
+            running: None,
+            runs: 0,
+            failures: 0,
+            last_failure: String::new(),
+        };
+        assert_eq!(hook("cat > /dev/null", 2).finish(), None);
+        let failed = "--on-finding: 2 of 2 failed, the last: exit code 7";
+        assert_eq!(hook("exit 7", 2).finish().as_deref(), Some(failed));
+    }
+}

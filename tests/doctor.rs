@@ -1,0 +1,90 @@
+//! `redyno doctor`: one page about a server, without load and without a write, and an exit code for scripts.
+
+use std::process::{Command, Stdio};
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::support::{
+    Server, free_port,
+    program::{Running, redyno, run},
+    wait_for,
+};
+
+/// The page of a short examination, as JSON.
+fn examined(server: &Server, args: &[&str]) -> Value {
+    let port = server.port_text();
+    let outcome = run(&[&["doctor", "-p", &port, "--json"], args].concat());
+    assert!([0, 3].contains(&outcome.code()), "{outcome:?}");
+    serde_json::from_str(&outcome.out).unwrap()
+}
+
+/// Returns the words of each command that MONITOR printed: `... [0 127.0.0.1:5000] "info" "server"`.
+fn commands(monitored: &str) -> Vec<Vec<String>> {
+    let words = |line: &str| line.split('"').skip(1).step_by(2).map(str::to_lowercase).collect::<Vec<_>>();
+    monitored.lines().map(words).filter(|words| !words.is_empty()).collect()
+}
+
+#[test]
+fn nothing_is_written_to_the_server() {
+    let server = Server::redis().start();
+    let mut monitor = Command::new("redis-cli");
+    monitor.arg("-s").arg(server.socket()).arg("MONITOR").stdin(Stdio::null()).env_remove("REDISCLI_AUTH");
+    let monitor = Running::start(monitor);
+    monitor.wait_for_lines(1, "OK");
+    let page = examined(&server, &["--duration", "2"]);
+    monitor.wait_for_lines(1, "\"PING\"");
+    let sent = commands(&monitor.out());
+    assert!(sent.iter().any(|words| words[0] == "info"), "{sent:?}");
+    for words in &sent {
+        let flags = server.cli(&["COMMAND", "INFO", &words[0]]);
+        let sets = words[0] == "config" && words[1] != "get";
+        assert!(!flags.lines().any(|flag| flag.trim() == "write") && !sets, "{words:?}: {flags}");
+    }
+    assert_eq!(server.cli(&["DBSIZE"]), "0");
+    assert!(page["probes"][0]["samples"].as_u64().unwrap() > 50, "{page}");
+    assert!(page["commands"].is_array() && page["findings"].is_array(), "{page}");
+}
+
+#[test]
+fn a_server_that_stood_still_is_a_finding_and_ends_with_code_3() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    let doctor = Running::start(redyno(&["doctor", "-p", &port, "--duration", "5", "--markdown"]));
+    wait_for("the doctor's PINGs", || (server.calls(&[], "ping") > 20).then_some(()));
+    server.pause();
+    std::thread::sleep(std::time::Duration::from_millis(2200));
+    server.resume();
+    let outcome = doctor.end().expect_code(3);
+    let is_named = ["PING waited", "no good reply to PING"].iter().any(|words| outcome.out.contains(words));
+    assert!(outcome.out.contains("### Findings over time") && is_named, "{}", outcome.out);
+    assert!(outcome.err.starts_with("redyno: found "), "{}", outcome.err);
+}
+
+#[test]
+fn every_form_is_one_page_and_an_early_end_gives_the_page_so_far() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    for (form, part) in
+        [("--html", "<!DOCTYPE html>"), ("--markdown", "### PING"), ("--ascii", "PING\nsegment")]
+    {
+        let outcome = run(&["doctor", "-p", &port, "--duration", "1", form]);
+        assert!(outcome.out.contains(part) && [0, 3].contains(&outcome.code()), "{form}: {outcome:?}");
+        assert!(form != "--ascii" || outcome.out.is_ascii());
+    }
+    let long = Running::start(redyno(&["doctor", "-p", &port, "--duration", "600"]));
+    let before = server.calls(&[], "ping");
+    wait_for("the doctor's PINGs", || (server.calls(&[], "ping") > before + 100).then_some(()));
+    long.signal(Signal::INT);
+    let outcome = long.end().expect_code(130);
+    assert!(outcome.out.contains("Worst seconds of PING"), "{}", outcome.out);
+}
+
+#[test]
+fn a_target_that_is_not_there_or_named_twice_is_an_error() {
+    let nobody = format!("redis://127.0.0.1:{}", free_port());
+    let outcome = run(&["doctor", &nobody, "--duration", "1"]).expect_code(1);
+    assert!(outcome.out.is_empty() && outcome.err.starts_with("redyno: "), "{outcome:?}");
+    let twice = run(&["doctor", &nobody, "-p", "1"]).expect_code(2);
+    assert!(twice.err.contains("cannot be used with"), "{}", twice.err);
+}
