@@ -259,7 +259,7 @@ mod tests {
         let mut paces = Paces::default();
         paces.learn(&Status::default(), 1_750_000);
         let lists = (0..90).filter(|_| paces.due().0).count();
-        assert_eq!(lists, 9, "17.5 ms are 9 times 2 ms");
+        assert_eq!(lists, 10, "17.5 ms are 9 times 2 ms, so every ninth poll asks");
     }
 
     #[test]
