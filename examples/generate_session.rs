@@ -130,7 +130,12 @@ impl Session {
         self.write(&Record::Wake(Span::new(t_s, length_s, Wake { late })))?;
         self.server(t_s, clients, ops_per_s)?;
         if longest_us.is_some() {
-            let what = EventKind::SlowCommand { us: 70_000, command: "KEYS *".to_owned(), client: None };
+            let what = EventKind::SlowCommand {
+                us: 70_000,
+                command: "KEYS *".to_owned(),
+                client: None,
+                arguments: Vec::new(),
+            };
             self.write(&Record::Event(Event::new(t_s, what)))?;
         }
         Ok(())
