@@ -173,7 +173,7 @@ fn greatest(command: &str, n: usize) -> Option<String> {
             let dbs = format!("# Keyspace\r\ndb0:keys={most}\r\ndb1:keys={most}\r\ndb2:keys={most}\r\n");
             bulk(&format!("{fixed}{}{more}{dbs}", counts.collect::<String>()))
         }
-        "INFO commandstats" => {
+        "INFO commandstats errorstats" => {
             let name = |end: usize| format!("cmdstat_{end}{}", "x".repeat(2000));
             let stat = |end| {
                 format!(

@@ -14,7 +14,7 @@ use crate::support::{
     wait_for,
 };
 
-const SHORT: [&str; 4] = ["--part", "0.25", "-c", "4"];
+const SHORT: [&str; 5] = ["--part", "0.25", "-c", "4", "--anyway"];
 
 fn start(a: &str, b: &str, args: &[&str]) -> Running {
     Running::start(redyno(&[&["versus", a, b], &SHORT[..], args].concat()))

@@ -46,6 +46,9 @@ pub struct AbArgs {
     /// Length of a part in seconds; a pair has one part of each setting [default: 3]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub part: Option<Duration>,
+    /// Continue even if redyno is the limit on both sides of the first three pairs
+    #[arg(long)]
+    pub anyway: bool,
     /// Print JSON lines: one object for each pair, then the verdict
     #[arg(long)]
     pub json: bool,
@@ -82,7 +85,7 @@ impl Arguments for AbArgs {
         plan.settings = vec![from.clone(), to.clone()];
         plan.check_clients()?;
         plan.check_dialect()?;
-        let ab = Ab::new(from, to, Plan::default().with_parts_of(self.part));
+        let ab = Ab::new(from, to, Plan { anyway: self.anyway, ..Plan::default() }.with_parts_of(self.part));
         Ok(Box::new(AbRun { plan, ab, form: Form::of(self.json) }))
     }
 }

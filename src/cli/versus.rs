@@ -53,6 +53,9 @@ pub struct VersusArgs {
     /// Length of a part in seconds; a pair has one part of each target [default: 3]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub part: Option<Duration>,
+    /// Continue even if redyno is the limit on both sides of the first three pairs
+    #[arg(long)]
+    pub anyway: bool,
     /// Print JSON lines: one object for each pair, then the verdict with the table
     #[arg(long)]
     pub json: bool,
@@ -83,7 +86,7 @@ impl Arguments for VersusArgs {
         let plan = self.session(&self.targets(given)?)?;
         plan.check_clients()?;
         plan.check_dialect()?;
-        let times = Plan::default().with_parts_of(self.part);
+        let times = Plan { anyway: self.anyway, ..Plan::default() }.with_parts_of(self.part);
         let ab = Ab::of_targets(&plan.commission.knobs, plan.names.clone(), times);
         Ok(Box::new(AbRun { plan, ab, form: Form::of(self.json) }))
     }

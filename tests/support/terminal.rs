@@ -236,10 +236,10 @@ fn nonzero(n: u16) -> NonZeroU16 {
     NonZeroU16::new(n).expect("a terminal has rows and columns")
 }
 
-/// The time in the header, `00:01:05`.
+/// The time of the session in the header, `00:01:05`; the wall clock may follow it.
 pub fn clock(screen: &str) -> Option<&str> {
-    let last = screen.lines().next()?.trim_end().rsplit(' ').next()?;
-    last.starts_with(|first: char| first.is_ascii_digit()).then_some(last)
+    let is_time = |word: &&str| word.len() == 8 && word.bytes().filter(|byte| *byte == b':').count() == 2;
+    screen.lines().next()?.split(' ').find(is_time)
 }
 
 /// The screen over `server`, with the load on.

@@ -53,8 +53,8 @@ pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
 /// Returns the share of the main thread's time in which commands ran, those of redyno included.
 fn in_commands(now: &Now) -> Option<f64> {
     let status = now.status()?;
-    let us: u64 = status.command_stats.values().map(|stat| stat.usec).sum();
-    status.per_s(us as f64 / 1e6).filter(|_| us > 0)
+    let us: f64 = status.command_stats.values().map(|stat| stat.usec as f64).sum();
+    status.per_s(us / 1e6).filter(|_| us > 0.0)
 }
 
 #[cfg(test)]

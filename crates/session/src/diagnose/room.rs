@@ -119,8 +119,8 @@ pub(super) fn rate_limit(now: &Now, _: bool) -> Option<Finding> {
     let rate = f64::from(segment.knobs.rate?);
     let parts = now.last(ENOUGH_S, 0);
     let length_s: f64 = parts.iter().map(|part| part.length_s).sum();
-    let ops: u64 = parts.iter().map(|part| part.ops).sum();
-    let per_s = ops as f64 / length_s;
+    let ops: f64 = parts.iter().map(|part| part.ops as f64).sum();
+    let per_s = ops / length_s;
     if length_s < ENOUGH_S || per_s < rate * REACHED || !now.has_time() {
         return None;
     }

@@ -18,7 +18,7 @@ use crate::{
     workload::{KeyNames, RunId},
 };
 
-const PLAN: Plan = Plan { settle_s: 0.25, part_s: 0.25, longest_part_s: 1.0, limit_s: 60.0 };
+const PLAN: Plan = Plan { settle_s: 0.25, part_s: 0.25, longest_part_s: 1.0, limit_s: 60.0, anyway: false };
 
 fn server(faults: &[&str]) -> demo::Handle {
     let faults = faults.iter().map(|fault| fault.parse().unwrap()).collect();
