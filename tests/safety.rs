@@ -15,7 +15,7 @@ use rustix::process::Signal;
 
 /// What may reach a server that is only looked at. PING is the probe, SMEMBERS looks for runs of sessions that were killed
 /// (and SELECT for those in other databases), INFO to CONFIG GET are the poll; the others introduce a connection.
-const READ_ONLY: [&str; 12] = [
+const READ_ONLY: [&str; 13] = [
     "ping",
     "smembers",
     "select",
@@ -27,6 +27,7 @@ const READ_ONLY: [&str; 12] = [
     "client|setname",
     "client|id",
     "client|list",
+    "commandlog|get",
     "hello",
 ];
 
