@@ -168,7 +168,7 @@ fn a_stopped_server_does_not_answer() {
     server.pause();
     running.wait_for_lines(1, "stall: the server does not answer");
     server.resume();
-    running.wait_for_lines(1, "stall: no longer");
+    running.wait_for_lines(1, "stall: no reply to PING for");
 }
 
 /// Forwards what it reads, 10 ms later if `is_slow` is set.

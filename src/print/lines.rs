@@ -17,7 +17,9 @@ use crate::{
     print::summary,
     probe::{Ping, Timing},
     server::Status,
-    session::{Interval, Progress, Record, ServerIdentity, SessionStart, Sink, Span, Timeline, figures::Row},
+    session::{
+        Event, Interval, Progress, Record, ServerIdentity, SessionStart, Sink, Span, Timeline, figures::Row,
+    },
 };
 
 /// The number of lines between two headings.
@@ -130,6 +132,8 @@ impl Lines {
                 self.complete(Some(ping), &mut lines);
             }
             Record::Server(moment) => self.server = Some(moment.body.clone()),
+            // The finding reports the beginning of a long stall, and the next event the length of every stall.
+            Record::Event(Event { what: EventKind::Stalled { length_s: None, .. }, .. }) => {}
             Record::Event(event) => lines.push(event_line(event.t_s, &event.what)),
             Record::Mark(mark) => lines.push(format!("{:6.1} s  mark: {}", mark.t_s, mark.text)),
             Record::Wake(_) | Record::Intrinsic(_) | Record::Host(_) => {}
@@ -365,6 +369,15 @@ mod tests {
         };
         assert!(!columns(50).contains(" - "), "{}", columns(50));
         assert!(columns(51).contains("        -        - "), "{}", columns(51));
+    }
+
+    #[test]
+    fn a_stall_is_one_line_with_its_length() {
+        let mut lines = Lines::default();
+        let stalled =
+            |length_s| Record::Event(Event::new(3.0, EventKind::Stalled { longest_s: 0.3, length_s }));
+        assert!(lines.lines_of(&stalled(None)).is_empty());
+        assert_eq!(lines.lines_of(&stalled(Some(0.3))), ["   3.0 s  stall: no reply to PING for 300 ms"]);
     }
 
     #[test]

@@ -134,9 +134,11 @@ impl Watch {
             Verdict::AsBefore => stood,
             Verdict::Clear => None,
             Verdict::Found(finding) => {
-                // A note that becomes a warning begins anew.
+                // A rule that knows no earlier begin leaves it at 0. A note that becomes a warning begins anew.
+                let found_s = record.t_s().unwrap_or_default();
+                let begun_s = Some(finding.since_s).filter(|s| *s > 0.0).unwrap_or(found_s);
                 let same = stood.filter(|stood| is_more(stood) == is_more(&finding));
-                let since_s = same.map_or(record.t_s().unwrap_or_default(), |stood| stood.since_s);
+                let since_s = same.map_or(begun_s, |stood| stood.since_s);
                 Some(Finding { since_s, ..finding })
             }
         };
@@ -154,7 +156,8 @@ impl Watch {
         }
         let ends = !stands && self.is_reported;
         self.is_reported &= stands;
-        ends.then(|| format!("{name}: {}", self.rule.over()))
+        let over = self.rule.over().filter(|_| ends)?;
+        Some(format!("{name}: {over}"))
     }
 }
 

@@ -28,8 +28,8 @@ impl Rule for HitRate {
         "hit rate"
     }
 
-    fn over(&self) -> &'static str {
-        "above 90 % again"
+    fn over(&self) -> Option<&'static str> {
+        Some("above 90 % again")
     }
 
     fn judge(&self, now: &Now, stands: bool) -> Verdict {

@@ -42,9 +42,9 @@ pub(super) trait Rule: Copied + fmt::Debug + Send + Sync {
     /// Returns the name of the rule.
     fn name(&self) -> &'static str;
 
-    /// Returns the text that is reported when the finding ends.
-    fn over(&self) -> &'static str {
-        "no longer"
+    /// Returns the text that is reported when the finding ends; `None` if an event reports the end.
+    fn over(&self) -> Option<&'static str> {
+        Some("no longer")
     }
 
     /// Returns the finding after an interval of the current segment. `stands` is whether the rule already has a

@@ -6,7 +6,10 @@ use super::{
     now::Now,
     rule::{Rule, Verdict},
 };
-use crate::{events::EventKind, session::Record};
+use crate::{
+    events::EventKind,
+    session::{Event, Record},
+};
 
 /// The shortest stall in seconds: longer than the time between two requests at the lowest rate (1/s), and than two
 /// ticks.
@@ -22,11 +25,17 @@ pub(super) struct Stall {
     /// The times of the last good reply to the load and of the last reply to PING, to the precision of a tick.
     reply_s: Option<f64>,
     pong_s: Option<f64>,
+    /// Whether the last event about PING began a stall; the next one ends it, and has its length.
+    is_event_open: bool,
 }
 
 impl Rule for Stall {
     fn name(&self) -> &'static str {
         "stall"
+    }
+
+    fn over(&self) -> Option<&'static str> {
+        (!self.is_event_open).then_some("no longer")
     }
 
     fn push(&mut self, record: &Record, now: &Now, _: bool) -> Verdict {
@@ -41,6 +50,9 @@ impl Rule for Stall {
             Record::Event(event) if matches!(&event.what, EventKind::PingLost { cause } if !cause.contains("not answered")) =>
             {
                 self.pong_s = None;
+            }
+            Record::Event(Event { what: EventKind::Stalled { length_s, .. }, .. }) => {
+                self.is_event_open = length_s.is_none();
             }
             Record::End(_) => *self = Self::default(),
             _ => {}
@@ -61,6 +73,7 @@ impl Stall {
         let known_by = format!("no good reply to {what} for {for_s:.1} s, although the connections are open");
         let stall = Finding {
             severity: Severity::Problem,
+            since_s,
             evidence: vec![known_by],
             next: NEXT.to_owned(),
             ..Finding::new("stall", "no answer", "the server does not answer")
@@ -77,7 +90,7 @@ mod tests {
         knobs::Knobs,
         load::Prefilling,
         probe::Ping,
-        session::{Event, Interval, Segment, Span},
+        session::{Interval, Segment, Span},
         stats::fixture::latency_of,
     };
 
@@ -124,6 +137,20 @@ mod tests {
         assert_eq!(findings.push(&Record::Event(Event::new(4.2, given_up))), Vec::<String>::new());
         let lost = EventKind::PingLost { cause: "reset".to_owned() };
         assert_eq!(findings.push(&Record::Event(Event::new(4.5, lost))), ["stall: no longer"]);
+    }
+
+    #[test]
+    fn the_end_is_reported_by_the_event_with_the_length_if_there_is_one() {
+        let mut findings = begin(loaded());
+        let stalled =
+            |length_s| Record::Event(Event::new(1.1, EventKind::Stalled { longest_s: 1.7, length_s }));
+        findings.push(&interval(1.0, 9, 0.0));
+        findings.push(&stalled(None));
+        assert_eq!(findings.push(&interval(2.5, 0, 0.0)).len(), 1);
+        assert_eq!(findings.push(&interval(2.75, 4, 0.0)), Vec::<String>::new());
+        findings.push(&stalled(Some(1.7)));
+        findings.push(&interval(4.5, 0, 0.0));
+        assert_eq!(findings.push(&interval(4.75, 4, 0.0)), ["stall: no longer"]);
     }
 
     #[test]
