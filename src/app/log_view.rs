@@ -144,7 +144,8 @@ impl Model {
         let event = lines.iter().find(is_it)?.last.event;
         let EventKind::SlowCommand { us, command, client, arguments } = &event.what else { return None };
         let took = units::latency(us.saturating_mul(1000));
-        let mut text = format!("{took}, reported at {}\ncommand: {command}", units::clock(event.t_s));
+        let mut text =
+            format!("{took}, reported at {}\ncommand: {command}", self.timeline().time_text(event.t_s));
         text += &client.as_ref().map_or_else(String::new, |client| format!("\nclient: {client}"));
         if !arguments.is_empty() {
             text += &format!("\narguments: {}", arguments.join(" "));

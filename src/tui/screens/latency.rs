@@ -25,7 +25,7 @@ use crate::{
         Ink, Paint, Scene, row,
         widgets::{
             command_table,
-            figures::{clock, figure, ping_figure},
+            figures::{figure, ping_figure},
             knobs,
             percentiles::{self, Series},
             results,
@@ -321,7 +321,7 @@ fn stretches(width: u16) -> &'static [Lookback] {
 fn short_name(stretch: Lookback, model: &Model, reading: &Reading) -> String {
     match stretch {
         // A column for a past moment has its time as the heading.
-        Lookback::Now if model.cursor_s().is_some() => clock(reading.now_s()),
+        Lookback::Now if model.cursor_s().is_some() => reading.timeline().time_text(reading.now_s()),
         Lookback::Now => "now".to_owned(),
         Lookback::Minute => "60 s".to_owned(),
         Lookback::Segment => "segment".to_owned(),

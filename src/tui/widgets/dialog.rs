@@ -16,7 +16,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{figures::clock, help, table::around};
+use super::{help, table::around};
 use crate::{
     app::{Command, Entry, Mode, Model, Offer, Purpose, Question, Setting, Spot, Typing, value_words},
     tui::{Glyphs, Ink, Paint, from_column, row, wrapped},
@@ -134,7 +134,7 @@ fn type_in(paint: &mut Paint, area: Rect, model: &Model, Typing { purpose, entry
         Purpose::Help { scroll } => return help::draw(paint, area, model, entry, *scroll),
         Purpose::Command { .. } => return palette(paint, area, model),
         Purpose::Mark { t_s } => {
-            let text = format!("Text of the mark at {}:", clock(*t_s));
+            let text = format!("Text of the mark at {}:", model.timeline().time_text(*t_s));
             ("mark", text, "Enter set the mark    Esc cancel")
         }
         Purpose::Intrinsic => {

@@ -1,6 +1,5 @@
 //! The format of figures in charts and tables.
 
-pub use crate::units::clock;
 use crate::{
     session::{
         figures::{Figure, Row, Unit},

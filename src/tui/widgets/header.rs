@@ -4,7 +4,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{figures::clock, status, table::fitting};
+use super::{status, table::fitting};
 use crate::{
     app::{self, LoadState, Model, Playback, Reachability, RecordingState, Screen, Spot},
     diagnose::Severity,
@@ -95,7 +95,7 @@ fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> 
     if let Some(state) = &model.recording {
         put(recording(state, model, glyphs, width), 7);
     }
-    if let Some(state) = reachability(&model.reachability_shown(), width >= ROOM_FOR_SINCE) {
+    if let Some(state) = reachability(model, width >= ROOM_FOR_SINCE) {
         put(state, 2);
     }
     // A narrower header has no room for findings; the sentence below has the first of them.
@@ -129,7 +129,7 @@ fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> 
 fn recording(state: &RecordingState, model: &Model, glyphs: &Glyphs, width: u16) -> (String, Ink) {
     let room = width >= ROOM_FOR_SINCE;
     let size = if room {
-        let for_s = clock((model.timeline().now_s() - state.since_s).max(0.0));
+        let for_s = units::clock((model.timeline().now_s() - state.since_s).max(0.0));
         format!(" {} {for_s}", units::bytes(state.bytes))
     } else {
         String::new()
@@ -146,8 +146,8 @@ fn replay(playback: &Playback, width: u16) -> String {
 }
 
 /// Returns whether the target answers; if there is room, also since when.
-fn reachability(reachability: &Reachability, in_full: bool) -> Option<(String, Ink)> {
-    let (word, since_s, ink) = match *reachability {
+fn reachability(model: &Model, in_full: bool) -> Option<(String, Ink)> {
+    let (word, since_s, ink) = match model.reachability_shown() {
         Reachability::Down { since_s, .. } => ("UNREACHABLE", since_s, Ink::Bad),
         // If the target has answered from the start, nothing is shown.
         Reachability::Up { since_s } if in_full && since_s > 0.0 => ("connected", since_s, Ink::Text),
@@ -155,7 +155,14 @@ fn reachability(reachability: &Reachability, in_full: bool) -> Option<(String, I
         Reachability::Unknown if in_full => return Some(("connecting".to_owned(), Ink::Warn)),
         Reachability::Up { .. } | Reachability::Unknown => return None,
     };
-    Some((if in_full { format!("{word} since {}", clock(since_s)) } else { word.to_owned() }, ink))
+    Some((
+        if in_full {
+            format!("{word} since {}", model.timeline().time_text(since_s))
+        } else {
+            word.to_owned()
+        },
+        ink,
+    ))
 }
 
 /// Returns the state of the load. While a change is pending, the sign of the load blinks.

@@ -18,7 +18,7 @@
 
 use ratatui::layout::Rect;
 
-use super::figures::{NONE, clock};
+use super::figures::NONE;
 use crate::{
     app::{Model, Occurrence, Spread, Subject, TimeAxis, ValueAxis},
     session::timeline::{
@@ -259,7 +259,10 @@ impl<'a> Lanes<'a> {
 
     /// Returns the name of the first column of figures: `now`, or in a frozen view the time at the cursor.
     pub fn now(&self) -> String {
-        if self.cursor_s.is_some() { clock(self.reading.now_s()) } else { "now".to_owned() }
+        match self.cursor_s {
+            Some(_) => self.reading.timeline().time_text(self.reading.now_s()),
+            None => "now".to_owned(),
+        }
     }
 
     /// Draws a heading with these names for the figures.

@@ -2,14 +2,14 @@
 
 use ratatui::layout::Rect;
 
-use super::figures::clock;
 use crate::{
     app::{Course, Knob, Model, Playback, Reachability, Tone},
     diagnose::{Finding, Severity},
+    events::{EventKind, Shift},
     experiment::Experiment,
     knobs::Knobs,
     session::{
-        Progress,
+        Event, Progress, Timeline,
         timeline::{Level, SegmentTotal},
     },
     tui::{Ink, Paint, row, wrapped},
@@ -78,7 +78,7 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     }
     let findings = warnings(model);
     let most = findings.iter().find(|finding| !model.is_folded(finding));
-    let most = most.map(|finding| (of_finding(finding, width), finding.severity));
+    let most = most.map(|finding| (of_finding(finding, model.timeline(), width), finding.severity));
     if let Some((text, severity)) = most.as_ref().filter(|(_, severity)| *severity == Severity::Problem) {
         return (text.clone(), ink(*severity));
     }
@@ -111,13 +111,32 @@ pub(super) fn ink(severity: Severity) -> Ink {
     if severity == Severity::Problem { Ink::Bad } else { Ink::Warn }
 }
 
-/// Returns the sentence of a finding, with the time since when it holds if there is room.
-fn of_finding(finding: &Finding, width: usize) -> String {
+/// The longest time in seconds between a problem and a shift of PING that is its effect: some polls and a report.
+const EFFECT_S: f64 = 10.0;
+
+/// Returns the sentence of a finding; if there is room, with the time since when it holds, and for a problem also with
+/// its effect: `p50 of PING ×12 since 14:05:22: the server waits 61 % of the time for a core`.
+fn of_finding(finding: &Finding, timeline: &Timeline, width: usize) -> String {
     let text = finding.sentence(width, true);
-    let with = format!("since {}: {text}", clock(finding.since_s));
-    // A problem is described with its length.
-    let fits = finding.severity < Severity::Problem && with.chars().count() <= width;
-    if fits { with } else { text }
+    let since = |t_s| format!("since {}: {text}", timeline.time_text(t_s));
+    let effect = timeline.events().rev().find_map(shift_of_ping).filter(|(from_s, shift)| {
+        let is_effect = (from_s - finding.since_s).abs() <= EFFECT_S;
+        is_effect
+            && finding.severity == Severity::Problem
+            && shift.length_s.is_none()
+            && shift.to > shift.from
+    });
+    let effect = effect.map(|(from_s, shift)| format!("{} {}", shift.in_short(), since(from_s)));
+    let forms = effect.into_iter().chain([since(finding.since_s)]);
+    forms.into_iter().find(|form| form.chars().count() <= width).unwrap_or(text)
+}
+
+/// Returns when the median of PING changed its level, and how; `None` for other events.
+fn shift_of_ping(event: &Event) -> Option<(f64, &Shift)> {
+    match &event.what {
+        EventKind::Shifted { shift } if shift.figure == "ping_p50" => Some((event.t_s, shift)),
+        _ => None,
+    }
 }
 
 /// Returns the title of an experiment and `text`. If `width` requires it, only the first word of the title is used.
@@ -226,9 +245,8 @@ mod tests {
     use super::*;
     use crate::{
         app::{Delivery, Key, KeyCode, Msg, update},
-        events::EventKind,
         probe::{Ping, Wake},
-        session::{Event, Interval, Record, Span, TimelineOptions},
+        session::{Interval, Record, Span, TimelineOptions},
         stats::fixture::latency_of,
         tui::fixture::MadeUp,
         workload::preset,
@@ -251,7 +269,7 @@ mod tests {
         take(&mut model, vec![Record::Event(event)]);
         let (text, ink) = sentence(&model, 120);
         assert!(
-            text.starts_with("the server does not answer: no good reply to the load for 3.0 s")
+            text.starts_with("since 00:00: the server does not answer: no good reply to the load for 3.0 s")
                 && ink == Ink::Bad,
             "{text}"
         );
@@ -272,7 +290,13 @@ mod tests {
             update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(record))));
         }
         let text = "the server is slow: PING waited 480 ms, redyno's threads woke within 80.0 µs";
-        assert_eq!(sentence(&model, 120), (text.to_owned(), Ink::Bad));
+        assert_eq!(sentence(&model, 120), (format!("since 00:00: {text}"), Ink::Bad));
+        assert_eq!(sentence(&model, 80).0, text);
+        let [figure, label] = ["ping_p50", "p50 of PING"].map(str::to_owned);
+        let shift = Shift { figure, label, from: 400.0, to: 4900.0, ..Shift::default() };
+        let shifted = Event::new(0.25, EventKind::Shifted { shift });
+        update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(Record::Event(shifted)))));
+        assert_eq!(sentence(&model, 120).0, format!("p50 of PING ×12 since 00:00: {text}"));
     }
 
     #[test]

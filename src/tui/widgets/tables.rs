@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 
 use super::{
-    figures::{NONE, clock, figure},
+    figures::{NONE, figure},
     table::{Column, Table},
 };
 use crate::{
@@ -59,7 +59,7 @@ fn ping_texts(window: &PingWindow) -> [String; 5] {
         ms(rtt.mean_ns()),
         ms(rtt.max_ns() as f64),
         rtt.count().to_string(),
-        clock(window.end_s),
+        units::clock(window.end_s),
     ]
 }
 
