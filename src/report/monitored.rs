@@ -6,7 +6,7 @@ use crate::{
     diagnose::{Cause, Delay, Episode, Episodes},
     session::{
         Timeline,
-        timeline::{CommandTime, Level, PingStretch},
+        timeline::{CommandTime, Folded, Level, PingStretch, folded},
     },
     stats::Latency,
     units,
@@ -19,6 +19,8 @@ const COMMANDS: usize = 10;
 
 /// The number of commands in the line of a summary.
 const IN_A_LINE: usize = 5;
+/// The number of events in a summary; the earlier ones are counted.
+const EVENTS: usize = 10;
 
 fn table(title: &str, headings: &[&str], words: usize, rows: Vec<Vec<String>>) -> Table {
     let headings = headings.iter().map(|&heading| heading.to_owned()).collect();
@@ -35,7 +37,7 @@ pub(crate) fn findings(timeline: &Timeline, episodes: &Episodes) -> Table {
         let times = if episode.times > 1 { format!(", {} times", episode.times) } else { String::new() };
         vec![
             episode.finding.severity.name().to_owned(),
-            units::clock(episode.since_s),
+            timeline.time_text(episode.since_s),
             format!("{lasted}{times}"),
             episode.finding.line(),
         ]
@@ -46,6 +48,9 @@ pub(crate) fn findings(timeline: &Timeline, episodes: &Episodes) -> Table {
         4,
         sorted.iter().map(row).collect(),
     );
+    if episodes.left_out() > 0 {
+        table.note = format!("{} later findings are not listed.", units::grouped(episodes.left_out()));
+    }
     if table.rows.is_empty() && !has_load(timeline) {
         let length = units::elapsed(((timeline.now_s() - timeline.begins_s()) * 1e9) as u64);
         table.rows.push(TableRow::of(vec![
@@ -90,7 +95,11 @@ pub(crate) fn worst(timeline: &Timeline) -> Table {
     let length = if stretches.first().is_some_and(|one| one.length_s > 1.0) { "minutes" } else { "seconds" };
     let row = |stretch: &PingStretch| {
         let levels = levels(|level| stretch.levels.get(level));
-        [units::clock(stretch.from_s)].into_iter().chain(levels).chain([near(timeline, stretch)]).collect()
+        [timeline.time_text(stretch.from_s)]
+            .into_iter()
+            .chain(levels)
+            .chain([near(timeline, stretch)])
+            .collect()
     };
     let title = format!("Worst {length} of {}", timeline.words().ping);
     let headings = ["from", "p50", "p90", "p99", "p99.9", "max", "near it"];
@@ -156,14 +165,28 @@ pub(crate) fn lines(timeline: &Timeline, episodes: &Episodes) -> Vec<(String, St
         let levels = levels(&|level| stretch.levels.get(level));
         (
             "worst".to_owned(),
-            format!("{}  {levels}  {near}", units::clock(stretch.from_s)).trim_end().to_owned(),
+            format!("{}  {levels}  {near}", timeline.time_text(stretch.from_s)).trim_end().to_owned(),
         )
     });
     let commands = timeline.server_whole().commands.by_time();
     let share = |command: &CommandTime| format!("{} {}", command.name, units::percent(command.share));
     let shares = commands.iter().take(IN_A_LINE).map(share).collect::<Vec<_>>().join(", ");
     let commands = (!shares.is_empty()).then(|| ("commands".to_owned(), format!("{shares} of the time")));
-    found.chain(pings).chain(worst).chain(commands).collect()
+    found.chain(pings).chain(worst).chain(commands).chain(events(timeline)).collect()
+}
+
+/// Returns the lines of a summary about the latest events; equal ones are one line.
+fn events(timeline: &Timeline) -> Vec<(String, String)> {
+    let all = folded(timeline.events());
+    let earlier = all.len().saturating_sub(EVENTS);
+    let line = |line: &Folded| {
+        let at = timeline.time_text(line.last.from_s);
+        ("event".to_owned(), format!("{at} {}: {}", line.last.event.what.name(), line.text))
+    };
+    let more = timeline.forgotten() + earlier as u64;
+    let more =
+        (more > 0).then(|| ("events".to_owned(), format!("{} more before these", units::grouped(more))));
+    more.into_iter().chain(all[earlier..].iter().map(line)).collect()
 }
 
 /// Returns the parts that could not be read, with their reasons.

@@ -6,11 +6,13 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
+    diagnose::Findings,
     events::EventKind,
     export::{JSON, NDJSON, Rows},
     knobs::Knobs,
     session::{
         Event, Interval, Mark, Moment, OperationInterval, Segment, ServerIdentity, SessionStart, Span,
+        Timeline,
     },
     stats::{Latency, fixture::latency_of},
 };
@@ -342,4 +344,39 @@ fn a_session_without_load_leaves_findings_pings_commands_and_charts() {
     assert_eq!(ids, ["r0-ping", "r0-clients"]);
     let text = made(Form::Text, &["night.jsonl"], &records);
     assert!(text.contains("\nkeys            50 %"), "{text}");
+}
+
+#[test]
+fn times_are_those_of_the_wall_clock_and_equal_events_are_one_line() {
+    let start = SessionStart {
+        started: "2026-01-01T13:00:00Z".to_owned(),
+        utc_offset_s: Some(3600),
+        ..SessionStart::now(ServerIdentity::default())
+    };
+    let segment = Segment::new(0.0, 1, Knobs { load: false, ..Knobs::default() });
+    let mut records = vec![Record::Session(start), Record::Segment(segment), ping(60.0)];
+    let client = Some("a:1".to_owned());
+    let keys = EventKind::SlowCommand { us: 14_000, command: "KEYS *".to_owned(), client, arguments: vec![] };
+    records.extend((61..64).map(|n| Record::Event(Event::new(f64::from(n), keys.clone()))));
+    let lost = |n: u32| EventKind::PingError { message: format!("ERR {n}") };
+    records.extend((70..80).map(|n| Record::Event(Event::new(f64::from(n), lost(n)))));
+    let (mut timeline, mut findings) = (Timeline::default(), Findings::default());
+    for record in &records {
+        timeline.push(record);
+        findings.push(record);
+    }
+    let lines: Vec<_> = monitored::lines(&timeline, findings.episodes())
+        .into_iter()
+        .map(|(name, text)| format!("{name} {text}"))
+        .collect();
+    let found = lines.iter().any(|line| line.starts_with("problem 14:01:00 for 00:00:19: stall"));
+    assert!(found && lines.iter().any(|line| line.starts_with("worst 14:00:59  p50")), "{lines:#?}");
+    let events = &lines[lines.len() - 11..];
+    assert_eq!([&events[0], &events[1]], ["events 1 more before these", "event 14:01:10 ping error: ERR 70"]);
+    let ticket = made(Form::Markdown, &["night.jsonl"], &records);
+    for part in
+        ["| 14:00:59 |", "| problem | 14:01:00 |", "| 14:01:03 | slowlog | 3 × KEYS *, 14.0 ms from a:1 |"]
+    {
+        assert!(ticket.contains(part), "{part}: {ticket}");
+    }
 }

@@ -25,7 +25,7 @@ use crate::{
     diagnose::{Findings, Severity},
     export::FindingRow,
     print::words::StreamText,
-    session::{Record, running::Peer},
+    session::{Record, WallClock, running::Peer},
     units,
 };
 
@@ -58,6 +58,7 @@ struct Folded {
     findings: Findings,
     target: String,
     started: String,
+    clock: Option<WallClock>,
     /// For each rule: the time of its last message, and the start and the number of times in that message.
     sent: BTreeMap<&'static str, (f64, (f64, u32))>,
 }
@@ -68,6 +69,7 @@ impl Folded {
         if let Record::Session(session) = record {
             self.target.clone_from(&session.target.address);
             self.started.clone_from(&session.started);
+            self.clock = session.wall_clock();
         }
         self.findings.push(record);
         let Some(t_s) = record.t_s() else { return Vec::new() };
@@ -79,7 +81,7 @@ impl Folded {
             if episode.finding.severity >= Severity::Warning && self.sent.get(rule).is_none_or(is_due) {
                 self.sent.insert(rule, (t_s, begun));
                 let (target, started) = (self.target.as_str(), self.started.as_str());
-                let finding = FindingRow::of(episode);
+                let finding = FindingRow::of(episode, self.clock);
                 let message = Message { kind: "finding", target, started, t_s, finding };
                 due.extend(serde_json::to_string(&message).ok().map(|line| line + "\n"));
             }
@@ -237,7 +239,7 @@ mod tests {
     use crate::{
         knobs::Knobs,
         probe::{Ping, Wake},
-        session::{Segment, Span},
+        session::{Segment, ServerIdentity, SessionStart, Span},
         stats::{Latency, fixture::latency_of},
     };
 
@@ -252,6 +254,9 @@ mod tests {
     #[test]
     fn a_rule_has_at_most_one_message_a_minute_and_repeats_are_folded_into_the_next() {
         let mut folded = Folded::default();
+        let (started, utc_offset_s) = ("2026-01-01T13:00:00Z".to_owned(), Some(3600));
+        let start = SessionStart { started, utc_offset_s, ..SessionStart::now(ServerIdentity::default()) };
+        folded.push(&Record::Session(start));
         folded.push(&Record::Segment(Segment::new(0.0, 1, Knobs::default())));
         let mut sent = Vec::new();
         for t in 1..=130_u32 {
@@ -261,6 +266,9 @@ mod tests {
             sent.extend(messages.iter().map(|line| {
                 let json: serde_json::Value = serde_json::from_str(line).unwrap();
                 assert!(line.ends_with("}\n") && json["severity"].is_string(), "{line}");
+                let since_s = json["since_s"].as_f64().unwrap() as u64;
+                let since = format!("2026-01-01T14:{:02}:{:02}+01:00", since_s / 60, since_s % 60);
+                assert_eq!(json["since"], since);
                 (
                     json["rule"].as_str().unwrap().to_owned(),
                     json["t_s"].as_f64().unwrap(),

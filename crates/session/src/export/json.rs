@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     diagnose::{Episode, Findings},
-    session::{Record, SessionStart, Sink, timeline::CommandTime},
+    session::{Record, SessionStart, Sink, WallClock, timeline::CommandTime},
 };
 
 /// The rows as JSON lines.
@@ -88,6 +88,9 @@ pub struct FindingRow<'a> {
     /// Whether redyno or its machine is the cause.
     ours: bool,
     since_s: f64,
+    /// The same as RFC 3339, by the wall clock of the recording host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<String>,
     /// The end; `None` while the finding stands.
     until_s: Option<f64>,
     times: u32,
@@ -97,14 +100,15 @@ pub struct FindingRow<'a> {
 }
 
 impl<'a> FindingRow<'a> {
-    /// Returns the row of an episode.
-    pub fn of(episode: &'a Episode) -> Self {
+    /// Returns the row of an episode; `clock` is the wall clock of the recording host, if it is known.
+    pub fn of(episode: &'a Episode, clock: Option<WallClock>) -> Self {
         let Episode { finding, since_s, until_s, stands, times } = episode;
         Self {
             rule: finding.rule,
             severity: finding.severity.name(),
             ours: finding.is_ours,
             since_s: *since_s,
+            since: clock.and_then(|clock| clock.rfc3339(*since_s)),
             until_s: (!stands).then_some(*until_s),
             times: *times,
             cause: &finding.long,
@@ -146,6 +150,7 @@ impl Sink for Json {
         let timeline = &self.sheet.timeline;
         let summary = timeline.summary();
         let operations = self.sheet.operations();
+        let findings = self.findings.episodes().iter();
         let whole = Whole {
             session: timeline.session(),
             summary: SheetRow::of_summary(&summary),
@@ -154,7 +159,7 @@ impl Sink for Json {
             operations: SheetRow::of_operations(&summary, &operations).collect(),
             segments: self.sheet.segments(),
             probes: self.besides.probes(),
-            findings: self.findings.episodes().iter().map(FindingRow::of).collect(),
+            findings: findings.map(|episode| FindingRow::of(episode, timeline.wall_clock())).collect(),
             commands: timeline.server_whole().commands.by_time().into_iter().map(Command::of).collect(),
             unread: timeline.unread(),
             server: self.besides.server(),

@@ -124,6 +124,12 @@ impl WallClock {
         format!("{} {} {offset}", at.date(), self.time(t_s))
     }
 
+    /// Returns the moment `t_s` as RFC 3339: `2026-11-23T14:05:22+02:00`.
+    pub fn rfc3339(&self, t_s: f64) -> Option<String> {
+        // The session's start was rounded down to a second.
+        self.at(t_s)?.replace_nanosecond(0).ok()?.format(&Rfc3339).ok()
+    }
+
     /// Returns the seconds of the day at the session's start.
     pub fn starts_s(&self) -> f64 {
         let (hour, minute, second) = self.started.to_hms();
@@ -175,6 +181,7 @@ mod tests {
         let berlin = clock("2026-07-31T22:59:58Z", 7200);
         assert_eq!((berlin.time(0.0), berlin.time(2.999_9)), ("00:59:58".to_owned(), "01:00:01".to_owned()));
         assert_eq!(berlin.date(3600.0), "2026-08-01 01:59:58 +02:00");
+        assert_eq!(berlin.rfc3339(1.75).as_deref(), Some("2026-08-01T00:59:59+02:00"));
         assert_eq!(clock("2026-01-01T00:10:00Z", -12_600).date(0.0), "2025-12-31 20:40:00 -03:30");
     }
 
