@@ -112,8 +112,6 @@ impl Group {
     /// The groups of the server's own figures, from top to bottom.
     pub const OF_SERVER: [Self; 6] =
         [Self::Work, Self::Memory, Self::Clients, Self::Keys, Self::Saving, Self::Replicas];
-    /// The groups of figures that redyno's machine reports, from top to bottom.
-    pub const OF_HOST: [Self; 2] = [Self::Host, Self::Process];
 
     /// Returns the panel's name on screen.
     pub fn name(self) -> &'static str {

@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(status.own, [("config".to_owned(), 1), ("info".to_owned(), 1)].into());
         let config = status.of_others("config").unwrap();
         assert_eq!((config.calls, config.usec, status.of_others("info")), (3, 75, None));
-        assert_eq!(status.own_share().map(|share| (share * 1e6).round()), Some(95.0));
+        assert_eq!((status.own_us("config"), status.own_us("info")), (25.0, 70.0));
     }
 
     #[test]

@@ -98,13 +98,6 @@ impl Status {
         stat.usec as f64 * (own as f64 / stat.calls as f64)
     }
 
-    /// Returns the share of the main thread's time that the questions of redyno's control plane used since the previous
-    /// poll; `None` without command statistics.
-    pub fn own_share(&self) -> Option<f64> {
-        let us: f64 = self.own.keys().map(|name| self.own_us(name)).sum();
-        self.per_s(us / 1e6).filter(|_| !self.command_stats.is_empty())
-    }
-
     /// Returns the gauges with those that count since the previous poll as rates per second; without a previous poll,
     /// those have no value.
     pub fn rates(&self) -> Gauges {
