@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::now::Now;
-use crate::{events::EventKind, units};
+use crate::{events::EventKind, server::CLIENT_NAME, units};
 
 /// Entries of the slow log are judged for this long, in seconds.
 pub(super) const WINDOW_S: f64 = 10.0;
@@ -38,6 +38,10 @@ pub(super) fn of_slow_log(now: &Now) -> BTreeMap<String, Calls> {
     let mut found: BTreeMap<String, Calls> = BTreeMap::new();
     for event in now.events(WINDOW_S) {
         let EventKind::SlowCommand { us, command, client, .. } = event else { continue };
+        // No other client sends the questions of the control plane, which asks less often if they are slow.
+        if client.as_ref().is_some_and(|client| client.ends_with(&format!("({CLIENT_NAME})"))) {
+            continue;
+        }
         let name = command.split(' ').next().unwrap_or_default().to_uppercase();
         let calls = found.entry(name).or_default();
         calls.n += 1;

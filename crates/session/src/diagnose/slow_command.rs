@@ -101,6 +101,21 @@ mod tests {
     }
 
     #[test]
+    fn no_client_is_blamed_for_the_questions_of_redyno_itself() {
+        let list = |client: &str| EventKind::SlowCommand {
+            us: 120_000,
+            command: "CLIENT LIST".to_owned(),
+            client: Some(client.to_owned()),
+            arguments: Vec::new(),
+        };
+        let own = list("10.0.0.9:40 (redyno-control)");
+        assert_eq!(found(4, |second| second.events = vec![own.clone(), own.clone()]), []);
+        let both = first(4, |second| second.events = vec![own.clone(), list("10.0.0.7:51234 (app)")]);
+        assert!(both.long.ends_with(", called by 10.0.0.7:51234 (app)"), "{}", both.long);
+        assert!(both.evidence[0].starts_with("slow log: 4 × CLIENT LIST"), "{:?}", both.evidence);
+    }
+
+    #[test]
     fn a_call_seems_slow_while_the_server_has_no_core() {
         let one = |second: &mut crate::diagnose::fixture::Second, delay| {
             second.host.gauges.set(Gauge::ServerRunDelay, Some(delay));

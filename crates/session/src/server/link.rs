@@ -29,7 +29,7 @@ use super::{
 use crate::{endpoint::Talk, untrusted};
 
 /// The name of the control connection (CLIENT SETNAME).
-pub(super) const CLIENT_NAME: &str = "redyno-control";
+pub(crate) const CLIENT_NAME: &str = "redyno-control";
 
 /// The longest accepted field of a marker, in characters: enough for the key names of several workloads with the
 /// largest number of key sets.

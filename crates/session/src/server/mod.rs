@@ -57,6 +57,7 @@ pub use count::Counted;
 pub use error::ServerError;
 pub use info::{Counters, Info};
 pub use ledger::Ledger;
+pub(crate) use link::CLIENT_NAME;
 pub use made::Made;
 pub use marker::{Marker, Owner, Strange, clean_command};
 pub use parameter::{PARAMETERS, Parameter, Values, value_words};
