@@ -33,7 +33,8 @@ Examples:
 
 Throughput decides which target is better; with --rate, the p99 of the response time. Each row of the table is judged by \
 itself: among many equal figures, about one in twenty is called different by chance.
-A comparison takes at least nine pairs, about 70 s, and at most three minutes; then the answer may be 'not clear'.
+After nine pairs, about 70 s, a comparison ends as soon as the answer is clear. It ends after three minutes at the latest; \
+then the answer may be 'not clear'. It ends after three pairs if redyno itself was the limit on both sides of all three.
 Exit codes: 0 B is the same or better, 3 B is worse, 4 not clear; 1 failed, 2 bad usage, 130 interrupted.";
 
 /// The arguments of `redyno versus`.
