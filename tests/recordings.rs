@@ -140,7 +140,7 @@ fn all_arguments_of_a_slow_command_are_written_only_with_the_option_for_it() {
             let slow: Vec<_> = text.lines().filter(|line| line.contains("MGET first:key from")).collect();
             assert!(!slow.is_empty(), "{text}");
             let has_all = |line: &&str| line.contains(r#""arguments":["first:key","second:key"]"#);
-            assert!(slow.iter().all(|line| has_all(&line) == is_written), "{slow:?}");
+            assert!(slow.iter().all(|line| has_all(line) == is_written), "{slow:?}");
             assert_eq!(slow.iter().any(|line| line.contains("second:key")), is_written);
         }
         fs::remove_file(&file).unwrap();
