@@ -88,13 +88,13 @@ fn count(bytes: &[u8], what: &[u8]) -> usize {
 }
 
 #[test]
-fn a_screen_under_load_keeps_to_its_bytes_and_asks_the_terminal_nothing() {
+fn a_screen_under_load_keeps_to_its_bytes_and_asks_the_terminal_nothing_more() {
     let server = Server::redis().start();
     let port = server.port_text();
     let mut terminal = Terminal::start(&redyno(&["-p", &port, "--load"]), 120, 36);
-    terminal.wait_for_time("00:00:02");
+    terminal.wait_for_time("00:00:12");
     let first = terminal.bytes().len();
-    terminal.wait_for_time("00:00:08");
+    terminal.wait_for_time("00:00:18");
     let sent = terminal.bytes()[first..].to_vec();
     let frames = count(&sent, b"\x1b[?2026h").max(1);
     let a_second = sent.len() / frames * FRAMES_A_SECOND;

@@ -31,6 +31,8 @@ const FAST: f64 = 200_000.0;
 const FORGOTTEN_S: f64 = 300.0;
 /// The rate of a line to a terminal that has not answered quickly, until the rate is measured, in bytes per second.
 const ASSUMED: f64 = 5000.0;
+/// After this time without a full queue, the assumed rate is forgotten: many quick terminals answer nothing.
+const ASSUMED_FOR: Duration = Duration::from_secs(10);
 /// The number of writes that are kept: those of some seconds, which fill the largest queue.
 const MOST_WRITES: usize = 256;
 
@@ -49,7 +51,8 @@ pub struct Pace {
 impl Pace {
     /// Begins at the first frame. `is_quick` is whether the terminal is known to answer quickly.
     pub fn new(now: Instant, is_quick: bool) -> Self {
-        let rate = (!is_quick).then_some((now, ASSUMED));
+        let since = now.checked_sub(Duration::from_secs_f64(FORGOTTEN_S)).map_or(now, |at| at + ASSUMED_FOR);
+        let rate = (!is_quick).then_some((since, ASSUMED));
         Self { began: now, took: Duration::ZERO, before: 0, line: Line { rate, ..Line::default() } }
     }
 
