@@ -105,7 +105,7 @@ fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> 
         let room = usize::from(is_bad && width >= ROOM_FOR_EVIDENCE);
         let known_by: String = finding.evidence.iter().take(room).map(|words| format!(" {words}")).collect();
         let shed = if is_bad { 5 } else { 6 };
-        put((finding.short.to_uppercase() + &known_by, status::ink(finding.severity)), shed);
+        put((finding.rule.to_uppercase() + &known_by, status::ink(finding.severity)), shed);
     }
     put(load(model, glyphs), 1);
     if let Some(after) =
