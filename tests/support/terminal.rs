@@ -48,6 +48,26 @@ pub struct Terminal {
 struct Shown {
     parser: vt100::Parser,
     bytes: Vec<u8>,
+    /// How many of the bytes are on the screen.
+    drawn: usize,
+}
+
+impl Shown {
+    /// Draws what has come up to the last frame that is not whole yet, as terminals do between the two sequences of a
+    /// synchronized update. Without this, a test sees the upper half of a new frame above the lower half of the old.
+    fn draw(&mut self) {
+        let last_of = |sequence: &[u8]| self.bytes.windows(sequence.len()).rposition(|part| part == sequence);
+        let (begin, end) = (last_of(b"\x1b[?2026h"), last_of(b"\x1b[?2026l"));
+        let whole = begin.filter(|begin| end.is_none_or(|end| end < *begin)).unwrap_or(self.bytes.len());
+        self.draw_to(whole);
+    }
+
+    fn draw_to(&mut self, end: usize) {
+        if end > self.drawn {
+            self.parser.process(&self.bytes[self.drawn..end]);
+            self.drawn = end;
+        }
+    }
 }
 
 impl Terminal {
@@ -59,7 +79,7 @@ impl Terminal {
         drop(pair.slave);
         let keys = pair.master.take_writer().expect("its input");
         let parser = vt100::Parser::new(nonzero(rows), nonzero(columns), SCROLLBACK);
-        let shared = Arc::new(Mutex::new(Shown { parser, bytes: Vec::new() }));
+        let shared = Arc::new(Mutex::new(Shown { parser, bytes: Vec::new(), drawn: 0 }));
         let shown = Arc::clone(&shared);
         let is_stalled = Arc::new(AtomicBool::new(false));
         let stalled = Arc::clone(&is_stalled);
@@ -75,9 +95,12 @@ impl Terminal {
                 }
                 parked.store(false, Ordering::SeqCst);
                 let mut shown = shown.lock().expect("no reader panics");
-                shown.parser.process(&bytes[..n]);
                 shown.bytes.extend_from_slice(&bytes[..n]);
+                shown.draw();
             }
+            let mut shown = shown.lock().expect("no reader panics");
+            let all = shown.bytes.len();
+            shown.draw_to(all);
         });
         Self { child, master: pair.master, keys, shared, reader, is_stalled, is_parked }
     }
