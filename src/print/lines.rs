@@ -103,7 +103,7 @@ impl Lines {
     fn lines_of(&mut self, record: &Record) -> Vec<String> {
         let mut lines = Vec::new();
         // The end clears what was measured.
-        let spent = matches!(record, Record::End(_)).then(|| self.findings.spent()).flatten();
+        let spent = matches!(record, Record::End(_)).then(|| self.findings.spent()).unwrap_or_default();
         let mut found = self.findings.push(record);
         match record {
             Record::Session(session) => lines.push(session_line(session)),
@@ -141,7 +141,7 @@ impl Lines {
                 self.complete(None, &mut lines);
                 found.clear();
                 let t_s = record.t_s().unwrap_or_default();
-                lines.extend(spent.map(|spent| format!("{t_s:6.1} s  where the time goes: {spent}")));
+                lines.extend(spent.iter().map(|spent| format!("{t_s:6.1} s  where the time goes: {spent}")));
             }
         }
         let t_s = record.t_s().unwrap_or_default();

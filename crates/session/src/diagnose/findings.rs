@@ -108,8 +108,9 @@ impl Findings {
         &self.episodes
     }
 
-    /// Returns where the time of a request goes at present; `None` if too little is measured.
-    pub fn spent(&self) -> Option<Spent> {
+    /// Returns where the time of requests goes at present: of all requests together, then of each command, those with
+    /// the most time first. Empty if too little is measured.
+    pub fn spent(&self) -> Vec<Spent> {
         Spent::of(&self.now)
     }
 

@@ -48,6 +48,7 @@ impl Second {
                 (Gauge::LastFork, 400.0),
             ]),
             command_stats: [("get".to_owned(), get), ("info".to_owned(), info)].into(),
+            own: [("info".to_owned(), 1)].into(),
             ..Status::default()
         };
         let host = Sample {

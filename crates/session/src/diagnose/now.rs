@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use super::{pings::Pings, window::Window};
 use crate::{
     events::EventKind,
-    gauge::{Gauge, GaugeSource, Gauges, Kind},
+    gauge::{Gauge, GaugeSource, Gauges},
     host,
     protocol::{Dialect, Words},
     server::{CommandStat, Status},
-    session::{Interval, Record, Segment},
+    session::{Interval, OperationInterval, Record, Segment},
 };
 
 /// The longest time that a rule judges, in seconds.
@@ -18,7 +18,7 @@ const KEPT_S: f64 = 4.0;
 const SAMPLES_S: f64 = 15.0;
 /// The time in seconds over which the times of commands are added up: long enough for a command that is sent every
 /// few seconds.
-const COMMANDS_S: f64 = 5.5;
+pub(super) const COMMANDS_S: f64 = 5.5;
 /// How long an event is kept, in seconds.
 const EVENTS_S: f64 = 30.0;
 /// The time of which a gauge has a usual value, in seconds.
@@ -47,8 +47,29 @@ pub(super) struct Now {
     /// The gauges of the server, as rates if they count.
     earlier: Window<Gauges>,
     events: Window<EventKind>,
-    /// The answered requests of the load by command.
-    requests: Window<BTreeMap<String, u64>>,
+    /// The answers to the load.
+    answers: Window<Answers>,
+}
+
+/// The answers to the load in an interval.
+#[derive(Debug, Clone, Default)]
+struct Answers {
+    /// The requests by command, as the server's statistics name it.
+    requests: BTreeMap<String, u64>,
+    /// The operations by name, each with its number and the sum of its times in microseconds.
+    operations: BTreeMap<String, (f64, f64)>,
+}
+
+impl Answers {
+    fn of(interval: &Interval) -> Self {
+        let operation = |(name, part): (&String, &OperationInterval)| {
+            (name.clone(), (part.ops as f64, part.ops as f64 * part.service.mean_ns() / 1e3))
+        };
+        Self {
+            requests: interval.requests.clone(),
+            operations: interval.commands.iter().map(operation).collect(),
+        }
+    }
 }
 
 impl Default for Now {
@@ -64,7 +85,7 @@ impl Default for Now {
             hosts: Window::new(SAMPLES_S),
             earlier: Window::new(USUAL_S),
             events: Window::new(EVENTS_S),
-            requests: Window::new(COMMANDS_S),
+            answers: Window::new(COMMANDS_S),
         }
     }
 }
@@ -92,12 +113,12 @@ impl Now {
             self.events.forget(t_s);
         }
         if let Record::Interval(interval) = record {
-            self.requests.push(interval.t_s, interval.requests.clone());
+            self.answers.push(interval.t_s, Answers::of(interval));
         }
         match record {
             Record::Ping(span) => self.pings.push(span.t_s, &span.body),
             Record::Server(moment) => {
-                self.earlier.push(moment.t_s, rates(&moment.body));
+                self.earlier.push(moment.t_s, moment.body.rates());
                 self.statuses.push(moment.t_s, moment.body.clone());
             }
             Record::Host(moment) => self.hosts.push(moment.t_s, moment.body.clone()),
@@ -175,51 +196,62 @@ impl Now {
     /// Returns the commands of other clients in the last seconds, those with the most time first. What the load and the
     /// control plane called is left out.
     pub(super) fn commands(&self) -> Vec<Command> {
-        let (mut calls, mut all_s, mut polls) = (BTreeMap::<&str, (f64, f64)>::new(), 0.0, 0.0);
-        for status in self.statuses.since(self.t_s - COMMANDS_S) {
-            let Some(poll_s) = status.poll_s else { continue };
-            all_s += poll_s;
-            polls += 1.0;
+        let mut all_s = 0.0;
+        let mut all: BTreeMap<&str, (CommandStat, u64)> = BTreeMap::new();
+        for status in self.statuses.since(self.t_s - COMMANDS_S).filter(|status| status.poll_s.is_some()) {
+            all_s += status.poll_s.unwrap_or_default();
             for (name, stat) in &status.command_stats {
-                let (n, us) = calls.entry(name).or_default();
-                *n += stat.calls as f64;
-                *us += stat.usec as f64;
+                let (sum, own) = all.entry(name).or_default();
+                sum.merge(stat);
+                *own += status.own.get(name).unwrap_or(&0);
             }
         }
-        let command = |(name, (n, us)): (&str, (f64, f64))| {
-            let of_load =
-                self.requests.since(self.t_s - COMMANDS_S).filter_map(|requests| requests.get(name));
-            let own = of_load.sum::<u64>() as f64 + if is_asked(name) { polls } else { 0.0 };
+        let requests = self.requests();
+        let command = |(name, (stat, asked)): (&str, (CommandStat, u64))| {
+            let (n, own) = (stat.calls as f64, (asked + requests.get(name).unwrap_or(&0)) as f64);
             // The counts of the load and those of the server end at different moments.
             let others = if own > 0.9 * n { 0.0 } else { n - own };
-            Command {
-                name: name.replace('|', " ").to_uppercase(),
-                per_s: others / all_s,
-                mean_us: us / n.max(1.0),
-                share: us / 1e6 / all_s * others / n.max(1.0),
-            }
+            let mean_us = stat.usec as f64 / n.max(1.0);
+            let name = name.replace('|', " ").to_uppercase();
+            Command { name, per_s: others / all_s, mean_us, share: mean_us * others / 1e6 / all_s }
         };
         let mut commands: Vec<_> =
-            calls.into_iter().map(command).filter(|command| command.share > 0.0).collect();
+            all.into_iter().map(command).filter(|command| command.share > 0.0).collect();
         commands.sort_by(|left, right| right.share.total_cmp(&left.share));
         commands
     }
 
-    /// Returns the mean execution time of the load's own requests, in microseconds, from the server's statistics.
-    pub(super) fn own_execution_us(&self) -> Option<f64> {
-        let (mut us, mut requests) = (0.0, 0.0);
-        let stats = |name: &str| {
-            let mut stat = CommandStat::default();
-            let all = self.statuses.since(self.t_s - COMMANDS_S);
-            all.filter_map(|status| status.command_stats.get(name)).for_each(|part| stat.merge(part));
-            stat.mean_us()
-        };
-        for (name, n) in self.requests.since(self.t_s - COMMANDS_S).flatten() {
-            let Some(mean_us) = stats(name) else { continue };
-            us += mean_us * *n as f64;
-            requests += *n as f64;
+    /// Returns the requests of the load in the last seconds by command, as the server's statistics name it.
+    pub(super) fn requests(&self) -> BTreeMap<&str, u64> {
+        let mut requests = BTreeMap::new();
+        for (name, n) in self.answers.since(self.t_s - COMMANDS_S).flat_map(|answers| &answers.requests) {
+            *requests.entry(name.as_str()).or_default() += n;
         }
-        (requests > 0.0).then(|| us / requests)
+        requests
+    }
+
+    /// Returns the operations of the load in the last seconds, each with its number and its mean time in microseconds;
+    /// those with the most time first.
+    pub(super) fn operations(&self) -> Vec<(&str, f64, f64)> {
+        let mut all: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+        for (name, (n, us)) in
+            self.answers.since(self.t_s - COMMANDS_S).flat_map(|answers| &answers.operations)
+        {
+            let sum = all.entry(name).or_default();
+            *sum = (sum.0 + n, sum.1 + us);
+        }
+        let mut all: Vec<_> = all.into_iter().filter(|(_, (n, _))| *n > 0.0).collect();
+        all.sort_by(|(_, left), (_, right)| right.1.total_cmp(&left.1));
+        all.into_iter().map(|(name, (n, us))| (name, n, us / n)).collect()
+    }
+
+    /// Returns the mean execution time of a command in the last seconds, in microseconds, from the server's statistics,
+    /// by its name there; `None` if the server reports none.
+    pub(super) fn execution_us(&self, name: &str) -> Option<f64> {
+        let mut stat = CommandStat::default();
+        let all = self.statuses.since(self.t_s - COMMANDS_S);
+        all.filter_map(|status| status.command_stats.get(name)).for_each(|part| stat.merge(part));
+        stat.mean_us()
     }
 
     /// Returns whether redyno sends a load at present.
@@ -267,30 +299,4 @@ impl Now {
 /// Returns the total length of the intervals, in seconds.
 pub(super) fn length_s(parts: &[Interval]) -> f64 {
     parts.iter().map(|part| part.length_s).sum()
-}
-
-/// Returns the gauges of a status; those that count are per second.
-fn rates(status: &Status) -> Gauges {
-    let mut rates = Gauges::default();
-    for (gauge, value) in status.gauges.iter() {
-        let is_added = gauge.about().kind == Kind::Added;
-        rates.set(gauge, if is_added { status.per_s(value) } else { Some(value) });
-    }
-    rates
-}
-
-/// Returns whether the control plane sends this command with each poll.
-fn is_asked(name: &str) -> bool {
-    matches!(
-        name,
-        "info"
-            | "slowlog|get"
-            | "latency|latest"
-            | "latency|histogram"
-            | "config|get"
-            | "client|list"
-            | "slowlog"
-            | "latency"
-            | "config"
-    )
 }

@@ -6,98 +6,148 @@
 //! ```
 //! | part | from |
 //! |---|---|
-//! | ours | PING: due to sent, and arrived to read (kernel timestamps); load: send lag, and readable to read |
+//! | ours | PING: due to sent, and arrived to read (kernel timestamps); load: send lag, and the delay of reading, which is that of PING, or that of the busy workers if it is longer |
 //! | wire | the fastest PING between two kernels: no request is faster, with nothing to wait for |
 //! | execution | INFO commandstats: the mean of the command |
 //! | waits in the server | the rest: the request is in a socket of the server or behind other commands, or its reply is |
 //!
 //! The wire's own jitter is in the rest, so the error is at most the difference between the median and the fastest PING.
+//! Send lag and the delay of reading are measured for all requests together, and are the same for each command. Commands
+//! of other clients wait as long as PING, and have no part of redyno.
 
 use std::fmt;
 
 use serde::Serialize;
 
-use super::now::Now;
+use super::now::{COMMANDS_S, Now};
 use crate::{session::Interval, units};
 
-/// The judged time, in seconds.
-const WINDOW_S: f64 = 10.0;
+/// The judged time of the fastest PING, in seconds.
+const FASTEST_S: f64 = 10.0;
+/// The number of commands with an estimate of their own.
+const NAMED: usize = 8;
 
 /// The parts of a request's mean time, in microseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Spent {
-    /// The request: `PING`, or `load` for the requests of the load.
-    pub request: &'static str,
+    /// The request: `PING`, `load` for all requests of the load, or a command: `GET`.
+    pub request: String,
     /// The delay of redyno and its machine, before sending and before reading.
     pub ours_us: f64,
     /// The network, both ways.
     pub wire_us: f64,
-    /// The wait in the server's sockets and behind other commands.
+    /// The wait in the server's sockets and behind other commands; with the execution if that is unknown.
     pub waits_us: f64,
-    /// The execution in the server.
-    pub execution_us: f64,
+    /// The execution in the server; `None` if the server does not report it.
+    pub execution_us: Option<f64>,
     /// How far wire and wait may be wrong, each at the other's expense.
     pub error_us: f64,
     /// The mean number of requests on their way, by Little's law (rate × time); `None` without load.
     pub in_flight: Option<f64>,
 }
 
-impl Spent {
-    /// Returns the estimate for the requests of the load if there is one, else for PING; `None` without PINGs with
-    /// kernel timestamps.
-    pub(super) fn of(now: &Now) -> Option<Self> {
-        let (send_us, kernel_us, pickup_us) = now.pings.mean_parts_us(WINDOW_S)?;
-        let times = now.pings.now()?;
-        let wire_us = now.pings.all(WINDOW_S).min_ns() as f64 / 1e3;
-        let error_us = (times.p50_ns as f64 / 1e3 - wire_us).max(0.0);
-        let ping = Self {
-            request: "PING",
-            ours_us: send_us + pickup_us,
-            wire_us,
-            waits_us: (kernel_us - wire_us).max(0.0),
-            // A PING takes the server about as long as the resolution of its statistics.
-            execution_us: 1.0_f64.min(kernel_us),
-            error_us,
-            in_flight: None,
-        };
-        let load = now.is_loaded().then(|| Self::of_load(now, wire_us, error_us)).flatten();
-        Some(load.unwrap_or(ping))
-    }
+/// What the PINGs measure, in microseconds.
+struct Way {
+    send_us: f64,
+    kernel_us: f64,
+    pickup_us: f64,
+    wire_us: f64,
+    error_us: f64,
+}
 
-    fn of_load(now: &Now, wire_us: f64, error_us: f64) -> Option<Self> {
-        let mut whole = Interval::default();
-        now.last(WINDOW_S, 0).iter().for_each(|part| whole.merge(part));
-        let client = whole.client.as_ref().filter(|_| !whole.service.is_empty())?;
-        let service_us = whole.service.mean_ns() / 1e3;
-        let lag_us = whole.response.as_ref().map_or(0.0, |response| response.mean_ns() / 1e3 - service_us);
-        let unread_us = client.readable_to_read.mean_ns() / 1e3;
-        let execution_us = now.own_execution_us().unwrap_or_default().min(service_us);
-        let wire_us = wire_us.min(service_us - execution_us);
-        let waits_us = (service_us - unread_us - wire_us - execution_us).max(0.0);
-        Some(Self {
-            request: "load",
-            ours_us: lag_us.max(0.0) + unread_us,
-            wire_us,
-            waits_us,
-            execution_us,
-            error_us: error_us.min(waits_us + wire_us),
-            in_flight: Some(whole.ops_per_s * service_us / 1e6),
+impl Spent {
+    /// Returns the estimates: with a load, that of all its requests and those of its commands, else that of PING and
+    /// those of the commands of other clients. Those with the most time are first, after the one for all. Without PINGs
+    /// with kernel timestamps there is none.
+    pub(super) fn of(now: &Now) -> Vec<Self> {
+        let Some(way) = Way::of(now) else { return Vec::new() };
+        let load = now.is_loaded().then(|| way.of_load(now)).flatten();
+        load.unwrap_or_else(|| {
+            let execution_us = now.execution_us("ping").unwrap_or(1.0).min(way.kernel_us);
+            let mut all =
+                vec![way.spent("PING", way.send_us + way.pickup_us, way.kernel_us, Some(execution_us))];
+            let waits_us = way.kernel_us - execution_us;
+            let others = now.commands().into_iter().filter(|command| command.name != "PING").take(NAMED);
+            all.extend(others.map(|command| {
+                way.spent(&command.name, 0.0, waits_us + command.mean_us, Some(command.mean_us))
+            }));
+            all
         })
     }
 
     /// Returns the mean time of a request, in microseconds.
     pub fn total_us(&self) -> f64 {
-        self.ours_us + self.wire_us + self.waits_us + self.execution_us
+        self.ours_us + self.wire_us + self.waits_us + self.execution_us.unwrap_or_default()
     }
 
-    /// Returns the parts with their names, in the order in which a request passes them.
-    pub fn parts(&self) -> [(&'static str, f64); 4] {
-        [
-            ("ours", self.ours_us),
-            ("wire", self.wire_us),
-            ("waits in the server", self.waits_us),
-            ("execution", self.execution_us),
-        ]
+    /// Returns the parts with their names, in the order in which a request passes them. If the execution is unknown, the
+    /// time in the server is one part.
+    pub fn parts(&self) -> Vec<(&'static str, f64)> {
+        let mut parts = vec![("ours", self.ours_us), ("wire", self.wire_us)];
+        match self.execution_us {
+            Some(us) => parts.extend([("waits in the server", self.waits_us), ("execution", us)]),
+            None => parts.push(("in the server", self.waits_us)),
+        }
+        parts
+    }
+}
+
+impl Way {
+    fn of(now: &Now) -> Option<Self> {
+        let (send_us, kernel_us, pickup_us) = now.pings.mean_parts_us(COMMANDS_S)?;
+        let wire_us = now.pings.all(FASTEST_S).min_ns() as f64 / 1e3;
+        let error_us = (now.pings.now()?.p50_ns as f64 / 1e3 - wire_us).max(0.0);
+        Some(Self { send_us, kernel_us, pickup_us, wire_us, error_us })
+    }
+
+    /// Returns the estimate of a request that takes `ours_us` in redyno and `away_us` outside of it.
+    fn spent(&self, request: &str, ours_us: f64, away_us: f64, execution_us: Option<f64>) -> Spent {
+        let execution_us = execution_us.map(|us| us.min(away_us));
+        let in_server_us = away_us - execution_us.unwrap_or_default();
+        let wire_us = self.wire_us.min(in_server_us);
+        Spent {
+            request: request.to_owned(),
+            ours_us,
+            wire_us,
+            waits_us: in_server_us - wire_us,
+            execution_us,
+            error_us: self.error_us.min(in_server_us),
+            in_flight: None,
+        }
+    }
+
+    fn of_load(&self, now: &Now) -> Option<Vec<Spent>> {
+        let mut whole = Interval::default();
+        now.last(COMMANDS_S, 0).iter().for_each(|part| whole.merge(part));
+        let client = whole.client.as_ref().filter(|_| !whole.service.is_empty())?;
+        let mean_us = whole.service.mean_ns() / 1e3;
+        let lag_us =
+            whole.response.as_ref().map_or(0.0, |response| response.mean_ns() / 1e3 - mean_us).max(0.0);
+        // A service time ends when the worker's poll returns. A worker that sleeps wakes up as late as the thread of
+        // the PINGs. One that is busy polls again when it has read the replies of the poll before.
+        let unread_us = self.pickup_us.max(client.readable_to_read.mean_ns() / 1e3);
+        let requests = now.requests();
+        let operations = now.operations();
+        let ops: f64 = operations.iter().map(|(_, n, _)| n).sum();
+        let all_us = |name: &str, n: u64| now.execution_us(name).map(|us| us * n as f64);
+        let execution_us = requests.iter().map(|(name, n)| all_us(name, *n)).sum::<Option<f64>>();
+        let spent = |name: &str, n: f64, service_us: f64, execution_us: Option<f64>| {
+            let unread_us = unread_us.min(service_us);
+            let in_flight = Some(whole.ops_per_s * n / ops.max(1.0) * service_us / 1e6);
+            let spent = self.spent(name, lag_us + unread_us, service_us - unread_us, execution_us);
+            Spent { in_flight, ..spent }
+        };
+        let mean_execution_us = execution_us.filter(|_| !requests.is_empty()).map(|us| us / ops.max(1.0));
+        let mut all = vec![spent("load", ops, mean_us, mean_execution_us)];
+        for (name, n, service_us) in operations.iter().take(NAMED) {
+            // An operation of several requests, or one with a name of its own, has no execution time of its own.
+            let command = name.replace(' ', "|").to_lowercase();
+            let is_one = requests.get(command.as_str()).is_some_and(|count| (*count as f64) < n * 1.2);
+            let execution_us = now.execution_us(&command).filter(|_| is_one);
+            let alone = mean_execution_us.filter(|_| operations.len() == 1);
+            all.push(spent(name, *n, *service_us, execution_us.or(alone)));
+        }
+        Some(all)
     }
 }
 
@@ -106,11 +156,12 @@ impl fmt::Display for Spent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = |us: f64| units::latency((us * 1e3) as u64);
         let total_us = self.total_us();
-        let part = |(name, us): (&str, f64)| {
+        let part = |(name, us): &(&str, f64)| {
             format!("{name} {}", units::percent(us / total_us.max(f64::MIN_POSITIVE)))
         };
-        let parts = self.parts().map(part).join(", ");
-        write!(f, "{} {}: {parts}; ± {}", self.request, text(total_us), text(self.error_us))?;
+        let parts: Vec<_> = self.parts().iter().map(part).collect();
+        let (parts, error) = (parts.join(", "), text(self.error_us));
+        write!(f, "{} {}: {parts}; ± {error}", self.request, text(total_us))?;
         self.in_flight.map_or(Ok(()), |n| write!(f, "; {n:.1} in flight (rate × time)"))
     }
 }
@@ -126,14 +177,14 @@ mod tests {
         knobs::Knobs,
         probe::Ping,
         server::CommandStat,
-        session::{Client, Record, Segment, WorkerCost},
+        session::{Client, OperationInterval, Record, Segment, WorkerCost},
         stats::fixture::repeated,
     };
 
-    fn spent(records: impl IntoIterator<Item = Record>) -> Spent {
+    fn spent(records: impl IntoIterator<Item = Record>) -> Vec<Spent> {
         let mut findings = Findings::default();
         records.into_iter().for_each(|record| drop(findings.push(&record)));
-        findings.spent().unwrap()
+        findings.spent()
     }
 
     /// Returns the share of a part.
@@ -151,7 +202,7 @@ mod tests {
 
     #[test]
     fn five_milliseconds_are_found_where_they_were_spent() {
-        let of = |ping: Ping| spent(seconds(4, move |second| second.ping = ping.clone()));
+        let of = |ping: Ping| spent(seconds(4, move |second| second.ping = ping.clone())).remove(0);
         let wire = of(stamped(30_000, &[(5_090_000, 60), (5_140_000, 40)], 20_000));
         assert!(share(&wire, "wire") > 0.9, "{wire}");
         let ours = of(stamped(5_000_000, &[(90_000, 60), (140_000, 40)], 20_000));
@@ -164,36 +215,69 @@ mod tests {
         );
     }
 
-    #[test]
-    fn a_load_of_slow_commands_spends_its_time_in_their_execution() {
-        let knobs = Knobs { load: true, ..Knobs::default() };
+    /// Returns the estimates for a load of `operations`, each with its name, its number a second, its time in
+    /// nanoseconds and the server's time for it in microseconds. PING waits `pickup_ns` to be read.
+    fn of_load(operations: &'static [(&str, u64, u64, u64)], pickup_ns: u64) -> Vec<Spent> {
         let mut records = begun();
-        records.push(Record::Segment(Segment::new(0.0, 2, knobs)));
+        records.push(Record::Segment(Segment::new(0.0, 2, Knobs { load: true, ..Knobs::default() })));
         for n in 0..5 {
             let mut second = Second::healthy(n);
-            second.ping = stamped(30_000, &[(90_000, 50), (140_000, 50)], 20_000);
-            let eval = CommandStat { calls: 190, usec: 950_000, ..CommandStat::default() };
-            second.status.command_stats.insert("eval".to_owned(), eval);
+            second.ping = stamped(30_000, &[(90_000, 50), (140_000, 50)], pickup_ns);
+            let ops: u64 = operations.iter().map(|(_, n, _, _)| n).sum();
             let client = Client {
-                readable_to_read: repeated(9_000, 190),
+                readable_to_read: repeated(9_000, ops),
                 ..Client::of(vec![WorkerCost { cpu: 0.1, run_delay: None }])
             };
-            records.push(Record::Interval(Box::new(Interval {
+            let mut interval = Interval {
                 t_s: f64::from(n) + 1.0,
                 length_s: 1.0,
                 segment: 2,
-                ops: 190,
-                ops_per_s: 190.0,
-                service: repeated(5_250_000, 190),
-                requests: [("eval".to_owned(), 190)].into(),
+                ops,
+                ops_per_s: ops as f64,
                 client: Some(client),
                 ..Interval::default()
-            })));
+            };
+            for &(name, calls, ns, us) in operations {
+                let service = repeated(ns, calls);
+                interval.service.merge(&service);
+                let part = OperationInterval { ops: calls, service, ..OperationInterval::default() };
+                interval.commands.insert(name.to_owned(), part);
+                interval.requests.insert(name.to_lowercase(), calls);
+                let stat = CommandStat { calls, usec: us * calls, ..CommandStat::default() };
+                second.status.command_stats.insert(name.to_lowercase(), stat);
+            }
+            records.push(Record::Interval(Box::new(interval)));
             records.extend(second.records());
         }
-        let load = spent(records);
-        assert_eq!(load.request, "load");
-        assert!(share(&load, "execution") > 0.9, "{load}");
-        assert!(load.to_string().ends_with("; 1.0 in flight (rate × time)"), "{load}");
+        spent(records)
+    }
+
+    #[test]
+    fn each_command_of_a_load_has_parts_of_its_own() {
+        let all = of_load(&[("EVAL", 190, 5_250_000, 5000), ("GET", 400, 240_000, 3)], 20_000);
+        let names: Vec<_> = all.iter().map(|spent| spent.request.as_str()).collect();
+        assert_eq!(names, ["load", "EVAL", "GET"]);
+        assert!(share(&all[1], "execution") > 0.9, "{}", all[1]);
+        assert!((share(&all[2], "execution") - 3.0 / 240.0).abs() < 0.001, "{}", all[2]);
+        assert!(share(&all[0], "execution") > 0.85, "{}", all[0]);
+        assert!(all[1].to_string().ends_with("; 1.0 in flight (rate × time)"), "{}", all[1]);
+    }
+
+    #[test]
+    fn a_reply_that_waits_for_redyno_is_ours_and_an_unknown_execution_is_no_zero() {
+        let late = &of_load(&[("GET", 100, 5_240_000, 3)], 5_000_000)[1];
+        assert!(share(late, "ours") > 0.9, "{late}");
+        let unknown = &of_load(&[("get", 100, 240_000, 0)], 20_000)[1];
+        assert!(unknown.to_string().contains(", in the server "), "{unknown}");
+    }
+
+    #[test]
+    fn the_commands_of_other_clients_wait_as_long_as_ping() {
+        let all =
+            spent(seconds(4, |second| second.ping = stamped(30_000, &[(90_000, 99), (140_000, 1)], 20_000)));
+        assert_eq!(
+            all[1].to_string(),
+            "GET 92.5 µs: ours 0 %, wire 97 %, waits in the server 0 %, execution 3.2 %; ± 46 ns"
+        );
     }
 }
