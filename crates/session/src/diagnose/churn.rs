@@ -1,13 +1,17 @@
 //! Finding: clients open a connection for each request, or for few. Accepting a connection costs the server as much as
 //! several requests.
 
-use super::{Finding, Severity, now::Now};
+use super::{Finding, Severity, cpu_bound::in_commands, now::Now};
 use crate::{gauge::Gauge, units};
 
 /// New connections a second that are worth a note.
 const SOME: f64 = 200.0;
 /// New connections a second that take a noticeable share of the main thread's time: about 50 µs each.
 const MANY: f64 = 1000.0;
+/// A connection for at most this number of commands takes most of the time that the main thread is not in commands.
+const FEW: f64 = 3.0;
+/// From this share of the main thread's time on, most of it is lost.
+const MOST: f64 = 0.5;
 
 /// Returns the finding at present.
 pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
@@ -15,15 +19,25 @@ pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
     let reconnects =
         now.segment.as_ref().is_some_and(|segment| segment.knobs.load && segment.knobs.reconnect.is_some());
     let per_s = now.steady(Gauge::NewConnections, stands).filter(|per_s| *per_s >= SOME && !reconnects)?;
-    let severity = if per_s >= MANY { Severity::Warning } else { Severity::Note };
+    let each = now.gauge(Gauge::OpsPerS).map(|ops| ops / per_s);
+    let other = now.gauge(Gauge::Cpu).map_or(0.0, |cpu| cpu - in_commands(now).unwrap_or_default());
+    let explains = if each.is_some_and(|each| each <= FEW) { other.max(0.0) } else { 0.0 };
+    let severity = match per_s >= MANY {
+        true if explains >= MOST => Severity::Problem,
+        true => Severity::Warning,
+        false => Severity::Note,
+    };
     let before = now.usual(Gauge::NewConnections).filter(|usual| *usual * 3.0 <= per_s);
     let before = before.map_or_else(String::new, |usual| format!(", {} before", units::count(usual)));
     let short = format!("{} new connections", units::rate(per_s));
     let long = format!("{} new connections a second{before}", units::count(per_s));
-    let ops = now.gauge(Gauge::OpsPerS).map(|ops| format!("{:.1} commands for each", ops / per_s));
+    let ops = each.map(|each| format!("{each:.1} commands for each"));
+    let time = (explains >= 0.1)
+        .then(|| format!("{} of the main thread's time is outside of commands", units::percent(explains)));
     let open = now.gauge(Gauge::Clients).map(|open| format!("{} open at a time", units::count(open)));
     let next = "use a connection pool; CLIENT LIST shows names and addresses of those that are open";
-    Some(Finding::of(severity, short, long).with([ops, open, now.pings.slowed()], next))
+    let finding = Finding::of(severity, short, long).with([ops, time, open, now.pings.slowed()], next);
+    Some(Finding { explains, ..finding })
 }
 
 #[cfg(test)]
@@ -43,6 +57,22 @@ mod tests {
         assert_eq!(rush(40).long, "4.80 k new connections a second, 3 before");
         assert_eq!((rush(0).long.as_str(), rush(0).rule), ("4.80 k new connections a second", "connections"));
         assert_eq!(rush(0).evidence[0], "2.0 commands for each");
+    }
+
+    #[test]
+    fn what_takes_more_of_the_servers_time_comes_first() {
+        let rules = |cpu, delay| {
+            let found = found(50, move |second| {
+                second.status.gauges.set(Gauge::NewConnections, Some(9000.0));
+                second.status.gauges.set(Gauge::OpsPerS, Some(9000.0));
+                second.status.gauges.set(Gauge::Cpu, Some(cpu));
+                second.host.gauges.set(Gauge::ServerRunDelay, Some(delay));
+            });
+            found.iter().map(|found| (found.rule, found.severity)).collect::<Vec<_>>()
+        };
+        let (core, connections) = ("core taken", "connections");
+        assert_eq!(rules(0.7, 0.2), [(connections, Severity::Problem), (core, Severity::Warning)]);
+        assert_eq!(rules(0.3, 0.6), [(core, Severity::Problem), (connections, Severity::Warning)]);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! only if the server runs on redyno's machine.
 
 use super::{Finding, Severity, now::Now};
-use crate::{gauge::Gauge, host::Process, units};
+use crate::{gauge::Gauge, units};
 
 /// The share of the time that a thread with a core of its own never waits: waking up takes less than a twentieth.
 const WAITS: f64 = 0.10;
@@ -22,25 +22,18 @@ pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
     let sample = now.host()?;
     let core = sample.server.as_ref().and_then(|server| server.core);
     let busy = || sample.busy.iter().filter(|process| process.cpu >= BUSY);
-    let by = |process: &Process| format!("{} (pid {})", process.name, process.pid);
     let cores =
         sample.gauges[Gauge::HostCpu].map(|used| format!("{} of all cores in use", units::percent(used)));
     let evidence = [now.pings.slowed(), cores];
-    if let Some(other) = busy().find(|process| process.core.is_some() && process.core == core) {
-        let long = format!("{waits}; {} runs on it", by(other));
+    let on_it = busy().find(|process| process.core.is_some() && process.core == core);
+    if let Some(other) = on_it.or_else(|| busy().next()) {
+        let is = if on_it.is_some() { "runs on it" } else { "is the busiest other process" };
         let used = format!("{} uses {} of a core", other.name, units::percent(other.cpu));
         let next = format!("give the server a core of its own: taskset -pc CORE {}", other.pid);
-        return Some(
-            Finding::of(severity, waits, long).with([Some(used)].into_iter().chain(evidence), &next),
-        );
-    }
-    if let Some(other) = busy().next() {
-        let long = format!("{waits}; {} is the busiest other process", by(other));
-        let used = format!("{} uses {} of a core", other.name, units::percent(other.cpu));
-        let next = format!("give the server a core of its own: taskset -pc CORE {}", other.pid);
-        return Some(
-            Finding::of(severity, waits, long).with([Some(used)].into_iter().chain(evidence), &next),
-        );
+        let long = format!("{waits}; {} (pid {}) {is}", other.name, other.pid);
+        let finding = Finding::of(severity, waits, long);
+        let finding = finding.with([Some(used)].into_iter().chain(evidence), &next);
+        return Some(Finding { explains: share, ..finding });
     }
     let is_ours = now.is_loaded();
     let (who, next) = match is_ours {
@@ -51,13 +44,13 @@ pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
         false => ("", "top -H shows what runs on the server's core"),
     };
     let finding = Finding::of(severity, waits.clone(), waits + who).with(evidence, next);
-    Some(Finding { is_ours, ..finding })
+    Some(Finding { is_ours, explains: share, ..finding })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnose::fixture::first;
+    use crate::{diagnose::fixture::first, host::Process};
 
     #[test]
     fn the_process_on_the_servers_core_is_named() {

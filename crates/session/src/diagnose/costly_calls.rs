@@ -36,10 +36,9 @@ pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
     let long = format!("{short}, though no call is slow by itself");
     let who = format!("CLIENT LIST shows who sends it (cmd={})", costly.name.to_lowercase());
     let next = format!("{who}; {}", advice(&costly.name));
-    Some(
-        Finding::of(severity, short, long)
-            .with([Some(calls), reply, longest(now, &costly.name), now.pings.slowed()], &next),
-    )
+    let finding = Finding::of(severity, short, long)
+        .with([Some(calls), reply, longest(now, Some(&costly.name)), now.pings.slowed()], &next);
+    Some(Finding { explains: costly.share, ..finding })
 }
 
 /// Returns whether the sum of a command's calls is judged. Longer calls are judged by the slow log.

@@ -22,11 +22,7 @@ pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
     }
     // A load without a rate uses what there is: that is its purpose.
     let severity = if now.is_loaded() { Severity::Note } else { Severity::Warning };
-    let commands = now.commands();
-    let named = commands.iter().filter(|command| command.share >= 0.01).take(NAMED);
-    let named: Vec<_> =
-        named.map(|command| format!("{} {}", command.name, units::percent(command.share))).collect();
-    let by = (!named.is_empty()).then(|| format!("by time: {}", named.join(", ")));
+    let by = by_time(now);
     let in_commands = in_commands(now);
     let io = in_commands.filter(|share| *share < MOSTLY_IO);
     let one_thread =
@@ -36,7 +32,9 @@ pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
             "io-threads 4 in its configuration takes over reading and writing; larger pipelines help, too"
         }
         Some(_) => "larger pipelines, or fewer and larger requests, need less reading and writing",
-        None => "spread the keys over more servers (cluster), or read from replicas",
+        None => {
+            "spread the keys over more servers (cluster), or read from replicas; redis-cli --hotkeys shows whether few keys take most calls (it needs an LFU policy)"
+        }
     };
     let io = io.map(|share| {
         format!("only {} of its time is in commands, the rest in reading and writing", units::percent(share))
@@ -50,8 +48,16 @@ pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
     Some(Finding { is_symptom: true, ..finding })
 }
 
+/// Returns the commands of other clients with the most time: `by time: GET 24 %, SET 8.0 %`; `None` without any.
+pub(super) fn by_time(now: &Now) -> Option<String> {
+    let named = now.commands().into_iter().filter(|command| command.share >= 0.01).take(NAMED);
+    let named: Vec<_> =
+        named.map(|command| format!("{} {}", command.name, units::percent(command.share))).collect();
+    (!named.is_empty()).then(|| format!("by time: {}", named.join(", ")))
+}
+
 /// Returns the share of the main thread's time in which commands ran, those of redyno included.
-fn in_commands(now: &Now) -> Option<f64> {
+pub(super) fn in_commands(now: &Now) -> Option<f64> {
     let status = now.status()?;
     let us: f64 = status.command_stats.values().map(|stat| stat.usec as f64).sum();
     status.per_s(us / 1e6).filter(|_| us > 0.0)

@@ -32,7 +32,8 @@ pub(super) fn look(now: &Now, _: bool) -> Option<Finding> {
         format!("{} of the keys with a TTL have expired and are still there", units::percent(share))
     });
     let next = "spread the expiry: add a random part to each TTL";
-    Some(Finding::of(severity, short, long).with([slowed, capped, stale], next))
+    let finding = Finding::of(severity, short, long).with([slowed, capped, stale], next);
+    Some(Finding { explains: share.unwrap_or_default(), ..finding })
 }
 
 #[cfg(test)]

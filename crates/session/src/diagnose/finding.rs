@@ -38,6 +38,9 @@ pub struct Finding {
     pub is_symptom: bool,
     /// Whether the sentence only repeats the rule's name, so that a printed line needs nothing but the evidence.
     pub is_brief: bool,
+    /// The share of the time in which the server's main thread could not serve other requests because of the cause, 0 to
+    /// 1; 0 if it is unknown. Of equally severe findings, the one that explains more is more important.
+    pub explains: f64,
     /// The start of the finding, in seconds of the session.
     pub since_s: f64,
     /// The finding in a word or two: `overloaded`.
@@ -71,6 +74,7 @@ impl Finding {
             is_ours: false,
             is_symptom: false,
             is_brief: false,
+            explains: 0.0,
             since_s: 0.0,
             short: short.into(),
             long: long.into(),

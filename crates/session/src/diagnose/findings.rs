@@ -1,9 +1,7 @@
 //! Applies all rules to one stream of records: the present findings, and the findings of a whole segment.
 
-use std::cmp::Reverse;
-
 use super::{
-    Finding, Severity, churn,
+    Finding, Severity, big_reply, churn,
     client_limit::ClientLimit,
     core_taken, costly_calls, cpu_bound,
     danger::Danger,
@@ -24,10 +22,11 @@ use super::{
 use crate::session::{Interval, Record, Segment, Timeline, running::Change};
 
 /// The rules about server, host and network, the most specific first.
-const CONDITIONS: [Condition; 23] = [
+const CONDITIONS: [Condition; 24] = [
     Condition { name: "core taken", look: core_taken::look },
     Condition { name: "slow command", look: slow_command::look },
     Condition { name: "costly calls", look: costly_calls::look },
+    Condition { name: "big reply", look: big_reply::look },
     Condition { name: "fork", look: fork::look },
     Condition { name: "disk", look: fsync::look },
     Condition { name: "swap", look: thresholds::swap },
@@ -167,7 +166,7 @@ fn is_more(finding: &Finding) -> bool {
     finding.severity > Severity::Note
 }
 
-/// Returns the findings, the most severe first. If redyno itself is the cause of one finding, an overload shows that
+/// Returns the findings, the most severe first, and of equally severe ones that which explains more. If redyno itself is the cause of one finding, an overload shows that
 /// finding as its advice. A symptom gives way to the first finding that names a cause on the server, and becomes a part
 /// of its evidence.
 fn explained(mut findings: Vec<Finding>) -> Vec<Finding> {
@@ -176,7 +175,9 @@ fn explained(mut findings: Vec<Finding>) -> Vec<Finding> {
         let overload = findings.iter_mut().filter(|finding| finding.rule == Overload.name());
         overload.for_each(|finding| finding.next.clone_from(&ours));
     }
-    findings.sort_by_key(|finding| Reverse(finding.severity));
+    findings.sort_by(|left, right| {
+        right.severity.cmp(&left.severity).then(right.explains.total_cmp(&left.explains))
+    });
     let is_cause = |finding: &Finding| {
         is_more(finding)
             && !finding.is_symptom

@@ -12,6 +12,12 @@ const WINDOW_S: f64 = 10.0;
 const SLOW_MS: u64 = 20;
 /// The disk is busy from this share of the time on.
 const BUSY: f64 = 0.5;
+/// The judged time of what the main thread does, in seconds, with one sample a second.
+const STATES_S: f64 = 6.0;
+/// The smallest number of these samples in which it waits for the disk. One is chance.
+const WAITING: usize = 2;
+/// From this share of the time on, most of the wait of other clients is because of the disk.
+const LARGE_SHARE: f64 = 0.30;
 
 /// Returns the finding at present.
 pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
@@ -36,9 +42,14 @@ pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
     let delayed = now.gauge(Gauge::AofDelayed).filter(|per_s| *per_s > 0.0);
     let delayed = delayed.map(|per_s| format!("{} delayed by an fsync", units::rate(per_s)));
     let slowed = now.pings.slowed();
+    let (waiting, samples) = now.in_state('D', STATES_S);
+    let share = waiting as f64 / samples.max(1) as f64;
+    let is_seen = waiting >= WAITING || stands && waiting > 0;
+    let seen =
+        is_seen.then(|| format!("it waits for the disk in {waiting} of {samples} samples of its thread"));
     // A disk that is known to be busy is a reason, whatever else there is.
     let waits = is_always
-        && (now.has_time() || disk.is_some())
+        && (now.has_time() || disk.is_some() || is_seen)
         && writes(now)
         && (slowed.is_some() || stands && disk.is_some());
     if slow.is_none() && delayed.is_none() && !waits {
@@ -54,10 +65,10 @@ pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
             "iostat -x 1 shows what else uses the disk; no-appendfsync-on-rewrite yes helps during rewrites",
         ),
     };
-    Some(
-        Finding::of(Severity::Warning, "writes wait for the disk", long)
-            .with([slow, delayed, slowed, disk], next),
-    )
+    let explains = if is_seen { share } else { 0.0 };
+    let severity = if explains >= LARGE_SHARE { Severity::Problem } else { Severity::Warning };
+    let finding = Finding::of(severity, "writes wait for the disk", long);
+    Some(Finding { explains, ..finding.with([slow, delayed, seen, slowed, disk], next) })
 }
 
 /// Returns whether clients have written since the earlier samples.
@@ -88,6 +99,23 @@ mod tests {
         assert_eq!((found.rule, found.severity), ("disk", Severity::Warning));
         assert_eq!(found.long, "appendfsync always: each write waits for the disk");
         assert_eq!(found.evidence[1], "disk 97 % busy, 2.10 ms a request");
+    }
+
+    #[test]
+    fn a_thread_that_waits_for_the_disk_is_evidence_beside_a_core_that_is_taken() {
+        let rules = |delay| {
+            let found = found(9, move |second| {
+                always(second);
+                second.status.gauges.set(Gauge::Unsaved, Some(f64::from(second.n) * 900.0));
+                second.host.gauges.set(Gauge::ServerRunDelay, Some(delay));
+                let state = if second.n % 2 == 0 { 'D' } else { 'S' };
+                second.host.server.as_mut().unwrap().state = Some(state);
+                second.ping(&[(200_000, 60), (14_000_000, 40)]);
+            });
+            found.iter().map(|found| found.rule).filter(|rule| *rule != "settings").collect::<Vec<_>>()
+        };
+        assert_eq!(rules(0.2), ["disk", "core taken"]);
+        assert_eq!(rules(0.6), ["core taken", "disk"]);
     }
 
     #[test]

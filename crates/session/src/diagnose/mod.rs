@@ -11,6 +11,7 @@
 //! Each rule has one file, and one row in [the list](findings). The rules are pure: they use no I/O, no clock and no
 //! screen. Each threshold has its reason in a comment.
 
+mod big_reply;
 mod cause;
 mod churn;
 mod client_evidence;

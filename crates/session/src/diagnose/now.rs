@@ -151,6 +151,13 @@ impl Now {
         self.hosts.since(self.t_s - FRESH_S).next()
     }
 
+    /// Returns in how many samples of the last `window_s` seconds the server's main thread was in this state, and the
+    /// number of these samples.
+    pub(super) fn in_state(&self, state: char, window_s: f64) -> (usize, usize) {
+        let states = self.hosts.since(self.t_s - window_s).filter_map(|host| host.server.as_ref()?.state);
+        states.fold((0, 0), |(n, all), known| (n + usize::from(known == state), all + 1))
+    }
+
     /// Returns the last value of a gauge, per second if it counts.
     pub(super) fn gauge(&self, gauge: Gauge) -> Option<f64> {
         match gauge.about().source {

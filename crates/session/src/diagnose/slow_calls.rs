@@ -22,9 +22,11 @@ pub(super) struct Calls {
     pub(super) clients: BTreeMap<String, u64>,
 }
 
-/// Returns the longest slow call of a command in the last seconds: `MGET a 22.7 ms from 10.0.0.7:51234`.
-pub(super) fn longest(now: &Now, name: &str) -> Option<String> {
-    let found = of_slow_log(now).remove(name)?;
+/// Returns the longest slow call of a command, or of all commands, in the last seconds: `MGET a 22.7 ms from
+/// 10.0.0.7:51234`.
+pub(super) fn longest(now: &Now, name: Option<&str>) -> Option<String> {
+    let known = of_slow_log(now).into_iter().filter(|(command, _)| name.is_none_or(|name| name == command));
+    let found = known.map(|(_, calls)| calls).max_by_key(|calls| calls.longest_us)?;
     let client = found.clients.keys().next().map_or_else(String::new, |client| format!(" from {client}"));
     Some(format!(
         "slow log: {} {}{client}",

@@ -68,7 +68,8 @@ fn finding(calls: &Calls, severity: Severity, name: &str, share: f64, known: Opt
         1 => format!("slow log: {} {longest}", calls.whole),
         n => format!("slow log: {n} × {}, at most {longest}", calls.whole),
     };
-    Finding::of(severity, takes.clone(), takes + &caller).with([Some(entries), mean], advice(name))
+    let finding = Finding::of(severity, takes.clone(), takes + &caller);
+    Finding { explains: share, ..finding.with([Some(entries), mean], advice(name)) }
 }
 
 #[cfg(test)]

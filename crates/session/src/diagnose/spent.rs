@@ -26,6 +26,8 @@ use crate::{session::Interval, units};
 const FASTEST_S: f64 = 10.0;
 /// The number of commands with an estimate of their own.
 const NAMED: usize = 8;
+/// The smallest share of the main thread's time of a command of other clients.
+const SHARE: f64 = 0.001;
 
 /// The parts of a request's mean time, in microseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -67,7 +69,9 @@ impl Spent {
             let mut all =
                 vec![way.spent("PING", way.send_us + way.pickup_us, way.kernel_us, Some(execution_us))];
             let waits_us = way.kernel_us - execution_us;
-            let others = now.commands().into_iter().filter(|command| command.name != "PING").take(NAMED);
+            let others = now.commands().into_iter();
+            let others =
+                others.filter(|command| command.name != "PING" && command.share >= SHARE).take(NAMED);
             all.extend(others.map(|command| {
                 way.spent(&command.name, 0.0, waits_us + command.mean_us, Some(command.mean_us))
             }));

@@ -71,12 +71,19 @@ impl Stall {
         };
         let for_s = t_s - since_s;
         let known_by = format!("no good reply to {what} for {for_s:.1} s, although the connections are open");
+        let process = now.host().and_then(|host| host.server.as_ref());
+        let stopped = process.filter(|process| process.state == Some('T'));
+        let long = match stopped {
+            Some(process) => format!("the server does not answer: its process {} is stopped", process.pid),
+            None => "the server does not answer".to_owned(),
+        };
         let stall = Finding {
             severity: Severity::Problem,
+            explains: 1.0,
             since_s,
             evidence: vec![known_by],
-            next: NEXT.to_owned(),
-            ..Finding::new("stall", "no answer", "the server does not answer")
+            next: stopped.map_or_else(|| NEXT.to_owned(), |process| format!("kill -CONT {}", process.pid)),
+            ..Finding::new("stall", "no answer", long)
         };
         (for_s >= SILENCE_S).then_some(stall)
     }

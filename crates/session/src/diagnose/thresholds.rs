@@ -251,7 +251,10 @@ pub(super) fn refused(now: &Now, stands: bool) -> Option<Finding> {
 
 /// Returns the finding about replies that are not read.
 pub(super) fn output(now: &Now, stands: bool) -> Option<Finding> {
-    of(&OUTPUT, now, stands)
+    // The longest buffer is then that of the replica, which has a finding of its own.
+    let behind = now.gauge(Gauge::ReplicaLag).unwrap_or_default();
+    let is_replica = now.gauge(Gauge::OutputBuffer).is_some_and(|bytes| behind >= bytes / 2.0);
+    of(if is_replica && behind > 0.0 { &OUTPUT[..1] } else { &OUTPUT }, now, stands)
 }
 
 /// Returns the finding about files that could not be written, or are being loaded.
