@@ -4,7 +4,7 @@ use super::{Failure, Listener, UsageError, listener::record};
 use crate::{
     compare::Condition,
     events::EventKind,
-    session::{Delivery, Interval, Order, Record, figures::Row},
+    session::{Delivery, Interval, Order, Record, WallClock, figures::Row},
     units,
 };
 
@@ -24,6 +24,8 @@ pub struct Abort {
     is_aside: bool,
     /// The condition that ended the session.
     ended_by: Option<String>,
+    /// The wall clock of this machine.
+    clock: Option<WallClock>,
 }
 
 impl Abort {
@@ -43,6 +45,7 @@ impl Abort {
             second: Interval::default(),
             is_aside: false,
             ended_by: None,
+            clock: None,
         }))
     }
 
@@ -64,7 +67,8 @@ impl Abort {
                 Some(_) if *met + 1 < SECONDS => *met += 1,
                 Some(crossed) => {
                     let measured = if crossed.is_sure { crossed.measured } else { "no reply".to_owned() };
-                    let at = units::clock(second.t_s);
+                    let at =
+                        self.clock.map_or_else(|| units::clock(second.t_s), |clock| clock.time(second.t_s));
                     ended_by = Some(format!(
                         "--abort-if '{condition}' was met for {SECONDS} s: {measured} at {at}; the run was ended"
                     ));
@@ -79,6 +83,7 @@ impl Abort {
 impl Listener for Abort {
     fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
         match record(delivery).filter(|record| record.is_of(0)) {
+            Some(Record::Session(session)) => self.clock = session.wall_clock(),
             Some(Record::Segment(segment)) => self.begin(segment.aside().is_some() || !segment.knobs.load),
             Some(Record::Interval(interval))
                 if !interval.drain && !self.is_aside && self.ended_by.is_none() =>
@@ -108,7 +113,11 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::{knobs::Knobs, session::Segment, stats::fixture::repeated};
+    use crate::{
+        knobs::Knobs,
+        session::{Segment, ServerIdentity, SessionStart},
+        stats::fixture::repeated,
+    };
 
     /// Returns the second of the end for requests that take this many milliseconds in each second, with four ticks a
     /// second; 0 is a second without any reply.
@@ -116,6 +125,9 @@ mod tests {
         let mut abort = Abort::of(&[condition.parse().unwrap()]).unwrap().unwrap();
         let mut take = |record: Record| abort.take(&Delivery::Record(Arc::new(record)));
         let knobs = Knobs { load: true, ..Knobs::default() };
+        let (started, utc_offset_s) = ("2026-01-01T13:00:00Z".to_owned(), Some(3600));
+        let start = SessionStart { started, utc_offset_s, ..SessionStart::now(ServerIdentity::default()) };
+        take(Record::Session(start));
         take(Record::Segment(Segment::new(0.0, 1, knobs)));
         for (n, ms) in seconds.iter().flat_map(|ms| [ms; 4]).enumerate() {
             let (t_s, ops) = ((n + 1) as f64 / 4.0, if *ms > 0 { 2000 } else { 0 });
@@ -136,13 +148,13 @@ mod tests {
         assert_eq!(ended("p99 > 5ms", &[9, 9, 9, 9, 1, 9, 9, 9, 9, 1]), None);
         let text = ended("p99 > 5ms", &[1, 9, 9, 9, 9, 9, 9]).unwrap();
         assert!(text.starts_with("--abort-if 'p99 > 5ms' was met for 5 s: p99 9.0"), "{text}");
-        assert!(text.ends_with(" at 00:06; the run was ended"), "{text}");
+        assert!(text.ends_with(" at 14:00:06; the run was ended"), "{text}");
     }
 
     #[test]
     fn seconds_without_a_reply_meet_a_latency_and_few_replies_a_rate() {
         let silent = ended("p99 > 5ms", &[1, 0, 0, 0, 0, 0]).unwrap();
-        assert!(silent.contains("met for 5 s: no reply at 00:06"), "{silent}");
+        assert!(silent.contains("met for 5 s: no reply at 14:00:06"), "{silent}");
         assert!(ended("ops < 100", &[1, 0, 0, 0, 0, 0]).unwrap().contains("ops/s 0"));
         assert_eq!(ended("errors > 0", &[1; 9]), None);
     }
