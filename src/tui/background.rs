@@ -92,7 +92,8 @@ fn parted(bytes: &[u8]) -> Background {
     let colour: Option<Vec<u8>> = place.map(|place| typed.drain(place).collect());
     let is_light = colour.and_then(|colour| is_light(&String::from_utf8_lossy(&colour)));
     let escape = typed.iter().position(|byte| *byte == 0x1b);
-    let is_cut = escape.is_some_and(|at| typed[at..].starts_with(b"\x1b]"));
+    // What follows an escape that is not whole belongs to it, and is no key.
+    let is_cut = escape.is_some();
     typed.truncate(escape.unwrap_or(typed.len()));
     Background { is_light, typed, is_cut, is_quick: is_whole(bytes) }
 }
@@ -135,7 +136,7 @@ impl Late {
         let goes_on = match key.code {
             KeyCode::Char(']') if alt => true,
             KeyCode::Char(c) if is_within && !alt && key.modifiers.is_empty() => {
-                c.is_ascii_hexdigit() || ";:/rgb".contains(c)
+                c.is_ascii_hexdigit() || "[]?;:/rgb".contains(c)
             }
             _ => false,
         };
@@ -165,7 +166,9 @@ mod tests {
         assert_eq!(of("\x1b]11;#ffffff\x1b\\"), all(None, "", false));
         let cut = of("q\x1b]11;rgb:18/");
         assert_eq!(cut, Background { is_cut: true, ..all(None, "q", false) });
-        assert_eq!(of("q\x1b[A"), all(None, "q", false));
+        for cut in ["q\x1b", "q\x1b]", "q\x1b[?6", "q\x1b[A"] {
+            assert_eq!(of(cut), Background { is_cut: true, ..all(None, "q", false) });
+        }
         assert!(is_whole(b"\x1b]11;rgb:0/0/0\x1b\\\x1b[?62c") && !is_whole(b"\x1b]11;rgb:0/0/0\x1b\\"));
     }
 
@@ -182,5 +185,10 @@ mod tests {
         assert!(!late.takes(&plain('r'), now) && !late.takes(&plain('1'), now));
         assert!(late.takes(&key(']', KeyModifiers::ALT), now));
         assert!(!late.takes(&plain('1'), now + PAUSE), "after a pause it is a key");
+        for rest in ["]11;rgb:18/1b/21", "[?62;4c", "11;rgb:1"] {
+            let mut late = Late { within: Some(now) };
+            assert!(rest.chars().all(|c| late.takes(&plain(c), now)), "{rest}");
+            assert!(!late.takes(&plain('q'), now));
+        }
     }
 }
