@@ -195,6 +195,11 @@ impl LoadArgs {
         if workload.is_of_records() { Ok(Some(dataset.records())) } else { Err(DatasetError::NoEnd) }
     }
 
+    /// Returns whether no option is about the workload.
+    pub fn has_usual_workload(&self) -> bool {
+        self.chosen.is_none() && self.ratio.is_none() && !self.no_prefill
+    }
+
     /// Returns the knobs at the start. If no option turns the load on or off, `by_default` decides.
     ///
     /// # Errors

@@ -49,6 +49,7 @@ pub(super) fn plan(mut line: CommandLine, matches: &ArgMatches, given: Invocatio
     let abort = Abort::of(&line.session.abort_if)?;
     let mut plan = session_plan(&line.target, &line.load, &line.session)?;
     plan.loads_own &= !line.experiment.is_given();
+    plan.fills_own &= !line.experiment.is_given();
     plan.commission.is_attended = !is_headless;
     let knobs = plan.commission.knobs.clone();
     let course = line.experiment.course(knobs.clone(), line.session.duration, !is_headless)?;

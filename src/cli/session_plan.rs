@@ -63,6 +63,7 @@ pub(super) fn session_plan(
         is_named: target_args.is_given(),
         wants_own: session.tour,
         loads_own: !load.no_load,
+        fills_own: load.has_usual_workload(),
         settings: Vec::new(),
         words,
         outputs: Outputs {

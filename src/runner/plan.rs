@@ -53,6 +53,8 @@ pub struct SessionPlan {
     pub wants_own: bool,
     /// Whether the built-in server gets load even without an option for it.
     pub loads_own: bool,
+    /// Whether the keys of the workload are written to the built-in server before the load, so that its reads hit.
+    pub fills_own: bool,
     /// The settings of an experiment that are known in advance.
     pub settings: Vec<Setting>,
     /// The options with which the command line of each segment begins.

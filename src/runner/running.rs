@@ -170,6 +170,11 @@ impl SessionPlan {
             }
             commission.keys = Keys::OwnServers;
             commission.knobs.load |= self.loads_own;
+            if self.fills_own
+                && let Ok(filled) = commission.knobs.workload.with_prefill()
+            {
+                commission.knobs.workload = filled.into();
+            }
             // Both ends of a connection to the built-in server are files of this process.
             commission.most_clients = most_clients(commission.plan.threads, 2);
         }
