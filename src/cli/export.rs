@@ -86,7 +86,10 @@ impl Arguments for ExportArgs {
 /// When the recording cannot be read or lacks what was requested, when the export cannot be written, or when a signal
 /// ends it.
 fn run(args: &ExportArgs, signals: &Receiver<Signal>) -> Result<(), Failure> {
-    let records = of_target(records(&args.file, args.redact, signals)?.inspect(warn_of_lost), args);
+    let records = of_target(
+        records(std::slice::from_ref(&args.file), args.redact, signals)?.inspect(warn_of_lost),
+        args,
+    );
     let sink = args.format.sink(args.rows.unwrap_or_default(), args.tag.as_deref());
     let Some(output) = &args.output else {
         return print_all(Printer::of(sink, Outlet::stdout()), records, signals);

@@ -4,7 +4,7 @@
 use std::{
     fs,
     io::{self, Write},
-    path::Path,
+    path::{Path, PathBuf},
     sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
     thread,
     time::Duration,
@@ -15,7 +15,7 @@ use anyhow::Context as _;
 use crate::{
     print::{outlet::is_broken_pipe, printer::Printer, words::StreamText},
     runner::Failure,
-    session::{ReadError, Reader, Record, Sink, Writer},
+    session::{Night, ReadError, Record, Sink, Writer},
     signals::Signal,
 };
 
@@ -30,20 +30,20 @@ const UNWRITTEN: &str = "cannot write to stdout";
 /// A record, `None` at the end, or the reason why reading failed.
 type Read = Result<Option<Record>, ReadError>;
 
-/// Returns the records of a recording, one after the other, once the first is read; with `redacts`, without the private
+/// Returns the records of a recording in one or several files, one after the other, once the first is read; with `redacts`, without the private
 /// parts of the server's text.
 ///
 /// # Errors
 /// When the recording cannot be read, or a signal comes first.
 pub(super) fn records<'a>(
-    path: &Path,
+    paths: &[PathBuf],
     redacts: bool,
     signals: &'a Receiver<Signal>,
 ) -> Result<impl Iterator<Item = Result<Record, Failure>> + use<'a>, Failure> {
     let (sender, read) = sync_channel(WAITING);
-    let path = path.to_owned();
+    let paths = paths.to_owned();
     let reader = thread::Builder::new().name("reader".to_owned());
-    reader.spawn(move || read_all(&path, &sender)).context("cannot start reading")?;
+    reader.spawn(move || read_all(&paths, &sender)).context("cannot start reading")?;
     let mut records = std::iter::from_fn(move || {
         let record = next(&read, signals).transpose()?;
         Some(record.map(|record| if redacts { record.redacted() } else { record }))
@@ -79,8 +79,8 @@ fn next(read: &Receiver<Read>, signals: &Receiver<Signal>) -> Result<Option<Reco
 }
 
 /// Sends all records, unless the receiver is gone.
-fn read_all(path: &Path, to: &SyncSender<Read>) {
-    let mut reader = match Reader::open(path) {
+fn read_all(paths: &[PathBuf], to: &SyncSender<Read>) {
+    let mut reader = match Night::open(paths) {
         Ok(reader) => reader,
         Err(error) => return drop(to.send(Err(error))),
     };

@@ -1,4 +1,4 @@
-//! `redyno replay FILE`: shows a recording on the screen, or prints its lines without a screen.
+//! `redyno replay FILE...`: shows a recording on the screen, or prints its lines without a screen.
 //!
 //! The arguments of `redyno replay`.
 //!
@@ -36,7 +36,7 @@ use crate::{
         words::StreamText,
     },
     runner::{Failure, complain, ends},
-    session::{GivenMoment, Kept, Reader, TimelineOptions},
+    session::{GivenMoment, Kept, Night, TimelineOptions},
     signals::{Signal, listen},
     tui, untrusted,
 };
@@ -48,15 +48,16 @@ const AFTER: &str = "\
 Examples:
   redyno replay tuning.jsonl
   redyno replay tuning.jsonl --headless
+  redyno replay night-*.jsonl
   redyno replay tuning.jsonl --screenshot tuning.svg --screen latency --at 30";
 
 /// The arguments of `redyno replay`.
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER)]
 pub struct ReplayArgs {
-    /// The recording, made by --record FILE
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
+    /// The recording, made by --record FILE; or several of one server, which are shown as one session
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
     /// No screen: print all lines of the session at once; this is the default when stdout is not a terminal
     #[arg(long, conflicts_with_all = ["theme", "no_mouse"])]
     pub headless: bool,
@@ -121,17 +122,18 @@ impl Arguments for ReplayArgs {
 /// When the recording cannot be read, when the screen cannot be drawn or the output cannot be written, or when a signal
 /// ends it.
 fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
-    let reader = || Reader::open(&args.file).map_err(anyhow::Error::from);
+    let reader = || Night::open(&args.files).map_err(anyhow::Error::from);
+    let name = name(&args.files);
     if let Some(picture) = &args.screenshot {
-        return shoot(args, picture, reader()?, name(&args.file));
+        return shoot(args, picture, reader()?, name);
     }
     if let Some(out) = &args.animate {
-        return animate(args, out, reader()?, name(&args.file));
+        return animate(args, out, reader()?, name);
     }
     if args.headless || !has_terminal {
         let signals = ends()?;
-        let printer = Printer::new(Form::Lines, Outlet::stdout(), vec![name(&args.file)]);
-        return print_all(printer, records(&args.file, false, &signals)?, &signals);
+        let printer = Printer::new(Form::Lines, Outlet::stdout(), vec![name]);
+        return print_all(printer, records(&args.files, false, &signals)?, &signals);
     }
     let reader = reader()?;
     let signals = listen(&Signal::ALL).context("cannot take signals")?;
@@ -142,10 +144,10 @@ fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
         theme: args.look.theme(),
         knobs: Knobs::default(),
         timeline: TimelineOptions::default(),
-        playback: Some(Playback::new(name(&args.file))),
+        playback: Some(Playback::new(name)),
         program: Program::default(),
         mouse: args.look.mouse(),
-        kept: Some(Kept::recording(args.file.clone())),
+        kept: Some(Kept::recording(args.files.clone())),
     };
     let finished = tui::run(&mut source, options, &signals)?;
     complain(&finished.complaints);
@@ -158,9 +160,10 @@ fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
     }
 }
 
-/// Returns the name of a file without its folders.
-fn name(path: &Path) -> String {
-    untrusted::path(Path::new(path.file_name().unwrap_or(path.as_os_str())))
+/// Returns the name of the first file without its folders, and the number of the others.
+fn name(paths: &[PathBuf]) -> String {
+    let name = untrusted::path(Path::new(paths[0].file_name().unwrap_or(paths[0].as_os_str())));
+    if paths.len() == 1 { name } else { format!("{name} and {} more", paths.len() - 1) }
 }
 
 #[cfg(test)]

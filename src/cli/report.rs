@@ -1,6 +1,6 @@
 //! `redyno report FILE... -o report.html`: makes one HTML page of recordings, or text for a ticket.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
@@ -56,7 +56,7 @@ impl Arguments for ReportArgs {
         let (names, redacts) = (self.files, self.redact);
         Ok(Box::new(move || {
             let (signals, files) = (ends()?, files(&names));
-            let open = |(file, _): &(&str, _)| records(Path::new(file), redacts, &signals);
+            let open = |(file, _): &(&str, _)| records(&[file.into()], redacts, &signals);
             let recordings = files.iter().map(open).collect::<Result<Vec<_>, Failure>>()?;
             let report = Box::new(Report::of(form, sources(&files)));
             write_all(&output, report, recordings.into_iter().flatten().inspect(warn_of_lost))

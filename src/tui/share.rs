@@ -242,7 +242,7 @@ mod tests {
         }
         let path = folder.join("session.jsonl");
         std::fs::write(&path, text).unwrap();
-        Kept::recording(path)
+        Kept::recording(vec![path])
     }
 
     fn csv(segment: Option<u32>, to: Destination) -> Outgoing {
@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn what_cannot_be_read_leaves_no_file_behind() {
         let folder = tempfile::tempdir().unwrap();
-        let mut kept = Kept::recording(folder.path().join("none"));
+        let mut kept = Kept::recording(vec![folder.path().join("none")]);
         let error =
             make(&csv(None, Destination::Fresh("a".to_owned())), &mut kept, folder.path()).unwrap_err();
         assert!(error.contains("cannot read"), "{error}");

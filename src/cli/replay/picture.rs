@@ -12,7 +12,7 @@ use super::{ReplayArgs, source::again};
 use crate::{
     app::{Delivery, Effect, Model, Msg, Notice, Order, Picture, Playback, update},
     runner::{Failure, UsageError},
-    session::{Reader, Record, TimelineOptions},
+    session::{Night, Record, TimelineOptions},
     tui::{screens, share, svg::Animation},
 };
 
@@ -30,7 +30,7 @@ const LONGEST_S: f64 = 27.0;
 pub fn shoot(
     args: &ReplayArgs,
     (out, form): &(PathBuf, Picture),
-    mut reader: Reader,
+    mut reader: Night,
     name: String,
 ) -> Result<(), Failure> {
     let mut model = Model::replaying(Playback::new(name), TimelineOptions::default());
@@ -57,7 +57,7 @@ pub fn shoot(
 ///
 /// # Errors
 /// When the recording cannot be read, or when the file exists or cannot be written.
-pub fn animate(args: &ReplayArgs, out: &Path, mut reader: Reader, name: String) -> Result<(), Failure> {
+pub fn animate(args: &ReplayArgs, out: &Path, mut reader: Night, name: String) -> Result<(), Failure> {
     let (mut begins_s, mut ends_s) = (0.0, 0.0_f64);
     for record in records(&mut reader) {
         let record = record?;
@@ -72,7 +72,7 @@ pub fn animate(args: &ReplayArgs, out: &Path, mut reader: Reader, name: String) 
     look(args, &mut model);
     let mut animation = Animation::new(args.size, args.look.theme());
     let mut until_s = begins_s + step_s;
-    let mut reader = Reader::open(&args.file).map_err(anyhow::Error::from)?;
+    let mut reader = Night::open(&args.files).map_err(anyhow::Error::from)?;
     for record in records(&mut reader) {
         let record = record?;
         while record.t_s().is_some_and(|t_s| t_s > until_s) {
@@ -86,7 +86,7 @@ pub fn animate(args: &ReplayArgs, out: &Path, mut reader: Reader, name: String) 
 }
 
 /// Reads the whole recording.
-fn records(reader: &mut Reader) -> impl Iterator<Item = anyhow::Result<Record>> {
+fn records(reader: &mut Night) -> impl Iterator<Item = anyhow::Result<Record>> {
     std::iter::from_fn(move || reader.next_record().map_err(anyhow::Error::from).transpose())
 }
 

@@ -20,7 +20,7 @@ use std::{
 use crate::{
     app::Source,
     session::{
-        Delivery, Notice, Order, ReadError, Reader, Record,
+        Delivery, Night, Notice, Order, ReadError, Record,
         timeline::{Excerpt, Reread},
     },
 };
@@ -64,7 +64,7 @@ impl ReplaySource {
     ///
     /// # Errors
     /// When the system cannot start a thread.
-    pub fn start(reader: Reader) -> io::Result<Self> {
+    pub fn start(reader: Night) -> io::Result<Self> {
         let (sender, read) = sync_channel(WAITING);
         let (again, orders) = channel();
         let body = move || {
@@ -101,7 +101,7 @@ impl ReplaySource {
 
 /// Runs the reader's thread: reads the whole recording, then the requested stretches; returns `None` when the receiver
 /// is gone.
-fn read_all(mut reader: Reader, sender: &SyncSender<Read>, orders: &Receiver<Reread>) -> Option<()> {
+fn read_all(mut reader: Night, sender: &SyncSender<Read>, orders: &Receiver<Reread>) -> Option<()> {
     while let Some(read) = reader.next_record().transpose() {
         match read {
             Ok(record) => sender.send(Read::Record(record, reader.share())).ok()?,
@@ -185,7 +185,7 @@ mod tests {
         knobs::Knobs,
         session::{Mark, ServerIdentity, SessionStart, Writer, line},
     };
-    use std::{io::Write as _, os::fd::AsRawFd as _, path::Path};
+    use std::{io::Write as _, os::fd::AsRawFd as _};
 
     /// Returns all deliveries until the recording has been read.
     fn read(source: &mut ReplaySource) -> Vec<Delivery> {
@@ -222,7 +222,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("session.jsonl");
         std::fs::write(&path, marks()).unwrap();
-        let mut source = ReplaySource::start(Reader::open(&path).unwrap()).unwrap();
+        let mut source = ReplaySource::start(Night::open(std::slice::from_ref(&path)).unwrap()).unwrap();
         read(&mut source);
         for from_s in [300.0, 10.0, 590.0] {
             source.order(Order::Refine(asked(from_s)));
@@ -240,7 +240,7 @@ mod tests {
         let (out, mut into) = std::io::pipe().unwrap();
         let writer = std::thread::spawn(move || into.write_all(marks().as_bytes()));
         let path = format!("/proc/self/fd/{}", out.as_raw_fd());
-        let mut source = ReplaySource::start(Reader::open(Path::new(&path)).unwrap()).unwrap();
+        let mut source = ReplaySource::start(Night::open(&[path.into()]).unwrap()).unwrap();
         drop(out);
         assert!(read(&mut source).len() > 600);
         writer.join().unwrap().unwrap();
@@ -260,7 +260,7 @@ mod tests {
         for n in 0..1000 {
             writer.write(&Record::Mark(Mark { t_s: f64::from(n), text: String::new() })).unwrap();
         }
-        let mut source = ReplaySource::start(Reader::open(&path).unwrap()).unwrap();
+        let mut source = ReplaySource::start(Night::open(std::slice::from_ref(&path)).unwrap()).unwrap();
         let records = read(&mut source);
         let records = records.iter().filter(|delivery| matches!(delivery, Delivery::Record(_))).count();
         assert_eq!(records, 1002, "the session, its marks, and that it has no end");

@@ -15,7 +15,7 @@ use std::{
 
 use thiserror::Error;
 
-use super::{Coalesce, Delivery, Event, ReadError, Reader, Record, Sink, lean::Lean, running::Peer};
+use super::{Coalesce, Delivery, Event, Night, ReadError, Reader, Record, Sink, lean::Lean, running::Peer};
 use crate::{events::EventKind, units, untrusted};
 
 /// The largest size of the file: enough for about a day of a load with two commands in closed loop.
@@ -41,7 +41,7 @@ pub struct Kept(Place);
 
 #[derive(Debug)]
 enum Place {
-    Recording(PathBuf),
+    Recording(Vec<PathBuf>),
     Own(Own),
 }
 
@@ -55,9 +55,9 @@ struct Own {
 }
 
 impl Kept {
-    /// Returns a value that reads the records of the recording `path`.
-    pub fn recording(path: PathBuf) -> Self {
-        Self(Place::Recording(path))
+    /// Returns a value that reads the records of a recording in these files, of which there is at least one.
+    pub fn recording(paths: Vec<PathBuf>) -> Self {
+        Self(Place::Recording(paths))
     }
 
     /// Writes the records that `peer` receives from now on to an unlinked file in `folder`, which is created if
@@ -80,7 +80,7 @@ impl Kept {
     /// Returns the name of the recording; an empty name for a live session, which has no named file.
     pub fn name(&self) -> String {
         match &self.0 {
-            Place::Recording(path) => untrusted::path(path),
+            Place::Recording(paths) => untrusted::path(&paths[0]),
             Place::Own(_) => String::new(),
         }
     }
@@ -92,11 +92,15 @@ impl Kept {
     /// When the records cannot be read, or not all of them were kept.
     pub fn records(&mut self) -> Result<impl Iterator<Item = Result<Record, ReadError>>, KeptError> {
         let (mut reader, is_open) = match &self.0 {
-            Place::Recording(path) if path.metadata().is_ok_and(|about| !about.is_file()) => {
-                return Err(KeptError::NoFile(path.clone()));
+            Place::Recording(paths) => {
+                if let Some(path) =
+                    paths.iter().find(|path| path.metadata().is_ok_and(|about| !about.is_file()))
+                {
+                    return Err(KeptError::NoFile(path.clone()));
+                }
+                (Night::open(paths)?, false)
             }
-            Place::Recording(path) => (Reader::open(path)?, false),
-            Place::Own(own) => (own.reader()?, true),
+            Place::Own(own) => (Night::of(own.reader()?), true),
         };
         // A file that is still being written has no end record, and its last line may be incomplete.
         let is_wanted = move |record: &Record| {

@@ -18,7 +18,6 @@ use super::{
     Event, Record, SCHEMA,
     input::Input,
     places::{Place, Places},
-    timeline::{Excerpt, Reread},
     validate::validated,
 };
 use crate::events::EventKind;
@@ -50,6 +49,17 @@ pub enum ReadError {
         "{0} has records of schema {1}, and this redyno reads schema {SCHEMA}: use the version that wrote it"
     )]
     OtherSchema(PathBuf, u32),
+    /// A file of several has another target than an earlier one.
+    #[error("{0} is a recording of {1}, and {2} of {3}: replay files of one server together")]
+    OtherTarget(PathBuf, String, PathBuf, String),
+    /// Two files of several were recorded at the same time.
+    #[error("{0} begins before {1} ends: replay files together that follow one another")]
+    Overlap(PathBuf, PathBuf),
+    /// The start of a recording has no known time.
+    #[error(
+        "{0} has no time at which it was started, so it cannot be put in sequence with other files; replay it alone"
+    )]
+    NoClock(PathBuf),
 }
 
 /// A reader of a recording: it returns the records in order, and events about invalid lines.
@@ -167,26 +177,29 @@ impl Reader {
         }
     }
 
-    /// Reads a part of the recording again. Call this only after the whole file was read, because `lag_s` must be
-    /// known.
+    /// Reads a part of the recording again, with the segments in force before it. Call this only after the whole file was
+    /// read, because `lag_s` must be known.
     ///
     /// # Errors
     /// When the file cannot be read, or only from its beginning, like a pipe.
-    pub fn stretch(&mut self, asked: Reread) -> Result<Excerpt, ReadError> {
-        let (from_s, to_s) = asked.reach_s();
+    pub(super) fn reread(
+        &mut self,
+        from_s: f64,
+        to_s: f64,
+        mut take: impl FnMut(Record),
+    ) -> Result<(), ReadError> {
         let place = self.places.before(from_s);
         let found = self.lines.seek(place.offset);
         found.map_err(|cause| ReadError::Once(self.path.clone(), cause))?;
         (self.at, self.first, self.skipped, self.is_over) = (place, None, 0, false);
-        let mut stretch = Excerpt::new(asked);
-        self.at.segments().for_each(|segment| stretch.push(segment));
+        self.at.segments().for_each(|segment| take(segment.clone()));
         while let Some(record) = self.next_record()? {
             if record.t_s().is_some_and(|t_s| t_s > to_s + self.lag_s) {
                 break;
             }
-            stretch.push(&record);
+            take(record);
         }
-        Ok(stretch)
+        Ok(())
     }
 
     fn parse(&mut self, line: &[u8]) -> Result<Record, String> {

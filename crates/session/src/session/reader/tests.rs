@@ -7,7 +7,7 @@ use crate::{
     knobs::Knobs,
     session::{
         Interval, Mark, Segment, ServerIdentity, SessionStart, Timeline, Writer, line,
-        timeline::{Level, Measure},
+        timeline::{Excerpt, Level, Measure, Reread},
     },
     stats::fixture::latency_of,
 };
@@ -204,6 +204,13 @@ fn an_hour() -> Vec<Record> {
     records
 }
 
+fn stretch(reader: &mut Reader, asked: Reread) -> Arc<Excerpt> {
+    let mut stretch = Excerpt::new(asked);
+    let (from_s, to_s) = asked.reach_s();
+    reader.reread(from_s, to_s, |record| stretch.push(&record)).unwrap();
+    Arc::new(stretch)
+}
+
 #[test]
 fn a_stretch_of_a_long_recording_is_found_and_read_again_as_fine_as_it_is() {
     let records = an_hour();
@@ -217,10 +224,10 @@ fn a_stretch_of_a_long_recording_is_found_and_read_again_as_fine_as_it_is() {
     for (from_s, to_s) in [(690.0, 790.0), (0.0, 20.0), (890.0, 910.0), (3000.0, 3600.0)] {
         let asked = Reread { from_s, to_s, cell_s: 0.25, nodes: 1 };
         let began = reader.places.before(asked.reach_s().0).offset;
-        let stretch = Arc::new(reader.stretch(asked).unwrap());
+        let again = stretch(&mut reader, asked);
         let share = (reader.at.offset - began) as f64 / text.len() as f64;
         assert!(share < (to_s - from_s + 40.0) / 3600.0, "{share} of the file was read for {from_s}");
-        timeline.refine(&stretch, 0);
+        timeline.refine(&again, 0);
         let window = timeline.window(from_s, to_s, (to_s - from_s) as usize * 2);
         let (load, levels) = (window.load(), window.levels(Measure::Service));
         for column in 0..load.len() {
@@ -231,7 +238,7 @@ fn a_stretch_of_a_long_recording_is_found_and_read_again_as_fine_as_it_is() {
         }
     }
     let asked = Reread { from_s: 600.0, to_s: 800.0, cell_s: 0.25, nodes: 1 };
-    timeline.refine(&Arc::new(reader.stretch(asked).unwrap()), 0);
+    timeline.refine(&stretch(&mut reader, asked), 0);
     let now = |t_s| timeline.at(t_s).ops_per_s().map(f64::round);
     assert_eq!((now(705.0), now(707.0), now(709.0)), (Some(600.0), Some(800.0), Some(1000.0)));
     assert_eq!(timeline.at(705.0).service().now().max_ns(), (705 % 7 + 1) * 200_000);
@@ -251,7 +258,7 @@ fn garbage_in_a_stretch_that_is_read_again_has_the_number_of_its_line() {
         [(500.0, 600.0, 0), (1150.0, 1250.0, 1), (2000.0, 2100.0, 0), (1190.0, 1210.0, 1)]
     {
         let asked = Reread { from_s, to_s, cell_s: 0.25, nodes: 1 };
-        timeline.refine(&Arc::new(reader.stretch(asked).unwrap()), 0);
+        timeline.refine(&stretch(&mut reader, asked), 0);
         let window = timeline.window(from_s, to_s, 10);
         let events: Vec<_> = window.events().filter(|event| event.t_s < 3000.0).collect();
         let words: Vec<_> = events.iter().map(|event| event.what.to_string()).collect();
