@@ -1,7 +1,7 @@
 //! The findings at the moment shown, and those that the user has read.
 
 use super::{Model, Tone, View};
-use crate::diagnose::{Finding, Severity, of_segment};
+use crate::diagnose::{Finding, Severity, Spent, of_segment};
 
 impl Model {
     /// Returns the findings, the most important first. A live view has the present findings; a frozen view and a
@@ -13,6 +13,12 @@ impl Model {
         let cores = self.timeline().session().map_or(0, |session| session.host.cores);
         let shown = self.shown();
         shown.segment().map_or_else(Vec::new, |segment| of_segment(&segment.start, &segment.total, cores))
+    }
+
+    /// Returns where the time of requests goes at present; empty in a frozen view and in a recording.
+    pub fn spent(&self) -> Vec<Spent> {
+        let is_present = self.view == View::Live && self.playback.is_none();
+        if is_present { self.track().findings.spent() } else { Vec::new() }
     }
 
     /// Returns whether the user has read this finding, so that only the header shows it.

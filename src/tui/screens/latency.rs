@@ -8,7 +8,8 @@
 //!         0 %     90 %     99 %   99.9 %     500 µs ▇▇▇▇▇▇▇ 71 %
 //!  knobs
 //! ```
-//! Without load, it shows the distributions of PING, and below them the execution times of all clients' commands.
+//! Without load, it shows the distributions of PING. Below are bars of where the time of requests goes, and the execution
+//! times of all clients' commands.
 
 use std::borrow::Cow;
 
@@ -28,7 +29,7 @@ use crate::{
             figures::{figure, ping_figure},
             knobs,
             percentiles::{self, Series},
-            results,
+            results, spent,
             table::{Column, Table},
         },
     },
@@ -51,7 +52,11 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene
             let rows = command_rows(body, model, reading);
             let width = body.width.saturating_sub(1);
             let below = Rect { y: body.bottom() - rows, width, height: rows, ..body };
-            all(paint, Rect { height: body.height - rows, ..body }, model, &series);
+            let all_spent = model.spent();
+            let bars = spent::rows(&all_spent).min((body.height - rows) / 4);
+            let spent_at = Rect { y: below.y - bars, height: bars, ..below };
+            all(paint, Rect { height: body.height - rows - bars, ..body }, model, &series);
+            spent::draw(paint, spent_at, &all_spent);
             match model.subject() {
                 Subject::Load => results::operations_from(paint, below, reading, model.first_operation),
                 Subject::Server => {

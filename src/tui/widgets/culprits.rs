@@ -5,6 +5,8 @@
 //!  ├─ slow commands, 60 s ───
 //!  │  92 % KEYS *
 //!  │ 10.0.0.7:51234
+//!  ├─ PING: wire 97 % ───────
+//!  │ owwwwwwwwwwwwwwwwwwwwwsx
 //!  ├─ clients ───────────────
 //!  │ connected 5012 new 4.8 k/s
 //!  ├─ this machine ──────────
@@ -20,7 +22,7 @@ use ratatui::layout::Rect;
 use super::{
     panel::{MACHINE_ROWS, section},
     server_figures::flowing,
-    tables,
+    spent, tables,
 };
 use crate::{
     app::Model,
@@ -48,6 +50,13 @@ struct Caller<'a> {
     count: usize,
     sum_us: u64,
     longest_us: u64,
+}
+
+/// Returns whether the last minute had entries of the slow log that were only counted.
+fn lacks_entries(reading: &Reading) -> bool {
+    let from_s = reading.now_s() - MINUTE_S;
+    let mut recent = reading.events().rev().take_while(|event| event.t_s >= from_s);
+    recent.any(|event| matches!(event.what, EventKind::MoreSlowCommands { .. }))
 }
 
 /// Returns the callers of slow commands in the last minute before the moment shown, those with the most time first.
@@ -89,9 +98,20 @@ pub fn draw(paint: &mut Paint, rest: &mut Rect, model: &Model, reading: &Reading
         let length_s = reading.now_s().clamp(1.0, MINUTE_S);
         let title = format!("slow commands, {length_s:.0} s");
         let place = section(paint, rest, &title, 2 * shown.len() as u16);
+        let least = if lacks_entries(reading) { "≥" } else { "" };
         for (n, caller) in (0..).zip(shown) {
-            draw_caller(paint, [row(place, 2 * n), row(place, 2 * n + 1)], caller, length_s);
+            let share = units::percent(caller.sum_us as f64 / (length_s * 1e6));
+            draw_caller(
+                paint,
+                [row(place, 2 * n), row(place, 2 * n + 1)],
+                caller,
+                &format!("{least}{share}"),
+            );
         }
+    }
+    if let Some(ping) = model.spent().first() {
+        let place = section(paint, rest, &spent::heading(ping), 1);
+        spent::draw_bar(paint, Rect { width: place.width.saturating_sub(1), ..place }, ping);
     }
     clients(paint, rest, reading);
     let machine = reading.host().map(|moment| &moment.body);
@@ -106,8 +126,7 @@ pub fn draw(paint: &mut Paint, rest: &mut Rect, model: &Model, reading: &Reading
     tables::machine(paint, probes, model, reading);
 }
 
-fn draw_caller(paint: &mut Paint, [what, who]: [Rect; 2], caller: &Caller, length_s: f64) {
-    let share = units::percent(caller.sum_us as f64 / (length_s * 1e6));
+fn draw_caller(paint: &mut Paint, [what, who]: [Rect; 2], caller: &Caller, share: &str) {
     paint.parts(what, &[(format!("{share:>5} "), Ink::Strong), (caller.command.to_owned(), Ink::Warn)]);
     let longest = units::latency(caller.longest_us.saturating_mul(1000));
     let times = if caller.count == 1 { longest } else { format!("{} × to {longest}", caller.count) };

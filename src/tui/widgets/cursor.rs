@@ -16,8 +16,12 @@ use super::{
 };
 use crate::{
     app::{Kind, Occurrence, turned},
+    events::EventKind,
     gauge::Gauge,
-    session::timeline::{Level, LoadCell, Measure},
+    session::{
+        Event,
+        timeline::{Level, LoadCell, Measure},
+    },
     tui::{Ink, Paint, layout::Plan, row},
     units,
 };
@@ -93,7 +97,9 @@ fn write(paint: &mut Paint, area: Rect, pieces: &[Piece]) {
 /// Draws the latest events, while the view is live.
 pub fn news(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     let reading = lanes.reading;
-    let event = reading.events().next_back().map(Occurrence::event);
+    // That there were more entries of the slow log says less than the entry before it.
+    let says = |event: &&Event| !matches!(event.what, EventKind::MoreSlowCommands { .. });
+    let event = reading.events().rev().find(says).map(Occurrence::event);
     let mark = reading.marks().next_back().map(Occurrence::mark);
     let last = event.into_iter().chain(mark).max_by(|a, b| a.t_s.total_cmp(&b.t_s));
     let heading = (" last   ", Ink::Strong);

@@ -65,7 +65,8 @@ pub struct Lanes<'a> {
     levels: [Vec<Option<Quantiles>>; Measure::ALL.len()],
     /// The measurements of the load in each column.
     pub load: Vec<Option<LoadCell>>,
-    pings: Vec<Option<PingCell>>,
+    /// The counts of the pings in each column.
+    pub pings: Vec<Option<PingCell>>,
     /// The server's commands in each column, while the charts are about the server.
     pub commands: Vec<Option<CommandCell>>,
     /// The server's commands in the last minute.
@@ -254,7 +255,10 @@ impl<'a> Lanes<'a> {
     /// Draws the heading of a chart, with the names of the figures.
     pub fn heading_of_figures(&self, paint: &mut Paint, area: Rect, title: &str) {
         let of_segment = if self.subject == Subject::Load { "segment" } else { "" };
-        self.heading_of(paint, area, title, [&self.now(), "60 s", of_segment]);
+        paint.rule(Rect { width: self.names(area).right() - area.x, ..area }, title);
+        for (n, name) in (0..).zip([&self.now(), "60 s", of_segment]) {
+            paint.right(self.value(area, n), name, Ink::Faint);
+        }
     }
 
     /// Returns the name of the first column of figures: `now`, or in a frozen view the time at the cursor.
@@ -262,14 +266,6 @@ impl<'a> Lanes<'a> {
         match self.cursor_s {
             Some(_) => self.reading.timeline().time_text(self.reading.now_s()),
             None => "now".to_owned(),
-        }
-    }
-
-    /// Draws a heading with these names for the figures.
-    pub fn heading_of(&self, paint: &mut Paint, area: Rect, title: &str, names: [&str; 3]) {
-        paint.rule(Rect { width: self.names(area).right() - area.x, ..area }, title);
-        for (n, name) in names.into_iter().enumerate() {
-            paint.right(self.value(area, n as u16), name, Ink::Faint);
         }
     }
 }

@@ -22,12 +22,16 @@ use super::{
     Lanes,
     figures::{decade, figure, ping_figure},
     lanes::{self, Entry},
+    probes::unusual,
     value_axis::{self, Clipped, Height},
 };
 use crate::{
     app::{Subject, ValueAxis},
     diagnose::Cause,
-    session::timeline::{Heat, Level, Measure, Quantiles, Timed},
+    session::{
+        Watched,
+        timeline::{Heat, Level, Measure, PingCell, Quantiles, Timed},
+    },
     tui::{Dots, Ink, Paint, row, theme::colours::STEPS},
     units,
 };
@@ -39,10 +43,7 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     }
     let chart = Rect { y: area.y + 1, height: area.height - 1, ..area };
     let plot = lanes.plot(chart);
-    match lanes.subject {
-        Subject::Load => lanes.heading_of_figures(paint, row(area, 0), &title(lanes)),
-        Subject::Server => lanes.heading_of(paint, row(area, 0), &title(lanes), ["60 s", &lanes.now(), ""]),
-    }
+    lanes.heading_of_figures(paint, row(area, 0), &title(lanes));
     let Some(axis) = lanes.latency_axis else {
         let why = match lanes.subject {
             Subject::Load => "  no replies in this stretch".to_owned(),
@@ -132,28 +133,58 @@ fn legend(paint: &mut Paint, chart: Rect, lanes: &Lanes, axis: Option<&ValueAxis
         (Some(wait_ns), Level::Max) => format!(">{}", units::latency(wait_ns)),
         _ => figure(level.of(recent.now())),
     };
-    let entry = |level: Level| {
+    let entry = |level: Level, name| {
         let end = end(lanes, level).zip(axis).map(|(ns, axis)| Height::of(ns as f64, axis, dots).dot(dots));
         let of_segment = segment.and_then(|latency| level.of(latency));
         Entry {
-            name: level.name(),
+            name,
             mark: paint.theme().marks_lines().then(|| paint.glyphs().lines[level as usize]),
             ink: Ink::Level(level),
             row: end.map(|up| dots.cell(0, up).1 - chart.y),
             values: match measure {
-                // The pings of a second are too few for most percentiles.
                 Measure::Ping => [
+                    ping_now(lanes, level),
                     ping_figure(level, recent.minute(), reading.pings_minute()),
-                    ping_figure(level, recent.now(), reading.pings_now()),
                     String::new(),
                 ],
                 _ => [now(level), figure(level.of(recent.minute())), figure(of_segment)],
             },
         }
     };
-    let shown = shown(chart.height);
-    let entries: Vec<_> = shown.iter().rev().map(|level| entry(*level)).collect();
+    let names = shown(chart.height).iter().rev().map(|level| (*level, name(lanes, *level)));
+    let names: Vec<_> = names.collect();
+    let entries: Vec<_> = names.iter().map(|(level, name)| entry(*level, name)).collect();
     lanes::legend(paint, chart, lanes, &entries);
+}
+
+/// Returns the name of a line; while it is far from its usual level and there is room, with the ratio: `p50×12`.
+fn name(lanes: &Lanes, level: Level) -> String {
+    let watched = match level {
+        Level::P50 => Watched::PingP50,
+        Level::P99 => Watched::PingP99,
+        Level::Max => Watched::PingMax,
+        Level::P90 | Level::P999 => return level.name().to_owned(),
+    };
+    let ratio = lanes.reading.ratio_to_usual(&watched).filter(|_| lanes.measure() == Measure::Ping);
+    let least = watched.smallest_shift().map_or(f64::INFINITY, |least| least.factor);
+    let ratio = ratio.filter(|ratio| *ratio >= least).map(unusual);
+    let name = ratio.map(|ratio| level.name().to_owned() + &ratio);
+    // Half a number would be another number.
+    let name = name.filter(|name| name.chars().count() + 2 <= lanes.columns.name.into());
+    name.unwrap_or_else(|| level.name().to_owned())
+}
+
+/// Returns a percentile of the pings at the moment shown. The pings of a second are too few for most percentiles, so it
+/// is the one at which the line ends.
+fn ping_now(lanes: &Lanes, level: Level) -> String {
+    let now = ping_figure(level, lanes.reading.ping().now(), lanes.reading.pings_now());
+    if level == Level::Max || now.starts_with('>') {
+        return now;
+    }
+    let shown = lanes.column_shown() + 1;
+    let answered = |pings: &Option<PingCell>| pings.is_some_and(|pings| pings.answered > 0);
+    let ends = values(lanes, level).zip(&lanes.pings).take(shown).skip(shown.saturating_sub(END));
+    figure(ends.filter(|(_, pings)| answered(pings)).filter_map(|(ns, _)| ns).last())
 }
 
 /// Returns the percentiles that fit into this many rows, from p50 up.

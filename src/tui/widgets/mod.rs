@@ -19,6 +19,7 @@ pub mod readout;
 pub mod results;
 pub mod segment_table;
 pub mod server_figures;
+pub mod spent;
 pub mod status;
 pub mod table;
 pub mod tables;

@@ -13,7 +13,10 @@ use crate::{
     app::Subject,
     gauge::{Gauge, Kind, Unit},
     probe::Timing,
-    session::timeline::{ErrorCell, Level, LoadCell, Measure, PingCell, ServerCell},
+    session::{
+        Watched,
+        timeline::{ErrorCell, Level, LoadCell, Measure, PingCell, ServerCell},
+    },
     stats::Latency,
     tui::{
         Ink, LogScale, Paint, from_column,
@@ -213,8 +216,8 @@ fn of_gauge(gauge: Gauge, lanes: &Lanes, rows: u16) -> Lane {
     let cells = values.into_iter().map(|value| value.map_or(Cell::Gap, |v| linear(v, top, rows))).collect();
     let range = if lanes.columns.name >= ROOM_FOR_RANGE { range } else { String::new() };
     // A value far from its usual level is more important than the scale.
-    let ratio = lanes.reading.ratio_to_baseline(gauge).filter(|ratio| *ratio >= MUCH);
-    let range = ratio.map_or(range, |ratio| format!("{UNUSUAL}{}", trimmed(&units::count(ratio))));
+    let ratio = lanes.reading.ratio_to_usual(&Watched::Gauge(gauge)).filter(|ratio| *ratio >= MUCH);
+    let range = ratio.map_or(range, unusual);
     Lane { range, ..Lane::new(Ink::Server, cells, [now.unwrap_or_else(|| NONE.to_owned()), String::new()]) }
 }
 
@@ -229,6 +232,11 @@ fn top_of_bytes(highest: f64) -> f64 {
 const MUCH: f64 = 1.5;
 /// The sign of such a ratio: `×12`.
 const UNUSUAL: char = '×';
+
+/// Returns the ratio of a figure to its usual level: `×12`.
+pub(super) fn unusual(ratio: f64) -> String {
+    format!("{UNUSUAL}{}", trimmed(&units::count(ratio)).replace(' ', ""))
+}
 
 /// The shortest scale of a share: on a shorter one, noise would look large.
 const LEAST_RATIO: f64 = 0.1;

@@ -8,7 +8,10 @@ use super::{
 };
 use crate::{
     app::Model,
-    session::timeline::{Level, PingWindow, Reading, folded},
+    session::{
+        Timeline,
+        timeline::{Level, PingWindow, Reading, folded},
+    },
     tui::{Ink, Paint, from_column, row},
     units,
 };
@@ -18,31 +21,34 @@ pub fn error_rows(reading: &Reading) -> u16 {
     (reading.errors().by_count().len() as u16).clamp(1, 100)
 }
 
-/// The width of a figure in a ping window, in redis-cli's format.
-const PING_COLUMN: u16 = 7;
+/// The names of the figures of a ping window, in redis-cli's format, and the widths of their columns.
+const PING_COLUMNS: [(&str, u16); 5] = [("min", 7), ("avg", 7), ("max", 7), ("n", 5), ("until", 9)];
 
 /// Draws the windows of pings, newest first, like redis-cli --latency-history: minimum, mean and maximum in
 /// milliseconds. If there is room, also the number of samples and the end of the window.
 pub fn pings(paint: &mut Paint, area: Rect, reading: &Reading) {
-    const NAMES: [&str; 5] = ["min", "avg", "max", "n", "until"];
-    let shown = if area.width >= 4 * PING_COLUMN + 6 { NAMES.len() } else { 3 };
-    let table = Table::new(area, (0..shown).map(|n| Column::right(n, PING_COLUMN)));
-    table.write(paint, 0, |key, _| (NAMES[key].to_owned(), Ink::Faint));
+    let all = PING_COLUMNS.len();
+    let shown = if area.width >= ping_columns_end(all) { all } else { 3 };
+    let table = Table::new(area, (0..shown).map(|n| Column::right(n, PING_COLUMNS[n].1)));
+    table.write(paint, 0, |key, _| (PING_COLUMNS[key].0.to_owned(), Ink::Faint));
     for (n, window) in reading.ping_windows().enumerate().take(area.height.into()) {
-        ping_window(paint, &table, n as u16 + 1, window);
+        ping_window(paint, &table, n as u16 + 1, ping_texts(window, reading.timeline()), window.lost);
     }
+}
+
+/// Returns the width of the first `n` columns of a ping window.
+fn ping_columns_end(n: usize) -> u16 {
+    PING_COLUMNS[..n].iter().map(|(_, width)| width).sum()
 }
 
 /// Draws a window of pings. The number of lost pings is on the left. If there is too little room, it replaces other
 /// figures, but never the maximum, the most important one.
-fn ping_window(paint: &mut Paint, table: &Table<usize>, n: u16, window: &PingWindow) {
-    let texts = ping_texts(window);
-    let lost =
-        if window.lost > 0 { format!("{} lost", units::count(window.lost as f64)) } else { String::new() };
+fn ping_window(paint: &mut Paint, table: &Table<usize>, n: u16, texts: [String; 5], lost: u64) {
+    let lost = if lost > 0 { format!("{} lost", units::count(lost as f64)) } else { String::new() };
     let taken = lost.chars().count();
     let ink = if n == 1 { Ink::Strong } else { Ink::Text };
     for (key, cell) in table.row(n) {
-        let end = (key + 1) * usize::from(PING_COLUMN);
+        let end = usize::from(ping_columns_end(key + 1));
         // A blank separates the losses from the figures.
         if taken == 0 || taken < end.saturating_sub(texts[key].chars().count()) {
             cell.write(paint, &texts[key], ink);
@@ -51,7 +57,7 @@ fn ping_window(paint: &mut Paint, table: &Table<usize>, n: u16, window: &PingWin
     paint.text(table.line(n), &lost, Ink::Bad);
 }
 
-fn ping_texts(window: &PingWindow) -> [String; 5] {
+fn ping_texts(window: &PingWindow, timeline: &Timeline) -> [String; 5] {
     let rtt = &window.rtt;
     let ms = |ns: f64| if rtt.is_empty() { NONE.to_owned() } else { milliseconds(ns) };
     [
@@ -59,7 +65,7 @@ fn ping_texts(window: &PingWindow) -> [String; 5] {
         ms(rtt.mean_ns()),
         ms(rtt.max_ns() as f64),
         rtt.count().to_string(),
-        units::clock(window.end_s),
+        timeline.time_text(window.end_s),
     ]
 }
 
@@ -208,8 +214,9 @@ mod tests {
         let mut buffer = Buffer::empty(area);
         let mut paint = Paint::new(&mut buffer, Theme::new(Colours::Mono, GlyphSet::Ascii));
         let columns = if width > 30 { 5 } else { 3 };
-        let table = Table::new(area, (0..columns).map(|n| Column::right(n, PING_COLUMN)));
-        ping_window(&mut paint, &table, 1, &window);
+        let table = Table::new(area, (0..columns).map(|n| Column::right(n, PING_COLUMNS[n].1)));
+        let texts = ping_texts(&window, &Timeline::default());
+        ping_window(&mut paint, &table, 1, texts, window.lost);
         let line: String = (0..width).filter_map(|x| Some(buffer.cell((x, 1))?.symbol())).collect();
         line.trim_end().to_owned()
     }
@@ -219,7 +226,7 @@ mod tests {
         assert_eq!(drawn(0, 22), " 12.346 12.346 12.346");
         assert_eq!(drawn(7, 22), "7 lost  12.346 12.346");
         assert_eq!(drawn(1234, 22), "1.23 k lost    12.346");
-        assert_eq!(drawn(1_234_567, 35), "1.23 M lost    12.346    100  01:00");
+        assert_eq!(drawn(1_234_567, 35), "1.23 M lost    12.346  100    01:00");
     }
 
     #[test]

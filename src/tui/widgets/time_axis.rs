@@ -175,8 +175,8 @@ fn room(row: &LaneRow, column: usize, word: &str) -> Option<usize> {
     is_free(before.saturating_sub(1), column).then_some(before)
 }
 
-/// Lines of events are drawn only if at most one column in this many has an event.
-const FEW_LINES: u16 = 5;
+/// Events that are at most this many columns apart have one line, at the first of them: more lines would hide the chart.
+const TRAIN: u16 = 5;
 
 impl Lanes<'_> {
     /// Returns the events in the time shown, with their columns. An event between two columns belongs to the
@@ -235,8 +235,7 @@ impl Lanes<'_> {
         Cause::of(delay, events)
     }
 
-    /// Draws events as vertical lines through blank cells of `plot`. If there are so many events that their lines
-    /// would hide the chart, only segments have lines.
+    /// Draws events as vertical lines through blank cells of `plot`: segments, and of other events the first of a train.
     pub fn lines(&self, paint: &mut Paint, plot: Rect) {
         let glyphs = paint.glyphs();
         let is_border = |occurrence: &Occurrence| occurrence.kind == Kind::Segment;
@@ -245,9 +244,8 @@ impl Lanes<'_> {
             self.occurrences.iter().filter(|(_, o)| lined(o)).map(|(column, _)| *column).collect();
         let borders = self.occurrences.iter().filter(|(_, o)| is_border(o)).map(|(column, _)| *column);
         let mut lines: Vec<_> = borders.map(|column| (column, glyphs.border_line)).collect();
-        if events.len() <= usize::from(plot.width / FEW_LINES) {
-            lines.extend(events.into_iter().map(|column| (column, glyphs.event_line)));
-        }
+        let begins = |column: &u16| events.range(column.saturating_sub(TRAIN)..*column).next().is_none();
+        lines.extend(events.iter().copied().filter(begins).map(|column| (column, glyphs.event_line)));
         for (column, glyph) in lines {
             let x = plot.x + column;
             for y in (plot.top()..plot.bottom()).filter(|_| x < plot.right()) {

@@ -282,9 +282,12 @@ mod tests {
         (0..20).flat_map(|s| second(s, 400, 10.0, 0)).for_each(|record| timeline.push(&record));
         let held = timeline.hold();
         second(20, 400, 40.0, 0).iter().for_each(|record| timeline.push(record));
-        assert_eq!(timeline.latest().ratio_to_baseline(Gauge::NewConnections), Some(4.0));
-        assert_eq!(timeline.held_at(&held, 30.0).ratio_to_baseline(Gauge::NewConnections), Some(1.0));
-        assert_eq!(timeline.at(5.0).ratio_to_baseline(Gauge::NewConnections), None);
-        assert_eq!(timeline.latest().ratio_to_baseline(Gauge::Uptime), None);
+        assert_eq!(timeline.latest().ratio_to_usual(&Watched::Gauge(Gauge::NewConnections)), Some(4.0));
+        assert_eq!(
+            timeline.held_at(&held, 30.0).ratio_to_usual(&Watched::Gauge(Gauge::NewConnections)),
+            Some(1.0)
+        );
+        assert_eq!(timeline.at(5.0).ratio_to_usual(&Watched::Gauge(Gauge::NewConnections)), None);
+        assert_eq!(timeline.latest().ratio_to_usual(&Watched::Gauge(Gauge::Uptime)), None);
     }
 }

@@ -81,6 +81,8 @@ struct Group {
     ends_ns: Option<(u64, u64)>,
     /// The client of all of them.
     client: Option<String>,
+    /// The sum of what they only count.
+    counted: u64,
 }
 
 /// Returns one line for equal events, ordered by the time of the latest of them.
@@ -101,11 +103,17 @@ pub fn folded<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<Folded<'a>> {
             let ends = |(low, high): (u64, u64), ns: u64| (low.min(ns), high.max(ns));
             group.ends_ns = group.ends_ns.zip(length_ns).map(|(both, ns)| ends(both, ns));
             group.client = group.client.take().filter(|known| client == Some(known));
-            line.text = text(line.count, &key.1, group);
+            group.counted += counted(what);
+            line.text = match what {
+                EventKind::MoreSlowCommands { .. } => {
+                    EventKind::MoreSlowCommands { entries: group.counted }.to_string()
+                }
+                _ => text(line.count, &key.1, group),
+            };
             continue;
         }
-        let group =
-            Group { line: lines.len(), ends_ns: length_ns.map(|ns| (ns, ns)), client: client.cloned() };
+        let (line, ends_ns) = (lines.len(), length_ns.map(|ns| (ns, ns)));
+        let group = Group { line, ends_ns, client: client.cloned(), counted: counted(what) };
         groups.insert(key, group);
         lines.push(Folded { last: episode, since_s: episode.from_s, count: 1, text: what.to_string() });
     }
@@ -119,6 +127,7 @@ fn in_common(what: &EventKind) -> String {
         EventKind::SlowCommand { command, .. } => command.clone(),
         EventKind::SlowEvent { of, .. } => of.clone(),
         EventKind::Forked { .. } => "a fork held the server".to_owned(),
+        EventKind::MoreSlowCommands { .. } => "more entries".to_owned(),
         EventKind::Stalled { length_s: Some(_), .. } => "late replies to PING".to_owned(),
         other => other.to_string(),
     }
@@ -132,6 +141,10 @@ fn length_ns(what: &EventKind) -> Option<u64> {
         EventKind::Stalled { longest_s, length_s: Some(_) } => Some((longest_s * 1e9) as u64),
         _ => None,
     }
+}
+
+fn counted(what: &EventKind) -> u64 {
+    if let EventKind::MoreSlowCommands { entries } = what { *entries } else { 0 }
 }
 
 fn client(what: &EventKind) -> Option<&String> {
@@ -184,6 +197,8 @@ mod tests {
         assert_eq!(texts(&events), expected);
         events.push(slow(28.0, 1200, "HGETALL cart:all", "b:2"));
         assert_eq!(texts(&events)[1], "29 × HGETALL cart:all, 175 ms to 1.20 s");
+        let more = |t_s, entries| Event::new(t_s, EventKind::MoreSlowCommands { entries });
+        assert_eq!(texts(&[more(1.0, 8), more(2.0, 11)]), ["and 19 more entries"]);
         // A minute later it is news again.
         events.push(slow(90.0, 200, "HGETALL cart:all", "a:1"));
         assert_eq!(texts(&events)[2], "200 ms HGETALL cart:all from a:1");

@@ -9,7 +9,6 @@ use super::{
 use crate::{
     clock::{TICK_NS, seconds},
     events::EventKind,
-    gauge::Gauge,
     host::Sample,
     probe::{TcpRtt, Timing},
     protocol::Words,
@@ -251,9 +250,9 @@ impl<'a> Reading<'a> {
         self.held.map_or_else(|| self.timeline.watches.standing(figure), of_held).filter(|_| self.is_latest)
     }
 
-    /// Returns the ratio of a gauge to its usual level; `None` if either is unknown, or if the usual level is 0.
-    pub fn ratio_to_baseline(&self, gauge: Gauge) -> Option<f64> {
-        let (value, usual) = self.standing(&Watched::Gauge(gauge))?;
+    /// Returns the ratio of a figure to its usual level; `None` if either is unknown, or if the usual level is 0.
+    pub fn ratio_to_usual(&self, figure: &Watched) -> Option<f64> {
+        let (value, usual) = self.standing(figure)?;
         (usual.level > 0.0).then(|| value / usual.level)
     }
 

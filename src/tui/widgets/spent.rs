@@ -1,0 +1,133 @@
+//! Where the time of requests goes: a bar for each request, with the parts in the order in which it passes them.
+//!
+//! ```text
+//! ─ where the time goes: o ours  w wire  s in the server's queue  x execution ─
+//!  PING ooowwwwwwwwwwwwwwwwwwwwwwwwssssx  20.4 ms ± 300 µs  wire 97 %
+//! ```
+
+use ratatui::layout::Rect;
+
+use crate::{
+    diagnose::Spent,
+    session::timeline::Level,
+    tui::{Ink, Paint, cut, from_column, row},
+    units,
+};
+
+/// The mark without colours, the look, the name and a short name of each part. An unknown execution is part of the wait.
+const PARTS: [(char, Ink, &str, &str); 4] = [
+    ('o', Ink::Machine, "ours", "ours"),
+    ('w', Ink::Ping, "wire", "wire"),
+    ('s', Ink::Level(Level::P99), "waits in the server", "waits"),
+    ('x', Ink::Server, "execution", "runs"),
+];
+/// The width of a command's name and a blank on either side.
+const NAME: u16 = 12;
+/// The width of `20.4 ms ± 300 µs  waits in the server 97 %`.
+const FIGURES: u16 = 47;
+/// From this width on, the number of requests in flight has room.
+const ROOM_FOR_FLIGHT: u16 = 100;
+
+/// Returns the number of rows that `all` need.
+pub fn rows(all: &[Spent]) -> u16 {
+    if all.is_empty() { 0 } else { 1 + all.len() as u16 }
+}
+
+/// Draws the names of the parts, and the bars that fit.
+pub fn draw(paint: &mut Paint, area: Rect, all: &[Spent]) {
+    if area.is_empty() || all.is_empty() {
+        return;
+    }
+    paint.rule(row(area, 0), "where the time goes");
+    let mut rest = from_column(row(area, 0), area.x + 23);
+    for (mark, ink, name, _) in PARTS {
+        let mark = if paint.theme().marks_lines() { mark } else { paint.glyphs().bars[7] };
+        rest = from_column(
+            rest,
+            paint.parts(rest, &[(format!(" {mark} "), ink), (format!("{name} "), Ink::Text)]),
+        );
+    }
+    for (n, spent) in (1..area.height).zip(all) {
+        let line = row(area, n);
+        let flight = spent.in_flight.filter(|_| area.width >= ROOM_FOR_FLIGHT);
+        let flight = flight.map_or_else(String::new, |n| format!("{n:.1} in flight (rate × time)"));
+        let written = |us: f64| units::latency((us * 1e3) as u64);
+        let [total, error] = [spent.total_us(), spent.error_us].map(written);
+        let flight_width = if area.width >= ROOM_FOR_FLIGHT { 30 } else { 0 };
+        let figures = FIGURES + flight_width;
+        let bar = Rect { x: line.x + NAME, width: line.width.saturating_sub(NAME + figures), ..line };
+        paint.text(
+            Rect { width: NAME, ..line },
+            &format!(" {}", cut(&spent.request, NAME as usize - 2)),
+            Ink::Text,
+        );
+        draw_bar(paint, bar, spent);
+        let text = format!(" {total:>8} ± {error:<9} {:<25}{flight}", largest(spent, false));
+        paint.text(from_column(line, bar.right()), &text, Ink::Text);
+    }
+}
+
+/// Draws the parts of a request as one bar in all of `area`.
+pub fn draw_bar(paint: &mut Paint, area: Rect, spent: &Spent) {
+    let (mut x, mut so_far_us) = (area.x, 0.0);
+    for ((mark, ink, ..), (_, us)) in PARTS.into_iter().zip(spent.parts()) {
+        so_far_us += us;
+        let share = so_far_us / spent.total_us().max(f64::MIN_POSITIVE);
+        let end = area.x + (share * f64::from(area.width)).round() as u16;
+        let mark = if paint.theme().marks_lines() { mark } else { paint.glyphs().bars[7] };
+        (x..end).for_each(|x| paint.dot(x, area.y, mark, ink));
+        x = end;
+    }
+}
+
+/// Returns the largest part with its share: `wire 97 %`; in few words if it is `short`.
+fn largest(spent: &Spent, short: bool) -> String {
+    let parts = PARTS.into_iter().zip(spent.parts());
+    let largest = parts.max_by(|(_, (_, a)), (_, (_, b))| a.total_cmp(b));
+    let share = |us: f64| units::percent(us / spent.total_us().max(f64::MIN_POSITIVE));
+    largest.map_or_else(String::new, |((.., word), (name, us))| {
+        format!("{} {}", if short { word } else { name }, share(us))
+    })
+}
+
+/// Returns a heading for a bar: `PING: wire 97 %`.
+pub fn heading(spent: &Spent) -> String {
+    format!("{}: {}", spent.request, largest(spent, true))
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::buffer::Buffer;
+
+    use super::*;
+    use crate::tui::theme::{Colours, GlyphSet, Theme};
+
+    #[test]
+    fn a_bar_is_divided_as_the_time_is() {
+        let request = "PING".to_owned();
+        let spent = Spent {
+            request,
+            ours_us: 1000.0,
+            wire_us: 6000.0,
+            waits_us: 2000.0,
+            execution_us: Some(1000.0),
+            error_us: 300.0,
+            in_flight: Some(2.0),
+        };
+        let lines = |width, spent: &Spent| {
+            let mut buffer = Buffer::empty(Rect::new(0, 0, width, 2));
+            let theme = Theme::new(Colours::Mono, GlyphSet::Ascii);
+            let area = buffer.area;
+            draw(&mut Paint::new(&mut buffer, theme), area, std::slice::from_ref(spent));
+            let line = |y| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>();
+            [line(0), line(1)]
+        };
+        let narrow = lines(78, &spent);
+        assert!(narrow[0].contains(" o ours  w wire  s waits in the server  x execution "), "{narrow:?}");
+        assert_eq!(narrow[1].trim_end(), " PING       oowwwwwwwwwwwssssxx  10.0 ms ± 300 µs    wire 60 %");
+        let wide = lines(120, &spent);
+        assert!(wide[1].contains("wire 60 %") && wide[1].contains("2.0 in flight (rate × time)"), "{wide:?}");
+        let unknown = Spent { execution_us: None, waits_us: 7000.0, ..spent };
+        assert!(lines(78, &unknown)[1].contains("  in the server 50 %"));
+    }
+}
