@@ -10,6 +10,7 @@
 
 mod background;
 mod dots;
+mod encode;
 mod events;
 #[cfg(test)]
 mod fixture;

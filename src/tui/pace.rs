@@ -31,7 +31,7 @@ const FAST: f64 = 200_000.0;
 const FORGOTTEN_S: f64 = 300.0;
 /// The rate of a line to a terminal that has not answered quickly, while no rate is measured, in bytes per second. It is
 /// never taken for quick later: a queue that fills up would hold the next key for seconds.
-const ASSUMED: f64 = 5000.0;
+const ASSUMED: f64 = 3000.0;
 /// The number of writes that are kept: those of some seconds, which fill the largest queue.
 const MOST_WRITES: usize = 256;
 

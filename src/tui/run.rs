@@ -11,7 +11,7 @@ use std::{
 };
 
 use anyhow::Context as _;
-use ratatui::{crossterm::style::force_color_output, layout::Rect};
+use ratatui::layout::Rect;
 
 use super::{
     background,
@@ -135,10 +135,6 @@ pub fn run(
     mut options: Options,
     signals: &Receiver<Signal>,
 ) -> anyhow::Result<Finished> {
-    if options.theme.has_colours() {
-        // If the user requests colours, they override NO_COLOR, which crossterm would obey.
-        force_color_output(true);
-    }
     let guard = Guard::take().context("cannot take the terminal")?;
     let mut wire = Wire::open().context("cannot write to the terminal")?;
     let background = background::ask(&mut wire, options.theme.asks_for_background());
@@ -351,8 +347,6 @@ impl<W: Write, E: Events> Loop<W, E> {
     fn wear(&mut self, model: &mut Model, name: &str) {
         let theme = name.parse().map(|choice| Theme::from_env(choice, !self.options.theme.has_braille()));
         if let Ok(theme) = theme {
-            // As at the start: colours that the user requests override NO_COLOR.
-            force_color_output(theme.has_colours());
             self.options.theme = theme;
             self.canvas.resize((self.size)());
         }

@@ -16,7 +16,6 @@ use std::{
 };
 
 use ratatui::{
-    backend::{Backend, CrosstermBackend},
     buffer::Buffer,
     crossterm::{
         cursor, queue,
@@ -29,7 +28,7 @@ use ratatui::{
     layout::Rect,
 };
 
-use super::wire::Wire;
+use super::{encode::encode, wire::Wire};
 
 /// Requests reports of mouse buttons and the wheel, also beyond column 223. Movements are not reported: they would
 /// burden a slow line.
@@ -251,7 +250,7 @@ impl<W: Write> Canvas<W> {
             self.bytes.clear();
             return Ok(true);
         }
-        CrosstermBackend::new(&mut self.bytes).draw(changes.into_iter())?;
+        encode(&mut self.bytes, changes.into_iter());
         queue!(self.bytes, EndSynchronizedUpdate)?;
         self.repaint = false;
         std::mem::swap(&mut self.shown, &mut self.next);

@@ -162,31 +162,49 @@ impl Theme {
     }
 }
 
+/// Returns the number of one of the 256 colours; `None` for the terminal's default colour and for others.
+fn index(colour: Color) -> Option<u8> {
+    match colour {
+        Color::Reset | Color::Rgb(..) => None,
+        Color::Indexed(index) => Some(index),
+        Color::Black => Some(0),
+        Color::Red => Some(1),
+        Color::Green => Some(2),
+        Color::Yellow => Some(3),
+        Color::Blue => Some(4),
+        Color::Magenta => Some(5),
+        Color::Cyan => Some(6),
+        Color::Gray => Some(7),
+        Color::DarkGray => Some(8),
+        Color::LightRed => Some(9),
+        Color::LightGreen => Some(10),
+        Color::LightYellow => Some(11),
+        Color::LightBlue => Some(12),
+        Color::LightMagenta => Some(13),
+        Color::LightCyan => Some(14),
+        Color::White => Some(15),
+    }
+}
+
+/// Returns the parameters of SGR that set a colour, whose numbers begin at `base`.
+pub fn parameters_of(colour: Color, base: u8) -> String {
+    match (colour, index(colour)) {
+        (Color::Rgb(red, green, blue), _) => format!("{};2;{red};{green};{blue}", base + 8),
+        (_, None) => (base + 9).to_string(),
+        (_, Some(n @ ..8)) => (base + n).to_string(),
+        // The bright colours have numbers of their own, 60 higher.
+        (_, Some(n @ 8..16)) => (base + 52 + n).to_string(),
+        (_, Some(n)) => format!("{};5;{n}", base + 8),
+    }
+}
+
 impl Paper {
     /// Returns `colour` as numbers; `None` for the picture's default text or background colour.
     pub fn rgb(&self, colour: Color) -> Option<Rgb> {
-        let index = match colour {
-            Color::Reset => return None,
-            Color::Rgb(red, green, blue) => return Some((red, green, blue)),
-            Color::Indexed(index) => index,
-            Color::Black => 0,
-            Color::Red => 1,
-            Color::Green => 2,
-            Color::Yellow => 3,
-            Color::Blue => 4,
-            Color::Magenta => 5,
-            Color::Cyan => 6,
-            Color::Gray => 7,
-            Color::DarkGray => 8,
-            Color::LightRed => 9,
-            Color::LightGreen => 10,
-            Color::LightYellow => 11,
-            Color::LightBlue => 12,
-            Color::LightMagenta => 13,
-            Color::LightCyan => 14,
-            Color::White => 15,
-        };
-        Some(self.indexed(index))
+        match colour {
+            Color::Rgb(red, green, blue) => Some((red, green, blue)),
+            _ => index(colour).map(|index| self.indexed(index)),
+        }
     }
 
     /// Returns one of the 256 colours, as xterm numbers them: sixteen, a cube with sides of six, 24 greys.

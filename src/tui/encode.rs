@@ -1,0 +1,122 @@
+//! The bytes that change cells of a terminal, as few as possible: on a slow line they decide how soon a key shows.
+//!
+//! Only what differs from the cell before is sent, with the short forms of the sixteen colours, and moves within a row
+//! are relative.
+
+use ratatui::{
+    buffer::Cell,
+    style::{Color, Modifier},
+    text::Span,
+};
+
+use super::theme::colours::parameters_of;
+
+/// The attributes that redyno uses, with the numbers of SGR that set them.
+const ATTRIBUTES: [(Modifier, u8); 5] = [
+    (Modifier::BOLD, 1),
+    (Modifier::DIM, 2),
+    (Modifier::ITALIC, 3),
+    (Modifier::UNDERLINED, 4),
+    (Modifier::REVERSED, 7),
+];
+
+/// The numbers of SGR with which the colours of characters and of their background begin.
+const FOREGROUND: u8 = 30;
+const BACKGROUND: u8 = 40;
+
+/// A look of cells.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Look {
+    fg: Color,
+    bg: Color,
+    modifier: Modifier,
+}
+
+/// Appends the output for `cells`, which are in order of rows and columns. Before it and after it the terminal has its
+/// default look.
+pub fn encode<'a>(out: &mut Vec<u8>, cells: impl Iterator<Item = (u16, u16, &'a Cell)>) {
+    let mut text = String::new();
+    let (mut at, mut look) = (None, Look::default());
+    for (x, y, cell) in cells {
+        match at {
+            Some((here, row)) if (here, row) == (x, y) => {}
+            Some((here, row)) if row == y && here < x => push(&mut text, &number(x - here), 'C'),
+            _ => push(&mut text, &format!("{};{}", y + 1, x + 1), 'H'),
+        }
+        let wanted = Look { fg: cell.fg, bg: cell.bg, modifier: cell.modifier };
+        if wanted != look {
+            push(&mut text, &look.change_to(wanted), 'm');
+            look = wanted;
+        }
+        text.push_str(cell.symbol());
+        // After a character of another width, the place of the cursor is left open.
+        at = (Span::raw(cell.symbol()).width() == 1).then_some((x + 1, y));
+    }
+    if look != Look::default() {
+        push(&mut text, "", 'm');
+    }
+    out.extend_from_slice(text.as_bytes());
+}
+
+fn push(text: &mut String, parameters: &str, end: char) {
+    text.push_str("\x1b[");
+    text.push_str(parameters);
+    text.push(end);
+}
+
+/// Returns a parameter; 1 is the default.
+fn number(n: u16) -> String {
+    if n == 1 { String::new() } else { n.to_string() }
+}
+
+impl Look {
+    /// Returns the parameters of SGR that change this look to `wanted`.
+    fn change_to(self, wanted: Self) -> String {
+        if wanted == Self::default() {
+            return String::new();
+        }
+        let mut parameters = Vec::new();
+        let mut from = self;
+        if !(from.modifier - wanted.modifier).is_empty() {
+            // To set all again is as short as to take one back.
+            from = Self::default();
+            parameters.push("0".to_owned());
+        }
+        let added =
+            ATTRIBUTES.into_iter().filter(|(one, _)| (wanted.modifier - from.modifier).contains(*one));
+        parameters.extend(added.map(|(_, number)| number.to_string()));
+        parameters.extend((wanted.fg != from.fg).then(|| parameters_of(wanted.fg, FOREGROUND)));
+        parameters.extend((wanted.bg != from.bg).then(|| parameters_of(wanted.bg, BACKGROUND)));
+        parameters.join(";")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU16;
+
+    use ratatui::{buffer::Buffer, layout::Rect, style::Style};
+
+    use super::*;
+
+    #[test]
+    fn only_what_differs_is_sent_and_the_look_is_taken_back() {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 12, 2));
+        buffer.set_string(0, 0, "ab", Style::new().bold().green());
+        buffer.set_string(2, 0, "cd", Style::new().green().bg("237".parse().unwrap()));
+        buffer.set_string(7, 0, "e", Style::new());
+        buffer.set_string(1, 1, "漢x", Style::new().light_red());
+        let mut out = Vec::new();
+        encode(&mut out, Buffer::empty(buffer.area).diff(&buffer).into_iter());
+        let text = String::from_utf8(out.clone()).unwrap();
+        let expected =
+            "\x1b[1;1H\x1b[1;32mab\x1b[0;32;48;5;237mcd\x1b[3C\x1b[mE\x1b[2;2H\x1b[91m漢\x1b[2;4Hx\x1b[m";
+        assert_eq!(text, expected.replace('E', "e"));
+        let mut terminal = vt100::Parser::new(NonZeroU16::new(2).unwrap(), NonZeroU16::new(12).unwrap(), 0);
+        terminal.process(&out);
+        assert_eq!(terminal.screen().contents(), "abcd   e\n 漢x");
+        let cell = terminal.screen().cell(0, 2).unwrap();
+        let colours = format!("{:?} {:?}", cell.fgcolor(), cell.bgcolor());
+        assert_eq!((cell.bold(), colours.as_str()), (false, "Idx(2) Idx(237)"));
+    }
+}
