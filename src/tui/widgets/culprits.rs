@@ -30,7 +30,7 @@ use crate::{
     gauge::Gauge,
     host::{Process, Sample},
     session::timeline::Reading,
-    tui::{Ink, Paint, from_column, row},
+    tui::{Ink, Paint, cut, from_column, row},
     units,
 };
 
@@ -115,7 +115,8 @@ pub fn draw(paint: &mut Paint, rest: &mut Rect, model: &Model, reading: &Reading
     }
     clients(paint, rest, reading);
     let machine = reading.host().map(|moment| &moment.body);
-    let lines = machine.map_or_else(Vec::new, |sample| machine_lines(paint, sample));
+    let width = usize::from(rest.width.saturating_sub(3));
+    let lines = machine.map_or_else(Vec::new, |sample| machine_lines(paint, sample, width));
     let place = section(paint, rest, "this machine", lines.len() as u16 + MACHINE_ROWS);
     for (n, line) in (0..).zip(&lines) {
         paint.text(row(place, n), &line.name, line.ink);
@@ -181,7 +182,8 @@ struct Line {
     ink: Ink,
 }
 
-fn machine_lines(paint: &Paint, sample: &Sample) -> Vec<Line> {
+/// Returns the lines, each at most `width` columns wide.
+fn machine_lines(paint: &Paint, sample: &Sample, width: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut put = |name: String, value: String, ink| lines.push(Line { name, value, ink });
     let share = |gauge: Gauge| sample.gauges[gauge].map(|value| (value, gauge.written(value)));
@@ -205,15 +207,33 @@ fn machine_lines(paint: &Paint, sample: &Sample) -> Vec<Line> {
     }
     let busy = |process: &&Process| process.cpu >= LEAST_CPU;
     for process in sample.busy.iter().filter(busy).take(MOST) {
-        put(format!("{} {}", process.name, process.pid), units::percent(process.cpu), Ink::Server);
+        let (cpu, pid) = (units::percent(process.cpu), process.pid.to_string());
+        let name = cut(&process.name, width.saturating_sub(pid.len() + cpu.chars().count() + 2));
+        put(format!("{name} {pid}"), cpu, Ink::Server);
     }
     lines
 }
 
 #[cfg(test)]
 mod tests {
+    use ratatui::buffer::Buffer;
+
     use super::*;
-    use crate::session::{Event, Record, Timeline, TimelineOptions};
+    use crate::{
+        session::{Event, Record, Timeline, TimelineOptions},
+        tui::theme::{Colours, GlyphSet, Theme},
+    };
+
+    #[test]
+    fn a_long_name_of_a_program_leaves_room_for_its_number_and_its_share() {
+        let mut buffer = Buffer::empty(Rect::default());
+        let paint = Paint::new(&mut buffer, Theme::new(Colours::Ansi16, GlyphSet::Unicode));
+        let process =
+            Process { pid: 14_533, name: "clippy-driver".to_owned(), cpu: 0.34, ..Process::default() };
+        let sample = Sample { busy: vec![process], ..Sample::default() };
+        let lines = machine_lines(&paint, &sample, 20);
+        assert_eq!((lines[0].name.as_str(), lines[0].value.as_str()), ("clippy-d… 14533", "34 %"));
+    }
 
     #[test]
     fn slow_commands_are_added_up_by_caller_and_the_longest_sum_is_first() {
