@@ -32,7 +32,7 @@ pub fn pings(paint: &mut Paint, area: Rect, reading: &Reading) {
     let table = Table::new(area, (0..shown).map(|n| Column::right(n, PING_COLUMNS[n].1)));
     table.write(paint, 0, |key, _| (PING_COLUMNS[key].0.to_owned(), Ink::Faint));
     for (n, window) in reading.ping_windows().enumerate().take(area.height.into()) {
-        ping_window(paint, &table, n as u16 + 1, ping_texts(window, reading.timeline()), window.lost);
+        ping_window(paint, &table, n as u16 + 1, &ping_texts(window, reading.timeline()), window.lost);
     }
 }
 
@@ -43,7 +43,7 @@ fn ping_columns_end(n: usize) -> u16 {
 
 /// Draws a window of pings. The number of lost pings is on the left. If there is too little room, it replaces other
 /// figures, but never the maximum, the most important one.
-fn ping_window(paint: &mut Paint, table: &Table<usize>, n: u16, texts: [String; 5], lost: u64) {
+fn ping_window(paint: &mut Paint, table: &Table<usize>, n: u16, texts: &[String; 5], lost: u64) {
     let lost = if lost > 0 { format!("{} lost", units::count(lost as f64)) } else { String::new() };
     let taken = lost.chars().count();
     let ink = if n == 1 { Ink::Strong } else { Ink::Text };
@@ -216,7 +216,7 @@ mod tests {
         let columns = if width > 30 { 5 } else { 3 };
         let table = Table::new(area, (0..columns).map(|n| Column::right(n, PING_COLUMNS[n].1)));
         let texts = ping_texts(&window, &Timeline::default());
-        ping_window(&mut paint, &table, 1, texts, window.lost);
+        ping_window(&mut paint, &table, 1, &texts, window.lost);
         let line: String = (0..width).filter_map(|x| Some(buffer.cell((x, 1))?.symbol())).collect();
         line.trim_end().to_owned()
     }
