@@ -88,3 +88,35 @@ fn a_target_that_is_not_there_or_named_twice_is_an_error() {
     let twice = run(&["doctor", &nobody, "-p", "1"]).expect_code(2);
     assert!(twice.err.contains("cannot be used with"), "{}", twice.err);
 }
+
+#[test]
+fn what_a_user_may_not_ask_is_named_and_the_rest_is_shown() {
+    let server = Server::redis().with_args(&["--enable-debug-command", "yes"]).start();
+    let port = server.port_text();
+    let all = ["info", "slowlog", "latency", "client", "config"];
+    let one = all.map(|command| (command, vec![command]));
+    let pages = one.into_iter().chain([("all", all.to_vec())]).map(|(user, forbidden)| {
+        let rules: Vec<_> = forbidden.iter().map(|command| format!("-{command}")).collect();
+        let rules = rules.iter().map(String::as_str);
+        let words: Vec<_> =
+            ["ACL", "SETUSER", user, "on", ">pw", "~*", "&*", "+@all"].into_iter().chain(rules).collect();
+        assert_eq!(server.cli(&words), "OK");
+        let args = ["doctor", "-p", &port, "--user", user, "-a", "pw", "--duration", "4", "--json"];
+        (forbidden, Running::start(redyno(&args)))
+    });
+    let pages: Vec<_> = pages.collect();
+    wait_for("PINGs of all", || (server.calls(&[], "ping") > 600).then_some(()));
+    server.cli(&["DEBUG", "SLEEP", "0.15"]);
+    for (forbidden, page) in pages {
+        let page = page.end();
+        let page: Value = serde_json::from_str(&page.out).unwrap_or_else(|_| panic!("{page:?}"));
+        let unread = page["unread"].to_string().to_lowercase();
+        for command in all {
+            let is_named = unread.contains(&format!("refused {command}"));
+            assert_eq!(is_named, forbidden.contains(&command), "{command} of {forbidden:?}: {unread}");
+        }
+        assert!(page["probes"][0]["samples"].as_u64().unwrap() > 100, "{forbidden:?}: {page}");
+        let has_slow_call = page["findings"].to_string().contains("slow log: DEBUG SLEEP");
+        assert_eq!(has_slow_call, !forbidden.contains(&"slowlog"), "{forbidden:?}: {page}");
+    }
+}

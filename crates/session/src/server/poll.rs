@@ -55,11 +55,14 @@ enum Question {
 }
 
 /// The results of one poll.
+#[derive(Default)]
 pub(super) struct Polled {
     pub(super) status: Status,
     pub(super) events: Vec<EventKind>,
     /// The length of the pause until the next poll, as a multiple of the usual one.
     pub(super) pause: u32,
+    /// Why the server refused INFO; the status then has no gauges. `None` if it did not.
+    pub(super) info_refused: Option<String>,
 }
 
 /// The values of earlier polls, for the calculation of differences. These values are kept when the connection is lost.
@@ -121,6 +124,11 @@ struct Answers {
     commands: Option<(BTreeMap<String, u64>, Result<String, ServerError>)>,
     times: Option<TimesAsked>,
     since_start: Option<Result<String, ServerError>>,
+    others: Others,
+}
+
+/// The replies of one poll to other commands than INFO.
+struct Others {
     slow_log: Option<Reply>,
     command_log: Option<[Reply; 2]>,
     latency: Option<Reply>,
@@ -132,7 +140,7 @@ impl Poller {
     /// Polls the server. `now_ns` returns the time, and is called when all replies have arrived.
     ///
     /// # Errors
-    /// When the connection is lost, or INFO is refused.
+    /// When the connection is lost.
     pub(super) async fn poll(
         &mut self,
         wire: &Wire,
@@ -140,7 +148,15 @@ impl Poller {
     ) -> Result<(u64, Polled), ServerError> {
         let answers = self.ask(wire).await;
         let at_ns = now_ns();
-        let text = answers.info?;
+        let text = match answers.info {
+            Err(refused) if !refused.ends_connection() => {
+                let mut polled =
+                    Polled { info_refused: Some(refused.to_string()), pause: 1, ..Polled::default() };
+                self.read_others((at_ns, wire), answers.others, None, &mut polled)?;
+                return Ok((at_ns, polled));
+            }
+            answer => answer?,
+        };
         let info = Info::parse(&text);
         let (mut status, counters) = info.status(at_ns, self.counters.as_ref());
         self.counters = Some(counters);
@@ -165,38 +181,42 @@ impl Poller {
         self.times.asked.learn(&status.command_stats);
         let histograms = self.histograms(wire, answers.times).await?;
         self.add_times((histograms, before), answers.since_start, &mut status)?;
-        self.read_logs(answers.slow_log, answers.command_log, &mut events)?;
         let server_s = info.number::<i64>("server_time_usec").map(|us| us / 1_000_000);
-        let read = answers.latency.map(|reply| understood(reply, |reply| self.latency.read(reply, server_s)));
-        if let Some((latency, news)) = self.accepted(Question::Latency, read, &mut events)? {
-            status.latency_events = latency;
-            events.extend(news);
-        }
-        if let Some(found) = self.accepted(Question::Config, answers.config, &mut events)? {
-            events.extend(self.config.take(found, wire.sent()));
-        }
-        status.config = self.config.values().clone();
-        if let Some(list) = self.accepted(Question::Clients, answers.clients, &mut events)? {
-            self.listed = list.len();
-            status.clients = Some(self.clients.read(at_ns, &list));
-        }
-        Ok((at_ns, Polled { status, events, pause: self.paces.pause() }))
+        let mut polled = Polled { status, events, pause: self.paces.pause(), info_refused: None };
+        self.read_others((at_ns, wire), answers.others, server_s, &mut polled)?;
+        Ok((at_ns, polled))
     }
 
-    /// Adds the new entries of SLOWLOG and COMMANDLOG to `events`.
-    fn read_logs(
+    /// Adds the replies to other commands than INFO to `polled`. They arrived at the time that is given with the
+    /// connection; `server_s` is the server's clock in seconds.
+    fn read_others(
         &mut self,
-        slow: Option<Reply>,
-        large: Option<[Reply; 2]>,
-        events: &mut Vec<EventKind>,
+        (at_ns, wire): (u64, &Wire),
+        others: Others,
+        server_s: Option<i64>,
+        polled: &mut Polled,
     ) -> Result<(), ServerError> {
-        let read = slow.map(|reply| understood(reply, |reply| self.slow_log.read(reply)));
+        let Polled { status, events, .. } = polled;
+        let read = others.slow_log.map(|reply| understood(reply, |reply| self.slow_log.read(reply)));
         let news = self.accepted(Question::SlowLog, read, events)?;
         events.extend(news.unwrap_or_default());
-        for (n, reply) in large.into_iter().flatten().enumerate() {
+        for (n, reply) in others.command_log.into_iter().flatten().enumerate() {
             let read = understood(reply, |reply| self.command_log.0[n].read(reply));
             let news = self.accepted(Question::CommandLog, Some(read), events)?;
             events.extend(news.unwrap_or_default());
+        }
+        let read = others.latency.map(|reply| understood(reply, |reply| self.latency.read(reply, server_s)));
+        if let Some((latency, news)) = self.accepted(Question::Latency, read, events)? {
+            status.latency_events = latency;
+            events.extend(news);
+        }
+        if let Some(found) = self.accepted(Question::Config, others.config, events)? {
+            events.extend(self.config.take(found, wire.sent()));
+        }
+        status.config = self.config.values().clone();
+        if let Some(list) = self.accepted(Question::Clients, others.clients, events)? {
+            self.listed = list.len();
+            status.clients = Some(self.clients.read(at_ns, &list));
         }
         Ok(())
     }
@@ -287,7 +307,8 @@ impl Poller {
             clients
         );
         let times = asks_for_times.then_some(TimesAsked { named, reply: times });
-        Answers { info, commands, times, since_start, slow_log, command_log, latency, config, clients }
+        let others = Others { slow_log, command_log, latency, config, clients };
+        Answers { info, commands, times, since_start, others }
     }
 
     /// Returns the reply, or `None` if there is no reply or the request was refused. A refusal is reported, unless the

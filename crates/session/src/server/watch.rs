@@ -192,7 +192,7 @@ impl ControlState {
                 self.report_poll(at_ns, polled);
             }
             Err(error) if error.ends_connection() => return Err(error),
-            Err(error) => self.report_mute(&error.to_string()),
+            Err(error) => self.report_mute(error.to_string()),
         }
         let (Some(ledger), Wire::Redis(wire)) = (&self.ledger, wire) else { return Ok(pause) };
         let trouble = match registry::keep(wire, ledger).await? {
@@ -227,21 +227,25 @@ impl ControlState {
 
     fn report_poll(&mut self, at_ns: u64, polled: Polled) {
         self.back_off.reset();
-        if matches!(self.standing, Standing::Mute(_) | Standing::Unreachable(_)) {
-            self.report(Message::Event { at_ns, what: EventKind::Reachable });
+        if let Some(cause) = polled.info_refused {
+            self.report_mute(cause);
+        } else {
+            if matches!(self.standing, Standing::Mute(_) | Standing::Unreachable(_)) {
+                self.report(Message::Event { at_ns, what: EventKind::Reachable });
+            }
+            self.standing = Standing::Fine;
+            self.report(Message::Status { at_ns, status: Box::new(polled.status) });
         }
-        self.standing = Standing::Fine;
-        self.report(Message::Status { at_ns, status: Box::new(polled.status) });
         for what in polled.events {
             self.report(Message::Event { at_ns, what });
         }
     }
 
-    fn report_mute(&mut self, cause: &str) {
-        let news = Standing::Mute(cause.to_owned());
+    fn report_mute(&mut self, cause: String) {
+        let news = Standing::Mute(cause.clone());
         if self.standing != news {
             self.standing = news;
-            self.report_now(EventKind::InfoRefused { cause: cause.to_owned() });
+            self.report_now(EventKind::InfoRefused { cause });
         }
     }
 

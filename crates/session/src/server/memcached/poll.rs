@@ -86,7 +86,7 @@ impl Poller {
             config: self.settings.clone(),
             ..Status::default()
         };
-        Polled { status, events, pause: 1 }
+        Polled { status, events, pause: 1, ..Polled::default() }
     }
 }
 

@@ -75,14 +75,16 @@ impl Timeline {
         cells.into_iter().next().flatten().unwrap_or_default()
     }
 
-    /// Returns the parts of the server and of redyno's machine that could not be read, each with the reason.
+    /// Returns the commands that the server refused, and the parts of redyno's machine that could not be read, each with
+    /// the reason.
     pub fn unread(&self) -> BTreeMap<String, String> {
         let mut unread = BTreeMap::new();
         for event in self.events() {
             let (EventKind::NotPermitted { cause } | EventKind::InfoRefused { cause }) = &event.what else {
                 continue;
             };
-            unread.insert(event.what.name().to_owned(), cause.clone());
+            let part = cause.split_once("refused ").and_then(|(_, rest)| rest.split_once(':'));
+            unread.insert(part.map_or(event.what.name(), |(part, _)| part).to_owned(), cause.clone());
         }
         if let Some(why) = self.latest().ping_timing().and_then(crate::probe::Timing::obstacle) {
             unread.insert("kernel time of PING".to_owned(), why.to_owned());
@@ -145,9 +147,11 @@ mod tests {
     #[test]
     fn what_was_refused_is_named_with_its_reason() {
         let mut timeline = monitored();
-        let cause = "NOPERM this user has no permissions to run the 'slowlog' command".to_owned();
-        let event = crate::session::Event::new(1.0, EventKind::NotPermitted { cause });
-        timeline.push(&Record::Event(event));
-        assert!(timeline.unread()["not permitted"].contains("slowlog"));
+        for part in ["SLOWLOG", "CLIENT LIST"] {
+            let cause = format!("the server refused {part}: NOPERM this user has no permissions");
+            let event = crate::session::Event::new(1.0, EventKind::NotPermitted { cause });
+            timeline.push(&Record::Event(event));
+        }
+        assert!(timeline.unread()["SLOWLOG"].contains("NOPERM") && timeline.unread().len() == 2);
     }
 }
