@@ -51,7 +51,7 @@ pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
     let waits = is_always
         && (now.has_time() || disk.is_some() || is_seen)
         && writes(now)
-        && (slowed.is_some() || stands && disk.is_some());
+        && (slowed.is_some() || stands && (disk.is_some() || is_seen));
     if slow.is_none() && delayed.is_none() && !waits {
         return None;
     }

@@ -20,6 +20,8 @@ const RESENT_NS: u64 = 180_000_000;
 const LOSS_S: f64 = 10.0;
 /// The smallest number of reports with a late PING: a single pause of the server or of this machine makes one or two.
 const LATE: usize = 3;
+/// The share of a sample in which the server waited for a core that can be a late PING.
+const WAITED: f64 = 0.1;
 /// TCP segments sent again, per second, that count as loss.
 const RESENT: f64 = 1.0;
 
@@ -72,7 +74,9 @@ pub(super) fn lossy(now: &Now, stands: bool) -> Option<Finding> {
     // A server that is stopped makes many PINGs late at once; a lost packet one.
     let reports = now.pings.late_reports(LOSS_S, RESENT_NS);
     let are_single = reports >= LATE && late * 10 <= all.count() && median_ns < RESENT_NS / 4;
-    let is_server = !now.has_time() || now.events(LOSS_S + 2.0).any(held_long);
+    // One wait of 180 ms for a core is that share of a sample, and no finding of its own.
+    let waited = now.highest(Gauge::ServerRunDelay, LOSS_S + 2.0).is_some_and(|share| share >= WAITED);
+    let is_server = !now.has_time() || waited || now.events(LOSS_S + 2.0).any(held_long);
     // A client that reads slowly makes its own connection send again; then no PING is late.
     if resent.filter(|_| late > 0).is_none() && (!are_single || is_server) {
         return None;
@@ -118,6 +122,12 @@ mod tests {
             second.events = vec![EventKind::Forked { held_us }];
         });
         assert_eq!(stopped[0].rule, "fork");
+        let no_core = found(9, |second| {
+            second.ping(&[(200_000, 98), (205_000_000, 2)]);
+            let delay = if second.n == 2 { 0.2 } else { 0.01 };
+            second.host.gauges.set(Gauge::ServerRunDelay, Some(delay));
+        });
+        assert!(no_core.iter().all(|found| found.rule != "lost packets"), "{no_core:?}");
         assert!(stopped.iter().all(|found| found.rule != "lost packets"));
     }
 }

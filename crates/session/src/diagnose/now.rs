@@ -54,7 +54,7 @@ pub(super) struct Now {
 /// The answers to the load in an interval.
 #[derive(Debug, Clone, Default)]
 struct Answers {
-    /// The requests by command, as the server's statistics name it.
+    /// The requests by command, in lower case as the server's statistics name it.
     requests: BTreeMap<String, u64>,
     /// The operations by name, each with its number and the sum of its times in microseconds.
     operations: BTreeMap<String, (f64, f64)>,
@@ -66,7 +66,7 @@ impl Answers {
             (name.clone(), (part.ops as f64, part.ops as f64 * part.service.mean_ns() / 1e3))
         };
         Self {
-            requests: interval.requests.clone(),
+            requests: interval.requests.iter().map(|(name, n)| (name.to_lowercase(), *n)).collect(),
             operations: interval.commands.iter().map(operation).collect(),
         }
     }
@@ -180,6 +180,11 @@ impl Now {
         };
         let highest = last.iter().copied().reduce(f64::max).filter(|_| stands);
         highest.or_else(|| last.iter().copied().reduce(f64::min).filter(|_| last.len() == STEADY))
+    }
+
+    /// Returns the highest value of a gauge of the host in the last `window_s` seconds.
+    pub(super) fn highest(&self, gauge: Gauge, window_s: f64) -> Option<f64> {
+        self.hosts.since(self.t_s - window_s).filter_map(|host| host.gauges[gauge]).reduce(f64::max)
     }
 
     fn rates(&self) -> impl Iterator<Item = &Gauges> {

@@ -246,7 +246,7 @@ mod tests {
                 interval.service.merge(&service);
                 let part = OperationInterval { ops: calls, service, ..OperationInterval::default() };
                 interval.commands.insert(name.to_owned(), part);
-                interval.requests.insert(name.to_lowercase(), calls);
+                interval.requests.insert(name.to_uppercase(), calls);
                 let stat = CommandStat { calls, usec: us * calls, ..CommandStat::default() };
                 second.status.command_stats.insert(name.to_lowercase(), stat);
             }

@@ -72,7 +72,7 @@ fn a_load_of_redynos_own_at_full_speed_is_no_warning() {
             ops: 120_000,
             ops_per_s: 120_000.0,
             service: repeated(400_000, 120_000),
-            requests: [("get".to_owned(), 120_000)].into(),
+            requests: [("GET".to_owned(), 120_000)].into(),
             ..Interval::default()
         })));
         records.extend(second.records());
