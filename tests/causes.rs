@@ -3,17 +3,21 @@
 use std::{
     io::{Read, Write},
     net::{TcpListener, TcpStream},
+    process::{Child, Command},
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread::{self, JoinHandle},
     time::Duration,
 };
 
+use rustix::process::Signal;
+
 use crate::support::{
     Server,
     program::{Running, redyno},
+    wait_for,
 };
 
 /// A thread that makes a server slow until it is dropped.
@@ -171,14 +175,12 @@ fn a_stopped_server_does_not_answer() {
     running.wait_for_lines(1, "stall: no reply to PING for");
 }
 
-/// Forwards what it reads, 10 ms later if `is_slow` is set.
-fn forward(mut from: TcpStream, mut to: TcpStream, is_slow: Arc<AtomicBool>) {
+/// Forwards what it reads, after `delay`.
+fn forward(mut from: TcpStream, mut to: TcpStream, delay: impl Fn() + Send + 'static) {
     thread::spawn(move || {
         let mut buffer = vec![0; 1 << 16];
         while let Ok(n @ 1..) = from.read(&mut buffer) {
-            if is_slow.load(Ordering::Relaxed) {
-                thread::sleep(Duration::from_millis(10));
-            }
+            delay();
             if to.write_all(&buffer[..n]).is_err() {
                 break;
             }
@@ -186,23 +188,197 @@ fn forward(mut from: TcpStream, mut to: TcpStream, is_slow: Arc<AtomicBool>) {
     });
 }
 
-#[test]
-#[ignore = "long: what is usual takes some seconds"]
-fn a_way_that_becomes_longer_is_the_network() {
-    let server = Server::redis().start();
-    let (is_slow, listener) = (Arc::new(AtomicBool::new(false)), TcpListener::bind("127.0.0.1:0").unwrap());
+/// Starts a proxy before a server; `delay` is called for each packet of both ways. Returns the proxy's port.
+fn proxy(server: &Server, delay: impl Fn() + Clone + Send + 'static) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (port, to) = (listener.local_addr().unwrap().port(), server.port());
-    let slow = Arc::clone(&is_slow);
     thread::spawn(move || {
         for link in listener.incoming().flatten() {
             let Ok(onward) = TcpStream::connect(("127.0.0.1", to)) else { break };
             [&link, &onward].map(|link| link.set_nodelay(true)).into_iter().for_each(drop);
             let (Ok(back), Ok(forth)) = (link.try_clone(), onward.try_clone()) else { break };
-            forward(link, onward, Arc::clone(&slow));
-            forward(forth, back, Arc::clone(&slow));
+            forward(link, onward, delay.clone());
+            forward(forth, back, delay.clone());
         }
     });
-    let running = watch(port, 14);
+    port
+}
+
+#[test]
+#[ignore = "long: what is usual takes some seconds"]
+fn a_way_that_becomes_longer_is_the_network() {
+    let (server, is_slow) = (Server::redis().start(), Arc::new(AtomicBool::new(false)));
+    let slow = Arc::clone(&is_slow);
+    let late = move || {
+        if slow.load(Ordering::Relaxed) {
+            thread::sleep(Duration::from_millis(10));
+        }
+    };
+    let running = watch(proxy(&server, late), 14);
     is_slow.store(true, Ordering::Relaxed);
     running.wait_for_lines(1, "network: the way to the server became longer");
+}
+
+#[test]
+#[ignore = "long: several lost packets"]
+fn packets_that_are_sent_again_are_lost_ones() {
+    let (server, n) = (Server::redis().start(), Arc::new(AtomicU64::new(0)));
+    // TCP sends a lost packet again after 200 ms at least; the proxy does it once in 190 packets.
+    let lose = move || {
+        if n.fetch_add(1, Ordering::Relaxed) % 190 == 189 {
+            thread::sleep(Duration::from_millis(210));
+        }
+    };
+    let running = watch(proxy(&server, lose), 2);
+    running.wait_for_lines(1, "lost packets: packets are lost on the way to the server");
+}
+
+#[test]
+#[ignore = "long: needs a core for a loop"]
+fn a_load_without_a_core_is_limited_by_redyno() {
+    let server = Server::redis().start();
+    let _loop =
+        Ended(Command::new("taskset").args(["-c", "0", "sh", "-c", "while :; do :; done"]).spawn().unwrap());
+    let port = server.port_text();
+    let plain = redyno(&["-p", &port, "--headless", "--clients", "50", "--threads", "1", "--duration", "30"]);
+    let mut pinned = Command::new("taskset");
+    pinned
+        .args(["-c", "0"])
+        .arg(plain.get_program())
+        .args(plain.get_args())
+        .env("XDG_CONFIG_HOME", "/nowhere");
+    let running = Running::start(pinned);
+    running.wait_for_lines(1, "client limit: ");
+}
+
+/// A child process that ends when this is dropped.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+#[ignore = "long: three samples of a replaced /proc"]
+fn memory_that_is_read_from_swap_is_named() {
+    let (server, root) = (Server::redis().start(), tempfile::tempdir().unwrap());
+    std::fs::create_dir(root.path().join("proc")).unwrap();
+    let file = root.path().join("proc/vmstat");
+    let _swap = Nuisance::start(move |n| {
+        thread::sleep(Duration::from_millis(50));
+        std::fs::write(&file, format!("pswpin {}\npswpout 0\n", n * 100))
+    });
+    let mut command = redyno(&["-p", &server.port_text(), "--no-load", "--headless", "--duration", "30"]);
+    command.env("REDYNO_HOST_ROOT", root.path());
+    Running::start(command).wait_for_lines(1, "this machine reads memory from swap");
+}
+
+#[test]
+#[ignore = "long: three samples of a full queue"]
+fn a_full_accept_queue_is_named_beside_the_server_that_does_not_accept() {
+    let server = Server::redis().with_args(&["--tcp-backlog", "4"]).start();
+    let port = server.port();
+    let running = watch(port, 2);
+    server.pause();
+    let _waiting: Vec<_> = (0..12)
+        .map(|_| {
+            Nuisance::start(move |_| {
+                let address = std::net::SocketAddr::from(([127, 0, 0, 1], port));
+                let _link = TcpStream::connect_timeout(&address, Duration::from_millis(500));
+                thread::sleep(Duration::from_millis(200));
+                Ok(())
+            })
+        })
+        .collect();
+    running.wait_for_lines(1, "refused: the server's accept queue is full");
+    running.wait_for_lines(1, "is stopped: no good reply to PING");
+    server.resume();
+}
+
+#[test]
+#[ignore = "long: writes some 100 MB to a replica that stands still"]
+fn a_replica_that_is_behind_is_named_and_its_buffer_is_no_client() {
+    let (server, replica) = (Server::redis().start(), Server::redis().start());
+    replica.cli(&["REPLICAOF", "127.0.0.1", &server.port_text()]);
+    wait_for("the replica", || {
+        replica.cli(&["INFO", "replication"]).contains("link_status:up").then_some(())
+    });
+    let running = watch(server.port(), 2);
+    replica.pause();
+    let value = "z".repeat(50_000);
+    let _writer = Nuisance::client(server.port(), move |n| {
+        thread::sleep(Duration::from_millis(1));
+        format!("SET n:{} {value}", n % 100)
+    });
+    running.wait_for_lines(1, "replication: a replica is behind");
+    assert!(!running.out().contains("output buffers: "), "{}", running.out());
+    replica.resume();
+}
+
+#[test]
+#[ignore = "long: reads some GB"]
+fn a_big_key_that_many_read_is_named_by_its_replies() {
+    let server = Server::redis().start();
+    server.cli(&["SETRANGE", "big", "3000000", "x"]);
+    let running = watch(server.port(), 2);
+    let _readers = [0; 4].map(|_| Nuisance::client(server.port(), |_| "GET big".to_owned()));
+    running.wait_for_lines(1, "big reply: clients read large keys: replies of ");
+}
+
+#[test]
+#[ignore = "long: a busy main thread"]
+fn a_hot_key_saturates_the_main_thread_which_is_named_with_its_command() {
+    let server = Server::redis().start();
+    let running = watch(server.port(), 2);
+    let requests = "INCR hot\r\n".repeat(2000);
+    let _four = [0; 4].map(|_| {
+        let requests = requests.clone();
+        Nuisance::client(server.port(), move |_| requests.clone())
+    });
+    let is_named = |line: &str| {
+        line.contains("server cpu: the server's main thread has no time left") && line.contains("INCR ")
+    };
+    running.wait_for("the saturated thread", |out| out.lines().any(is_named).then_some(()));
+}
+
+/// Returns the share of a part in the line about where the time of `request` goes, at the end of a session.
+fn share(out: &str, request: &str, part: &str) -> f64 {
+    let line = out.lines().rfind(|line| line.contains(&format!("where the time goes: {request} ")));
+    let line = line.unwrap_or_else(|| panic!("{out}"));
+    let known = line
+        .split([':', ',', ';'])
+        .find_map(|known| known.trim().strip_prefix(part)?.trim().strip_suffix(" %"));
+    known.unwrap_or_else(|| panic!("{line}")).parse().unwrap()
+}
+
+#[test]
+#[ignore = "long: three sessions of some seconds"]
+fn five_milliseconds_are_on_the_part_that_spent_them() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    let load = |port: &str, args: &[&str]| {
+        let session = ["-p", port, "--headless", "--clients", "1", "--yes", "--duration", "8"];
+        Running::start(redyno(&[&session, args].concat()))
+    };
+    let busy = "local function us() local t=redis.call('TIME') return t[1]*1000000+t[2] end \
+                local till=us()+5000 repeat until us()>till return 1";
+    let executed = load(&port, &["--", "EVAL", busy, "0"]).end().out;
+    assert!(share(&executed, "EVAL", "execution") >= 90.0, "{executed}");
+    let way = proxy(&server, || thread::sleep(Duration::from_micros(2500))).to_string();
+    let sent = load(&way, &["--", "GET", "a"]).end().out;
+    assert!(share(&sent, "GET", "wire") >= 90.0, "{sent}");
+    // Each stop makes requests late that were due meanwhile.
+    let stopped = load(&port, &["--rate", "100", "--", "GET", "a"]);
+    stopped.wait_for_lines(2, " | ");
+    for _ in 0..400 {
+        stopped.signal(Signal::STOP);
+        thread::sleep(Duration::from_millis(10));
+        stopped.signal(Signal::CONT);
+        thread::sleep(Duration::from_millis(1));
+    }
+    let stopped = stopped.end().out;
+    assert!(share(&stopped, "GET", "ours") >= 90.0, "{stopped}");
 }
