@@ -120,3 +120,29 @@ fn what_a_user_may_not_ask_is_named_and_the_rest_is_shown() {
         assert_eq!(has_slow_call, !forbidden.contains(&"slowlog"), "{forbidden:?}: {page}");
     }
 }
+
+#[test]
+fn huge_pages_a_nearly_full_memory_and_a_slow_log_of_keys_are_named() {
+    let server = Server::redis().start();
+    for value in ["0", "10000"] {
+        server.cli(&["CONFIG", "SET", "slowlog-log-slower-than", value]);
+        (0..12).for_each(|_| drop(server.cli(&["KEYS", "*"])));
+    }
+    let info = server.cli(&["INFO", "memory"]);
+    let used: u64 =
+        info.lines().find_map(|line| line.strip_prefix("used_memory:")).unwrap().trim().parse().unwrap();
+    // Each connection takes some memory; above the limit, the server refuses writes, and this is what is asked for.
+    server.cli(&["CONFIG", "SET", "maxmemory", &(used * 101 / 100).to_string()]);
+    let (root, file) = (tempfile::tempdir().unwrap(), "sys/kernel/mm/transparent_hugepage/enabled");
+    std::os::unix::fs::symlink("/proc", root.path().join("proc")).unwrap();
+    std::fs::create_dir_all(root.path().join(file).parent().unwrap()).unwrap();
+    std::fs::write(root.path().join(file), "[always] madvise never\n").unwrap();
+    let mut doctor = redyno(&["doctor", "-p", &server.port_text(), "--duration", "4", "--markdown"]);
+    doctor.env("REDYNO_HOST_ROOT", root.path());
+    let page = Running::start(doctor).end().expect_code(3).out;
+    for words in
+        ["transparent huge pages are always on", "at the limit writes will be refused", "entries are KEYS"]
+    {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+}

@@ -104,6 +104,10 @@ event_kinds! {
     /// More entries of the slow log in the same poll, which are counted and not reported one by one.
     MoreSlowCommands { entries: u64 } "slowlog"
         format!("and {} more {}", units::grouped(*entries), if *entries == 1 { "entry" } else { "entries" });
+    /// Many of the slow log's entries from before the session are of one command; its longest call took `us`.
+    SlowBefore { entries: u64, calls: u64, command: String, us: u64 } "slowlog" format!(
+        "before this session: {calls} of the last {entries} entries are {command}, at most {}", micros(*us)
+    );
     /// A new entry of COMMANDLOG about the size of a `request` or a `reply` (`part`), with the fields of `SlowCommand`.
     LargeCommand {
         bytes: u64,

@@ -4,6 +4,8 @@
 //! its shortened first argument: enough to find it, but never a value, a script or a password. All arguments that the
 //! server kept (at most 32, of 128 bytes each) are a field of their own, except those of commands with passwords.
 
+use std::collections::BTreeMap;
+
 use super::{datum::Datum, link::CLIENT_NAME};
 use crate::events::EventKind;
 
@@ -11,6 +13,8 @@ use crate::events::EventKind;
 pub(super) const ASKED: &str = "32";
 /// The largest number of entries that a poll reports as events; the slowest entries are reported.
 const MOST_SHOWN: usize = 8;
+/// The smallest number of calls of one command before the session that are reported: a few slow calls a day are usual.
+const MANY: u64 = 8;
 /// The parts of a command of which COMMANDLOG records large ones.
 pub(super) const PARTS: [&str; 2] = ["request", "reply"];
 /// The commands whose arguments may be passwords. Servers hide some of them, but not all, and not every version does.
@@ -64,7 +68,9 @@ impl SlowLog {
         let newest = entries.iter().map(|entry| entry.id).max();
         let last = self.last;
         self.last = newest.or(last).or(Some(BEFORE_ALL));
-        let Some(mut last) = last else { return Some(Vec::new()) };
+        let Some(mut last) = last else {
+            return Some(if self.part.is_none() { before(&entries) } else { Vec::new() });
+        };
         if newest.is_some_and(|newest| newest < last) {
             last = BEFORE_ALL;
         }
@@ -88,6 +94,24 @@ impl SlowLog {
         }
         Some(events)
     }
+}
+
+/// Returns the event about the entries from before the session, if many of them are of one command.
+fn before(entries: &[Entry]) -> Vec<EventKind> {
+    let mut calls: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for entry in entries.iter().filter(|entry| !entry.is_own) {
+        let name = entry.command.split(' ').next().unwrap_or_default();
+        let (n, longest) = calls.entry(name).or_default();
+        (*n, *longest) = (*n + 1, entry.amount.max(*longest));
+    }
+    let most = calls.into_iter().max_by_key(|(_, (n, _))| *n).filter(|(_, (n, _))| *n >= MANY);
+    let event = |(name, (calls, us)): (&str, (u64, u64))| EventKind::SlowBefore {
+        entries: entries.len() as u64,
+        calls,
+        command: name.to_owned(),
+        us,
+    };
+    most.map(event).into_iter().collect()
 }
 
 impl Entry {
@@ -217,6 +241,15 @@ mod tests {
         ])]);
         assert_eq!(large.read(&own), Some(Vec::new()), "redyno's own");
         assert_eq!(slow_log.read(&own).unwrap().len(), 1, "it held the server");
+    }
+
+    #[test]
+    fn a_log_that_is_full_of_one_command_at_first_is_one_report() {
+        let keys: &[&str] = &["KEYS", "*"];
+        let full: Vec<_> =
+            (0..30).map(|id| (id, 9_000 + id * 100, if id % 3 == 0 { &["GET"] } else { keys })).collect();
+        let reported = read(&mut SlowLog::default(), &full);
+        assert_eq!(reported, ["before this session: 20 of the last 30 entries are KEYS, at most 11.9 ms"]);
     }
 
     #[test]

@@ -133,6 +133,7 @@ fn event_kind(mut what: EventKind) -> EventKind {
         // Numbers, redyno's own words, and words from a fixed set of the servers.
         Reachable
         | MoreSlowCommands { .. }
+        | SlowBefore { .. }
         | MoreLargeCommands { .. }
         | ExpiryBegan { .. }
         | ExpiryEnded { .. }
