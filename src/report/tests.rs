@@ -359,7 +359,10 @@ fn times_are_those_of_the_wall_clock_and_equal_events_are_one_line() {
     let keys = EventKind::SlowCommand { us: 14_000, command: "KEYS *".to_owned(), client, arguments: vec![] };
     records.extend((61..64).map(|n| Record::Event(Event::new(f64::from(n), keys.clone()))));
     let lost = |n: u32| EventKind::PingError { message: format!("ERR {n}") };
-    records.extend((70..80).map(|n| Record::Event(Event::new(f64::from(n), lost(n)))));
+    let unanswered = |t_s| Record::Ping(Box::new(Span::new(t_s, 1.0, crate::probe::Ping::default())));
+    records.extend(
+        (70..80).flat_map(|n| [Record::Event(Event::new(f64::from(n), lost(n))), unanswered(f64::from(n))]),
+    );
     let (mut timeline, mut findings) = (Timeline::default(), Findings::default());
     for record in &records {
         timeline.push(record);

@@ -25,6 +25,9 @@ pub(super) struct Stall {
     /// The times of the last good reply to the load and of the last reply to PING, to the precision of a tick.
     reply_s: Option<f64>,
     pong_s: Option<f64>,
+    /// The times of the last reports of the load and of the ping probe. Reports of other probes may arrive earlier.
+    interval_s: f64,
+    ping_s: f64,
     /// Whether the last event about PING began a stall; the next one ends it, and has its length.
     is_event_open: bool,
 }
@@ -42,9 +45,13 @@ impl Rule for Stall {
         match record {
             Record::Interval(interval) => {
                 self.is_lost = interval.outage_s > 0.0;
+                self.interval_s = interval.t_s;
                 self.reply_s = if interval.ops > 0 { Some(interval.t_s) } else { self.reply_s };
             }
-            Record::Ping(span) if !span.body.rtt.is_empty() => self.pong_s = Some(span.t_s),
+            Record::Ping(span) => {
+                self.ping_s = span.t_s;
+                self.pong_s = if span.body.rtt.is_empty() { self.pong_s } else { Some(span.t_s) };
+            }
             // From now on there are only attempts to connect. A connection that redyno gave up for want of an answer is
             // still silence.
             Record::Event(event) if matches!(&event.what, EventKind::PingLost { cause } if !cause.contains("not answered")) =>
@@ -57,17 +64,17 @@ impl Rule for Stall {
             Record::End(_) => *self = Self::default(),
             _ => {}
         }
-        record.t_s().and_then(|t_s| self.silence(t_s, now)).into()
+        self.silence(now).into()
     }
 }
 
 impl Stall {
-    fn silence(&self, t_s: f64, now: &Now) -> Option<Finding> {
-        let (what, since_s) = match now.segment.as_ref().filter(|segment| segment.knobs.load) {
+    fn silence(&self, now: &Now) -> Option<Finding> {
+        let (what, since_s, t_s) = match now.segment.as_ref().filter(|segment| segment.knobs.load) {
             // A prefill also checks keys, and these checks do not count as good replies.
             Some(segment) if segment.prefill.is_some() || self.is_lost => return None,
-            Some(segment) => ("the load", self.reply_s?.max(segment.t_s)),
-            None => (now.words().ping, self.pong_s?),
+            Some(segment) => ("the load", self.reply_s?.max(segment.t_s), self.interval_s),
+            None => (now.words().ping, self.pong_s?, self.ping_s),
         };
         let for_s = t_s - since_s;
         let known_by = format!("no good reply to {what} for {for_s:.1} s, although the connections are open");
@@ -98,7 +105,7 @@ mod tests {
         load::Prefilling,
         probe::Ping,
         session::{Interval, Segment, Span},
-        stats::fixture::latency_of,
+        stats::{Latency, fixture::latency_of},
     };
 
     fn interval(t_s: f64, ops: u64, outage_s: f64) -> Record {
@@ -137,9 +144,10 @@ mod tests {
     #[test]
     fn without_load_it_is_of_the_pings_while_they_have_a_connection() {
         let mut findings = begin(Segment::new(0.0, 1, Knobs::default()));
-        let rtt = latency_of([80_000]);
-        findings.push(&Record::Ping(Box::new(Span::new(1.0, 0.25, Ping { rtt, ..Ping::default() }))));
-        assert!(findings.push(&interval(4.0, 0, 0.0))[0].contains("no good reply to PING for 3.0 s"));
+        let ping = |t_s, rtt| Record::Ping(Box::new(Span::new(t_s, 0.25, Ping { rtt, ..Ping::default() })));
+        findings.push(&ping(1.0, latency_of([80_000])));
+        assert_eq!(findings.push(&interval(4.0, 0, 0.0)), Vec::<String>::new(), "the report of PING is late");
+        assert!(findings.push(&ping(4.0, Latency::default()))[0].contains("no good reply to PING for 3.0 s"));
         let given_up = EventKind::PingLost { cause: "a ping was not answered within 5.00 s".to_owned() };
         assert_eq!(findings.push(&Record::Event(Event::new(4.2, given_up))), Vec::<String>::new());
         let lost = EventKind::PingLost { cause: "reset".to_owned() };
