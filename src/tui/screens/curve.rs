@@ -31,11 +31,11 @@ use crate::{
     experiment::{AfterPair, Pairs, Point},
     session::timeline::Level,
     tui::{
-        Glyphs, Ink, Paint, Scene, row,
+        Glyphs, Ink, Paint, Scene, from_column, row,
         widgets::{
             figures::{NONE, figure},
             knob_curve::{self, LEVELS, Over},
-            table::around,
+            table::{Column, Table, around},
         },
         wrapped,
     },
@@ -117,8 +117,10 @@ pub fn points_list(paint: &mut Paint, area: Rect, over: &Over) {
     paint.rule(Rect { x: area.x + 1, width: area.width - 1, ..row(area, 0) }, "points");
     paint.dot(area.x, area.y, glyphs.branch_down, Ink::Faint);
     let list = Rect { y: area.y + 1, height: area.height - 1, ..area };
-    let heading = [over.name(), "ops/s"].into_iter().chain(LEVELS.map(Level::name));
-    point_line(paint, row(list, 0), heading.map(|name| (name.to_owned(), Ink::Faint)));
+    let columns = (0..2 + LEVELS.len()).map(|n| Column::right(n, if n == 0 { VALUE } else { FIGURE }));
+    let table = Table::new(from_column(list, list.x + MARK), columns);
+    let [p50, p99, p999] = LEVELS.map(Level::name);
+    table.write(paint, 0, |n, _| ([over.name(), "ops/s", p50, p99, p999][n].to_owned(), Ink::Faint));
     let points = over.curve.points();
     let best = over.best_under_limit().or_else(|| over.best());
     let at =
@@ -129,20 +131,9 @@ pub fn points_list(paint: &mut Paint, area: Rect, over: &Over) {
         paint.dot(place.x + 2, place.y, mark, ink);
         let first = [over.curve.dimension().written(point.value), units::count(point.ops_per_s())];
         let levels = LEVELS.map(|level| figure(level.of(point.latency())));
+        let texts: Vec<_> = first.into_iter().chain(levels).collect();
         let ink = |text: &str| if text == NONE { Ink::Faint } else { Ink::Text };
-        point_line(paint, place, first.into_iter().chain(levels).map(|text| (text.clone(), ink(&text))));
-    }
-}
-
-fn point_line(paint: &mut Paint, place: Rect, cells: impl Iterator<Item = (String, Ink)>) {
-    let mut x = place.x + MARK;
-    for (n, (text, ink)) in cells.enumerate() {
-        let width = if n == 0 { VALUE } else { FIGURE };
-        if x + width > place.right() {
-            return;
-        }
-        paint.right(Rect { x, width, ..place }, &text, ink);
-        x += width;
+        table.write(paint, n, |n, _| (texts[n].clone(), ink(&texts[n])));
     }
 }
 
