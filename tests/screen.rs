@@ -27,6 +27,8 @@ fn without_a_target_it_drives_the_built_in_server_unless_one_listens_on_the_usua
         terminal.wait_for("throughput", |screen| {
             screen.lines().any(|line| line.contains(" now ") && line.contains("k/s")).then_some(())
         });
+        // Its keys are written before the load.
+        terminal.wait_for_text("hits 100 %");
     }
     terminal.press("q");
     assert_eq!(terminal.end().0, Some(0));

@@ -12,13 +12,7 @@ use ratatui::{
 use super::theme::colours::parameters_of;
 
 /// The attributes that redyno uses, with the numbers of SGR that set them.
-const ATTRIBUTES: [(Modifier, u8); 5] = [
-    (Modifier::BOLD, 1),
-    (Modifier::DIM, 2),
-    (Modifier::ITALIC, 3),
-    (Modifier::UNDERLINED, 4),
-    (Modifier::REVERSED, 7),
-];
+const ATTRIBUTES: [(Modifier, u8); 3] = [(Modifier::BOLD, 1), (Modifier::DIM, 2), (Modifier::REVERSED, 7)];
 
 /// The numbers of SGR with which the colours of characters and of their background begin.
 const FOREGROUND: u8 = 30;
