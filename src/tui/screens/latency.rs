@@ -149,11 +149,13 @@ fn pings<'a>(model: &Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
 /// Returns all distributions to draw. Under load: service and response time, the baseline, the time to open
 /// connections that are not kept, and the operations if there are several. Without load: PING.
 fn series<'a>(model: &'a Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
-    if model.subject() == Subject::Server {
+    let (segment, service) = (reading.segment(), recent(model.stretch, reading, Measure::Service));
+    // After the load, its charts stay for a while; this segment has only PINGs.
+    let is_over = service.is_empty() && segment.is_some_and(|segment| !segment.start.knobs.load);
+    if model.subject() == Subject::Server || is_over {
         return pings(model, reading);
     }
-    let segment = reading.segment();
-    let mut all = vec![one("service", 's', Ink::Ping, recent(model.stretch, reading, Measure::Service))];
+    let mut all = vec![one("service", 's', Ink::Ping, service)];
     let response = recent(model.stretch, reading, Measure::Response);
     if !response.is_empty() {
         all.push(one("response", 'r', Ink::Level(Level::P99), response));

@@ -189,3 +189,12 @@ fn the_chart_has_ten_rows_at_120x36_and_six_at_80x24_and_all_of_them_alone() {
     }
     assert!(Screen::Overview.panes().contains(&Pane::Latency));
 }
+
+#[test]
+fn after_the_load_the_latency_screen_shows_pings() {
+    let mut model = session(false, None);
+    deliver(&mut model, vec![Record::Segment(Segment::new(36.0, 4, Knobs::default()))]);
+    model.screen = Screen::Latency;
+    let screen = lines(&drawn(&model, Theme::new(Colours::Ansi16, GlyphSet::Unicode), 120, 36)).join("\n");
+    assert!(screen.contains("─ ping, ") && !screen.contains("service"), "{screen}");
+}
