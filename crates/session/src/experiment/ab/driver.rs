@@ -249,7 +249,7 @@ impl Experiment for Ab {
     }
 
     fn report(&self) -> String {
-        format!("{}\n{}", self.table().text(), self.conclusion())
+        format!("{}\n{}", self.conclusion(), self.table().text())
     }
 
     fn words(&self) -> String {

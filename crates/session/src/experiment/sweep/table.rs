@@ -10,7 +10,7 @@ use crate::{
 /// The percentiles of the columns.
 const LEVELS: [(&str, f64); 3] = [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)];
 
-/// Returns the table, and the conclusions from it.
+/// Returns the conclusions, and below them the table.
 pub(super) fn written(curve: &Curve, best: Option<&Best>) -> String {
     let points = curve.points();
     if points.is_empty() {
@@ -33,7 +33,7 @@ pub(super) fn written(curve: &Curve, best: Option<&Best>) -> String {
         text += line.trim_end();
         text.push('\n');
     }
-    text + &words(curve, best)
+    format!("{}\n{text}", words(curve, best))
 }
 
 /// Returns the conclusions.
