@@ -15,10 +15,10 @@ use tokio::{
 };
 
 use super::{
-    Answer, Cleaning, Counted, Ledger, Made, Marker, Message, Parameter, Restored, ServerError, SetUp,
-    Survey, Tuned, Turned,
+    Answer, Cleaning, Counted, KeyLook, KeyWay, Ledger, Made, Marker, Message, Parameter, Restored,
+    ServerError, SetUp, Survey, Tuned, Turned,
     clean::{self, StoredKeys},
-    count,
+    count, keys,
     memcached::{self, Items},
     order::{Means, Order},
     plane::Wire,
@@ -34,6 +34,7 @@ use crate::{
 
 /// The end of the error `memcached has no …` for orders that need CONFIG.
 const CONFIG: &str = "CONFIG: memcached is configured with options at its start";
+const KEYS: &str = "SCAN, MEMORY USAGE or MONITOR, with which redyno looks at keys";
 const SETUPS: &str = "scripts, functions or indexes that a setup could make";
 
 /// The control plane of one target. Dropping the handle ends the thread at once, even if the server hangs. Orders that
@@ -169,6 +170,17 @@ impl Control {
             Wire::Memcached(wire) => count::count(Items(&wire), &span, &names).await,
         };
         self.order(act, identity)
+    }
+
+    /// Begins to look at the keys of the target's database: by prefix, the largest and the hottest.
+    pub fn look_at_keys(&self, way: KeyWay) -> KeyLook {
+        let shared = Arc::new(keys::Shared::new(way));
+        let (seen, redacts) = (Arc::clone(&shared), self.redacts);
+        let act = async move |means: Means| match means.redis(KEYS)? {
+            _ if redacts => Err(ServerError::Unfit("--redact leaves out the names of keys".to_owned())),
+            wire => keys::look(wire, means.target, way, seen).await,
+        };
+        KeyLook { shared, answer: self.order(act, identity) }
     }
 
     /// Sets one of the [`PARAMETERS`](super::PARAMETERS). Before the parameter is set, the value to restore is written

@@ -24,6 +24,7 @@ mod episode;
 mod error;
 mod guard;
 mod info;
+mod keys;
 mod latency_log;
 mod ledger;
 mod link;
@@ -56,6 +57,9 @@ pub use control::Control;
 pub use count::Counted;
 pub use error::ServerError;
 pub use info::{Counters, Info};
+pub use keys::{
+    Estimate, HotUnit, KeyLook, KeySeen, KeyState, KeyWay, KeysSeen, MOST_COMMANDS_PER_S, PrefixSeen,
+};
 pub use ledger::Ledger;
 pub(crate) use link::CLIENT_NAME;
 pub use made::Made;

@@ -12,6 +12,7 @@ use std::{
 };
 
 use super::{CommandStat, Status};
+use crate::gauge::Gauge;
 
 /// The number of costs whose median a pace follows. A single high cost is usually that of a main thread that was
 /// stopped meanwhile, which is the time to watch closely.
@@ -32,6 +33,9 @@ const WRITING_US: f64 = 1e-3;
 /// The microseconds that CLIENT LIST takes for a byte of its reply, for a server that does not report the time of
 /// commands: 1.75 MB about 5000 clients took 5 to 38 ms.
 const LISTING_US: f64 = 1e-2;
+
+/// The commands of a look at keys that the server counts as hits.
+const LOOKUPS: [&str; 3] = ["object|freq", "pttl", "type"];
 
 /// The commands with subcommands, which the server's statistics count separately (since Redis 7).
 const CONTAINERS: [&str; 12] = [
@@ -108,6 +112,34 @@ pub(super) fn named(
         }
     }
     own
+}
+
+/// Limits own calls to the calls that the server has counted; returns the calls that it has not counted yet. The
+/// connection of a look at keys is another one, so a poll may overtake its commands.
+pub(super) fn take_unseen(status: &mut Status) -> BTreeMap<String, u64> {
+    let mut unseen = BTreeMap::new();
+    for (name, own) in &mut status.own {
+        let counted = status.command_stats.get(name).map_or(0, |stat| stat.calls);
+        if *own > counted {
+            unseen.insert(name.clone(), *own - counted);
+            *own = counted;
+        }
+    }
+    unseen
+}
+
+/// Removes the commands of a look at keys, which redyno has sent, from the server's commands per second and from its hits:
+/// a look is no change of the server's work.
+pub(super) fn take_out_looks(own: &BTreeMap<String, u64>, status: &mut Status) {
+    let calls = |name: &str| own.get(name).copied().unwrap_or(0) as f64;
+    let found: f64 = LOOKUPS.into_iter().map(calls).sum();
+    let all = found + calls("scan") + calls("memory|usage");
+    let per_s = status.poll_s.filter(|s| *s > 0.0).map_or(0.0, |s| all / s);
+    for (gauge, own) in [(Gauge::Hits, found), (Gauge::OpsPerS, per_s)] {
+        let value = status.gauges[gauge].map(|value| (value - own).max(0.0));
+        status.gauges.set(gauge, value);
+    }
+    status.gauges.derive();
 }
 
 /// How often one question is asked.
@@ -289,9 +321,27 @@ mod tests {
         let mut status = status("", now, &[]);
         status.own = named(calls, &status.command_stats);
         assert_eq!(status.own, [("config".to_owned(), 1), ("info".to_owned(), 1)].into());
+        assert!(take_unseen(&mut status).is_empty());
         let config = status.of_others("config").unwrap();
         assert_eq!((config.calls, config.usec, status.of_others("info")), (3, 75, None));
         assert_eq!((status.own_us("config"), status.own_us("info")), (25.0, 70.0));
+    }
+
+    #[test]
+    fn own_calls_that_a_poll_has_overtaken_belong_to_the_next_one() {
+        let mut status = status("", "cmdstat_scan:calls=2,usec=8\r\n", &[("scan", 3)]);
+        assert_eq!(take_unseen(&mut status), [("scan".to_owned(), 1)].into());
+        assert_eq!((status.own["scan"], status.of_others("scan")), (2, None));
+    }
+
+    #[test]
+    fn a_look_at_keys_changes_neither_the_hit_rate_nor_the_commands_per_second() {
+        let gauges = [(Gauge::Hits, 1060.0), (Gauge::Misses, 60.0), (Gauge::OpsPerS, 2500.0)].into();
+        let mut status = Status { poll_s: Some(2.0), gauges, ..Status::default() };
+        let own = [("pttl", 1000), ("memory|usage", 1000), ("info", 2)].map(|(name, n)| (name.to_owned(), n));
+        take_out_looks(&own.into(), &mut status);
+        let now = [Gauge::Hits, Gauge::HitRate, Gauge::OpsPerS].map(|gauge| status.gauges[gauge]);
+        assert_eq!(now, [Some(60.0), Some(0.5), Some(1500.0)]);
     }
 
     #[test]

@@ -30,7 +30,7 @@ use super::{
     latency_log::LatencyLog,
     link::Wire,
     news::News,
-    pace::{Paces, named},
+    pace::{Paces, named, take_out_looks, take_unseen},
     slow_log::{self, CommandLog, PARTS, SlowLog},
 };
 use crate::events::EventKind;
@@ -73,6 +73,8 @@ pub(super) struct Poller {
     commands: Option<CommandCounters>,
     times: CommandTimes,
     news: News,
+    /// The own commands that were sent before a poll, and that the server has counted after it.
+    unseen: BTreeMap<String, u64>,
     errors: Option<BTreeMap<String, u64>>,
     slow_log: SlowLog,
     /// Whether the server has COMMANDLOG, and its logs of large requests and of large replies.
@@ -164,13 +166,18 @@ impl Poller {
         self.has_command_log = has_command_log(&status);
         let mut events = self.news.read(at_ns, &info);
         let mut before = None;
-        let (own, commands) =
+        let (mut own, commands) =
             answers.commands.map_or((BTreeMap::new(), None), |(own, text)| (own, Some(text)));
+        take_out_looks(&own, &mut status);
+        for (name, calls) in std::mem::take(&mut self.unseen) {
+            *own.entry(name).or_default() += calls;
+        }
         if let Some(text) = self.accepted(Question::CommandStats, commands, &mut events)? {
             let now = CommandCounters::parse(&text);
             let added = self.commands.as_ref().and_then(|before| now.since(before));
             status.command_stats = added.unwrap_or_default();
             status.own = named(own, &status.command_stats);
+            self.unseen = take_unseen(&mut status);
             let errors = errors(&text);
             status.errors =
                 self.errors.as_ref().map_or_else(BTreeMap::new, |then| errors_since(&errors, then));

@@ -1,0 +1,174 @@
+//! A sample of commands by MONITOR: the commands and keys that are used most. The server formats a copy of each command
+//! meanwhile, so the sample is short. Of each command only its name and its key are kept.
+
+use std::{collections::HashMap, io, time::Duration};
+
+use tokio::time::sleep;
+
+use super::{HotUnit, Shared, line::Line, tally::Top};
+use crate::{
+    endpoint::ReachError,
+    gauge::Gauge,
+    protocol::{Dialect, Reply},
+    server::{Info, ServerError, link::Wire},
+    untrusted,
+};
+
+/// The length of a sample.
+const LENGTH: Duration = Duration::from_secs(1);
+/// The largest number of lines in a sample.
+const MOST_LINES: usize = 20_000;
+/// With more commands per second, no sample is taken: MONITOR halves the throughput of a busy server.
+pub const MOST_COMMANDS_PER_S: u64 = 20_000;
+const TOO_BUSY: &str =
+    "no sample: the server runs more than 20 000 commands a second, and MONITOR would slow them down";
+/// The commands whose keys follow a script and the number of keys.
+const SCRIPTS: &str = "EVAL EVALSHA EVALSHA_RO EVAL_RO FCALL FCALL_RO";
+/// The commands whose first argument is not a key. Arguments of some are passwords.
+const WITHOUT_KEY: &str = "ACL AUTH BGREWRITEAOF BGSAVE CLIENT CLUSTER COMMAND COMMANDLOG CONFIG DBSIZE DEBUG DISCARD \
+    ECHO EXEC FAILOVER FLUSHALL FLUSHDB FUNCTION HELLO HOTKEYS INFO KEYS \
+    LASTSAVE LATENCY MEMORY MIGRATE MODULE MONITOR MULTI OBJECT PING PSUBSCRIBE PUBLISH PUBSUB QUIT RANDOMKEY REPLCONF \
+    RESET ROLE SAVE SCAN SCRIPT SELECT SENTINEL SLOWLOG SPUBLISH SSUBSCRIBE SUBSCRIBE SWAPDB SYNC TIME UNSUBSCRIBE \
+    UNWATCH WAIT WAITAOF XGROUP XINFO XREAD XREADGROUP";
+
+/// Checks that a sample may be taken from the server of this INFO.
+pub(super) fn check(info: &Info) -> Result<(), ServerError> {
+    match info.number::<u64>("instantaneous_ops_per_sec") {
+        Some(ops) if ops > MOST_COMMANDS_PER_S => Err(ServerError::Unfit(TOO_BUSY.to_owned())),
+        _ => Ok(()),
+    }
+}
+
+/// What a sample contains: the number of lines, and how often each command used each key.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    lines: u64,
+    counts: HashMap<Vec<u8>, u64>,
+}
+
+/// Takes a sample, and disconnects.
+pub(super) fn sample(mut line: Line) -> Result<Lines, ServerError> {
+    let lost =
+        |error: ReachError| ServerError::Lost { command: "MONITOR".to_owned(), cause: error.to_string() };
+    let mut refused = None;
+    let accepted = line.talk.ask(&Dialect::Resp2.encode(&[b"MONITOR"]), 1, LENGTH, |_, reply| {
+        if let Reply::Error(line) = reply {
+            let message = untrusted::bytes(line);
+            refused = Some(ServerError::Refused { command: "MONITOR".to_owned(), message });
+        }
+    });
+    accepted.map_err(lost)?;
+    if let Some(refused) = refused {
+        return Err(refused);
+    }
+    let mut sample = Lines::default();
+    match line.talk.ask(b"", MOST_LINES, LENGTH, |line, _| sample.add(line)) {
+        Err(ReachError::Io { cause, .. }) if cause.kind() == io::ErrorKind::TimedOut => Ok(sample),
+        taken => taken.map(|()| sample).map_err(lost),
+    }
+}
+
+impl Lines {
+    fn add(&mut self, line: &[u8]) {
+        self.lines += 1;
+        if let Some(used) = used(line) {
+            *self.counts.entry(used).or_default() += 1;
+        }
+    }
+
+    pub(super) fn publish(&self, shared: &Shared) {
+        let mut hottest = Top::default();
+        self.counts.iter().for_each(|(used, count)| hottest.add(*count, used));
+        shared.publish(|seen| {
+            (seen.sampled, seen.hottest) = (self.lines, hottest.seen());
+            seen.hot_unit = Some(HotUnit::Commands);
+        });
+    }
+}
+
+/// Measures how busy the main thread is over [`LENGTH`], or over the time that `meanwhile` takes if that is longer.
+pub(super) async fn busy<T>(
+    wire: &Wire,
+    shared: &Shared,
+    meanwhile: impl Future<Output = T>,
+) -> Result<(T, Option<f64>), ServerError> {
+    let now_ns = || u64::try_from(shared.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    let before = wire.info().await?;
+    let (_, before) = Info::parse(&before).status(now_ns(), None);
+    let (done, ()) = tokio::join!(meanwhile, sleep(LENGTH));
+    let (after, _) = { Info::parse(&wire.info().await?).status(now_ns(), Some(&before)) };
+    Ok((done, after.gauges[Gauge::Cpu]))
+}
+
+/// Returns the command and the key of a line such as `+1339518083.107 [0 127.0.0.1:60866] "get" "cart:1"`: `GET cart:1`.
+/// `None` for a command without a key.
+fn used(line: &[u8]) -> Option<Vec<u8>> {
+    let mut words = quoted(&line[memchr::memmem::find(line, b"] \"")? + 2..]);
+    let name = words.next()?.to_ascii_uppercase();
+    let is_in = |list: &str| list.split_whitespace().any(|known| known.as_bytes() == name);
+    let key = match () {
+        () if is_in(SCRIPTS) => {
+            let keys = words.nth(1)?;
+            if keys == b"0" { None } else { words.next() }
+        }
+        () if is_in(WITHOUT_KEY) => None,
+        () => words.next(),
+    };
+    Some([&name, &b" "[..], key?].concat())
+}
+
+/// Returns the words of a line, without their quotation marks; escaped characters stay escaped.
+fn quoted(mut rest: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let begins = rest.iter().position(|byte| *byte == b'"')? + 1;
+        let mut is_escaped = false;
+        let is_end = |byte: &u8| {
+            let ends = *byte == b'"' && !is_escaped;
+            is_escaped = *byte == b'\\' && !is_escaped;
+            ends
+        };
+        let length = rest[begins..].iter().position(is_end)?;
+        let word = &rest[begins..begins + length];
+        rest = &rest[begins + length + 1..];
+        Some(word)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::KeyWay;
+
+    #[test]
+    fn of_a_line_only_the_command_and_its_key_are_kept() {
+        let used = |line: &str| {
+            let line = format!("+1339518083.107412 [0 127.0.0.1:60866] {line}\r\n");
+            used(line.as_bytes()).map(|used| String::from_utf8(used).unwrap())
+        };
+        for (line, expected) in [
+            (r#""get" "cart:1""#, Some("GET cart:1")),
+            (r#""SET" "a \" b" "secret""#, Some(r#"SET a \" b"#)),
+            (r#""evalsha" "f00" "1" "k" "secret""#, Some("EVALSHA k")),
+            (r#""eval" "return 'secret'" "0" "x""#, None),
+            (r#""CONFIG" "SET" "requirepass" "secret""#, None),
+            (r#""ping""#, None),
+        ] {
+            assert_eq!(used(line).as_deref(), expected, "{line}");
+        }
+        assert_eq!(super::used(b"+OK\r\n"), None);
+    }
+
+    #[test]
+    fn the_keys_with_the_most_commands_come_first_and_a_busy_server_is_left_alone() {
+        let mut lines = Lines::default();
+        for n in 0..30 {
+            lines.add(format!(r#"+1.2 [0 lua] "get" "k:{}""#, n % 4).as_bytes());
+        }
+        let shared = Shared::new(KeyWay::Monitor);
+        lines.publish(&shared);
+        let seen = shared.seen().clone();
+        assert_eq!((seen.sampled, seen.hottest[0].amount, seen.hottest.len()), (30, 8, 4));
+        assert!(check(&Info::parse("instantaneous_ops_per_sec:20000")).is_ok());
+        assert!(check(&Info::parse("instantaneous_ops_per_sec:20001")).is_err());
+    }
+}

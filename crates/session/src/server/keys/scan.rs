@@ -1,0 +1,191 @@
+//! Samples keys with SCAN: the memory and the TTL of each key, and under an LFU policy how often it is used.
+//!
+//! ```text
+//! SCAN ─► SCAN, MEMORY USAGE a, PTTL a, MEMORY USAGE b, … ─► pause ─► SCAN, MEMORY USAGE c, … ─► pause ─► …
+//! ```
+//! Each pause is 49 times as long as the server worked on the batch at most, so a scan uses at most 2 % of the server's
+//! main thread.
+
+use std::{
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use super::{
+    HotUnit, KeyState, PUBLISHED_EVERY, Shared,
+    line::{Found, Line, Words},
+    tally::{Sampled, Tally},
+};
+use crate::server::ServerError;
+
+/// The number of keys that a SCAN visits. Their questions hold other clients up for about 0.2 ms.
+const COUNT: &[u8] = b"64";
+/// The elements of a collection that MEMORY USAGE looks at, which is its default. 0 would look at all elements.
+const ELEMENTS: &[u8] = b"5";
+/// The share of the time that the server may work for a scan.
+pub(super) const SHARE: f64 = 0.02;
+/// The shortest time that the server needs for a command. Round trips vary by more than a small batch takes.
+const LEAST_TIME: Duration = Duration::from_micros(1);
+/// The longest wait until an order to stop is noticed.
+const NAP: Duration = Duration::from_millis(50);
+
+/// What to ask next.
+#[derive(Debug, Default, PartialEq)]
+struct Step {
+    /// The cursor of the next SCAN; `None` after the last one.
+    cursor: Option<Vec<u8>>,
+    /// The keys of the previous SCAN.
+    keys: Vec<Vec<u8>>,
+}
+
+/// Samples keys until all were seen, or the look is stopped.
+pub(super) fn look(line: &mut Line, has_counters: bool, shared: &Shared) -> Result<KeyState, ServerError> {
+    let began = Instant::now();
+    let mut tally = Tally::new();
+    let mut step = Step { cursor: Some(b"0".to_vec()), keys: Vec::new() };
+    let (mut worked, mut published) = (Duration::ZERO, began);
+    let state = loop {
+        if step == Step::default() {
+            break KeyState::Complete;
+        }
+        let commands = step.questions(has_counters);
+        let (replies, took) = line.timed(&commands)?;
+        let cost = took.max(LEAST_TIME * commands.len() as u32);
+        worked += cost;
+        let mut replies = replies.into_iter();
+        let next = step.cursor.as_ref().and_then(|_| replies.next());
+        let each: Vec<_> = replies.collect();
+        for (key, replies) in step.keys.iter().zip(each.chunks(if has_counters { 3 } else { 2 })) {
+            if let Some(sampled) = sampled(replies) {
+                tally.add(key, &sampled);
+            }
+        }
+        step = following(next)?;
+        if !rest(cost, shared) {
+            break KeyState::Stopped;
+        }
+        if published.elapsed() >= PUBLISHED_EVERY {
+            published = Instant::now();
+            publish(shared, &tally, worked, began, false);
+        }
+    };
+    publish(shared, &tally, worked, began, state == KeyState::Complete);
+    let types: Vec<Words> = tally.largest.0.iter().map(|(_, key)| vec![b"TYPE", key.as_slice()]).collect();
+    if !types.is_empty() {
+        let types = line.ask(&types)?;
+        shared.publish(|seen| {
+            for (key, found) in seen.largest.iter_mut().zip(&types) {
+                let Found::Texts(texts) = found else { continue };
+                key.kind = texts.first().map(|text| crate::untrusted::bytes(text));
+            }
+        });
+    }
+    if has_counters {
+        shared.publish(|seen| seen.hot_unit = Some(HotUnit::Counter));
+    }
+    Ok(state)
+}
+
+impl Step {
+    /// Returns the next SCAN, if there is one, and the questions about the keys of the previous one.
+    fn questions(&self, has_counters: bool) -> Vec<Words<'_>> {
+        let mut questions: Vec<Words> = Vec::new();
+        questions.extend(self.cursor.as_ref().map(|cursor| vec![&b"SCAN"[..], cursor, b"COUNT", COUNT]));
+        for key in &self.keys {
+            questions.push(vec![b"MEMORY", b"USAGE", key, b"SAMPLES", ELEMENTS]);
+            questions.push(vec![b"PTTL", key]);
+            if has_counters {
+                questions.push(vec![b"OBJECT", b"FREQ", key]);
+            }
+        }
+        questions
+    }
+}
+
+/// Reads the replies about one key; `None` if the key is gone.
+fn sampled(replies: &[Found]) -> Option<Sampled> {
+    let number = |n: usize| match replies.get(n) {
+        Some(Found::Number(number)) => Some(*number),
+        _ => None,
+    };
+    let bytes = u64::try_from(number(0)?).ok()?;
+    // -1 means that the key has no TTL, and -2 that it is gone.
+    let has_ttl = number(1).filter(|ms| *ms >= -1)? >= 0;
+    Some(Sampled { bytes, has_ttl, frequency: number(2).and_then(|n| u64::try_from(n).ok()) })
+}
+
+/// Returns the cursor of the next SCAN, and the keys of this one. There is no cursor after the last SCAN.
+fn following(reply: Option<Found>) -> Result<Step, ServerError> {
+    match reply {
+        None => Ok(Step::default()),
+        Some(Found::Texts(mut keys)) => {
+            let cursor = keys.remove(0);
+            Ok(Step { cursor: Some(cursor).filter(|cursor| cursor != b"0"), keys })
+        }
+        Some(_) => Err(ServerError::Unexpected { command: "SCAN".to_owned() }),
+    }
+}
+
+fn publish(shared: &Shared, tally: &Tally, worked: Duration, began: Instant, is_complete: bool) {
+    shared.publish(|seen| {
+        seen.sampled = tally.sampled;
+        seen.cost = worked.as_secs_f64() / began.elapsed().as_secs_f64().max(1e-3);
+        seen.prefixes = tally.prefixes(seen.keys, is_complete);
+        seen.largest = tally.largest.seen();
+        seen.hottest = tally.hottest.seen();
+    });
+}
+
+/// Pauses after a batch on which the server worked for `cost`; returns `false` if the look is stopped meanwhile.
+fn rest(cost: Duration, shared: &Shared) -> bool {
+    let until = Instant::now() + cost.mul_f64(1.0 / SHARE - 1.0);
+    while !shared.is_stopped() {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return true;
+        }
+        sleep(left.min(NAP));
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::KeyWay;
+
+    #[test]
+    fn each_key_is_asked_for_its_memory_by_a_few_elements_and_for_its_ttl() {
+        let step =
+            |cursor: Option<&[u8]>| Step { cursor: cursor.map(<[u8]>::to_vec), keys: vec![b"a".to_vec()] };
+        let text = |questions: Vec<Words>| -> Vec<String> {
+            let text = |words: &Words| String::from_utf8(words.join(&b' ')).unwrap();
+            questions.iter().map(text).collect()
+        };
+        let expected = ["SCAN 7 COUNT 64", "MEMORY USAGE a SAMPLES 5", "PTTL a"];
+        assert_eq!(text(step(Some(b"7")).questions(false)), expected);
+        assert_eq!(text(step(None).questions(true)).last().unwrap(), "OBJECT FREQ a");
+    }
+
+    #[test]
+    fn a_key_that_is_gone_is_left_out_and_the_last_scan_ends_the_look() {
+        let numbers = |numbers: &[i64]| numbers.iter().map(|n| Found::Number(*n)).collect::<Vec<_>>();
+        assert!(
+            sampled(&numbers(&[72, -2])).is_none() && sampled(&[Found::Nothing, Found::Nothing]).is_none()
+        );
+        let key = sampled(&numbers(&[72, -1, 5])).unwrap();
+        assert_eq!((key.bytes, key.has_ttl, key.frequency), (72, false, Some(5)));
+        assert!(sampled(&numbers(&[72, 0])).unwrap().has_ttl);
+        let texts = |texts: &[&[u8]]| Some(Found::Texts(texts.iter().map(|text| text.to_vec()).collect()));
+        assert_eq!(following(texts(&[b"0", b"a"])), Ok(Step { cursor: None, keys: vec![b"a".to_vec()] }));
+        assert_eq!(following(texts(&[b"9"])), Ok(Step { cursor: Some(b"9".to_vec()), keys: Vec::new() }));
+        assert!(following(Some(Found::Nothing)).is_err());
+    }
+
+    #[test]
+    fn a_stopped_look_does_not_wait_for_its_pause() {
+        let shared = Shared::new(KeyWay::Scan);
+        shared.stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(!rest(Duration::from_secs(3600), &shared));
+    }
+}
