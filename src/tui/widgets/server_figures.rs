@@ -70,9 +70,15 @@ pub fn few(paint: &mut Paint, area: Rect, status: &Status) -> u16 {
     Flowing { lines: flow(&figures, area.width), figures }.draw(paint, area)
 }
 
-/// Returns whether a gauge is shown: one of trouble only if it is not zero.
+/// The figures of I/O threads, which most servers do not use.
+const OF_IO_THREADS: [Gauge; 3] = [Gauge::IoReads, Gauge::IoWrites, Gauge::IoBusy];
+
+/// Returns whether a gauge is shown: one of trouble or of I/O threads only if it is not zero.
 fn is_shown(status: &Status) -> impl Fn(&Gauge) -> bool {
-    |gauge| gauge.about().alarm != Alarm::Some || status.gauges[*gauge].is_some_and(|value| value > 0.0)
+    |gauge| {
+        let is_rare = gauge.about().alarm == Alarm::Some || OF_IO_THREADS.contains(gauge);
+        !is_rare || status.gauges[*gauge].is_some_and(|value| value > 0.0)
+    }
 }
 
 /// Figures in lines.

@@ -64,8 +64,12 @@ gauges! {
         "Mean microseconds of a cycle of the event loop since the previous poll.";
     IoThreads "io_threads_active" Work "i/o threads" YES_NO, Level Info("io_threads_active"), 1.0 Never
         "Whether I/O threads help the main thread now.";
-    IoReads "io_threads_reads" Work "" Count, Added Info("io_threaded_reads_processed"), 0.0 Never
+    IoReads "io_threads_reads" Work "i/o thread reads" Count, Added Info("io_threaded_reads_processed"), 0.0 Never
         "Reads by I/O threads since the previous poll.";
+    IoWrites "io_threads_writes" Work "i/o thread writes" Count, Added Info("io_threaded_writes_processed"), 0.0 Never
+        "Writes by I/O threads since the previous poll.";
+    IoBusy "io_threads_busy" Work "i/o threads at work" Ratio, Share Own, 0.0 Never
+        "Share of one core that all I/O threads need together, without their busy waiting (Valkey 9.1).";
     BytesIn "traffic_input" Work "in" Bytes, Added InfoOrStat("total_net_input_bytes", "bytes_read"), 0.0 Never
         "Bytes that the server read from clients since the previous poll.";
     BytesOut "traffic_output" Work "out" Bytes, Added InfoOrStat("total_net_output_bytes", "bytes_written"), 0.0 Never

@@ -133,6 +133,10 @@ impl<'a> Info<'a> {
                 };
                 used("_main_thread").or_else(|| used(""))
             }
+            Gauge::IoBusy => {
+                let threads = self.beginning_with("used_active_time_io_thread_");
+                threads.filter_map(|(_, seconds)| seconds.parse().ok()).reduce(|a: f64, b: f64| a + b)
+            }
             Gauge::ExpireCpu => self.number::<f64>("expire_cycle_cpu_milliseconds").map(|ms| ms / 1e3),
             Gauge::ExpiredStale => self.number::<f64>("expired_stale_perc").map(|percent| percent / 1e2),
             Gauge::Keys => {
@@ -243,6 +247,23 @@ mod tests {
         let sums = [Gauge::Hits, Gauge::Misses, Gauge::Cpu, Gauge::HitRate].map(|gauge| status.gauges[gauge]);
         assert_eq!(sums, [Some(30.0), Some(0.0), Some(0.75), Some(1.0)]);
         assert_eq!(status.poll_s, Some(1.0));
+    }
+
+    #[test]
+    fn the_work_of_all_io_threads_is_added_up() {
+        let poll = |reads: u64, busy: f64| {
+            format!(
+                "run_id:a\nio_threaded_reads_processed:{reads}\nio_threaded_writes_processed:{reads}\n\
+                 used_active_time_main_thread:9\nused_active_time_io_thread_1:{busy}\n\
+                 used_active_time_io_thread_2:1.5\n"
+            )
+        };
+        let (first, second) = (poll(100, 1.0), poll(700, 1.25));
+        let (_, counters) = Info::parse(&first).status(0, None);
+        let (status, _) = Info::parse(&second).status(SECOND_NS, Some(&counters));
+        let found = [Gauge::IoReads, Gauge::IoWrites, Gauge::IoBusy].map(|gauge| status.gauges[gauge]);
+        assert_eq!(found, [Some(600.0), Some(600.0), Some(0.25)]);
+        assert_eq!(Info::parse("run_id:a\n").status(SECOND_NS, None).0.gauges[Gauge::IoBusy], None);
     }
 
     #[test]
