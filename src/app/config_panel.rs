@@ -104,6 +104,15 @@ impl Model {
         Ok(self.setting_of(parameter, from, parameter.typed(text)))
     }
 
+    /// Asks the user whether to set a parameter, or shows why that is impossible.
+    pub(super) fn ask_to_set(&mut self, wanted: Result<Option<Setting>, String>) {
+        match wanted {
+            Ok(Some(setting)) => self.mode = Mode::Asking(Question::SetConfig(setting)),
+            Ok(None) => {}
+            Err(why) => self.say(Tone::Info, why),
+        }
+    }
+
     /// Opens an entry for a value of the selected parameter, or the list of its values if they are words.
     pub(super) fn type_parameter(&mut self) {
         let parameter = self.config.selected();
@@ -120,16 +129,11 @@ mod tests {
 
     use super::*;
     use crate::{
-        app::{Delivery, Effect, Key, KeyCode, Msg, Screen, update},
+        app::{Delivery, Effect, Msg, Screen, update, update::tests::press},
         knobs::Knobs,
         server::Status,
         session::{Moment, Record, TimelineOptions},
     };
-
-    fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
-        let code = |c| if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) };
-        keys.chars().flat_map(|c| update(model, Msg::Key(Key::plain(code(c))))).collect()
-    }
 
     fn report(model: &mut Model, policy: &str) {
         let config = [("maxmemory-policy".to_owned(), policy.to_owned())].into();

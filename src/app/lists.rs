@@ -1,6 +1,6 @@
 //! Actions that change only what is shown: the screen, the pane, the selected row, the moment.
 
-use super::{Action, Entry, Model, Pane, Purpose, Screen, Tone, list::moved};
+use super::{Action, Entry, Mode, Model, Pane, Purpose, Screen, Tone, Typing, bindings, list::moved};
 
 impl Model {
     /// Shows a screen, with all its panes.
@@ -57,6 +57,14 @@ impl Model {
             Action::Faster | Action::Slower => self.change_speed(action == Action::Faster),
             _ => {}
         }
+    }
+
+    /// Scrolls the help, or moves the selection of the palette, by this many lines.
+    pub(super) fn scroll(&mut self, lines: i16) {
+        if let Mode::Typing(Typing { purpose: Purpose::Help { scroll }, .. }) = &mut self.mode {
+            *scroll = scroll.saturating_add_signed(lines).min(bindings().count() as u16 * 4);
+        }
+        self.choose(lines);
     }
 
     /// Scrolls the list of operations by this many rows, at most to the last operation.

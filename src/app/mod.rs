@@ -15,6 +15,7 @@ mod config_panel;
 mod curve_view;
 mod experiment;
 mod finding_view;
+mod key_view;
 mod keys;
 mod landmark;
 mod list;

@@ -20,6 +20,8 @@ pub enum Mode {
     CommandLine(String),
     /// An entry of the slow log in full: a line each for time, command and client.
     SlowCommand(String),
+    /// The view of the server's keys.
+    Keys,
 }
 
 /// A question before something is done.
@@ -38,6 +40,8 @@ pub enum Question {
     },
     /// Whether to make a change that may do harm; the text names the harm.
     Danger(String),
+    /// Whether to take a sample by MONITOR; the text names its cost.
+    Monitor(String),
 }
 
 /// A text that is being typed.
@@ -94,6 +98,7 @@ impl Mode {
                 Some(&[Context::Help, Context::Typing])
             }
             Self::Typing(_) => Some(&[Context::Typing]),
+            Self::Keys => Some(&[Context::Keys]),
             Self::CommandLine(_) | Self::SlowCommand(_) => Some(&[Context::CommandLine]),
         }
     }

@@ -10,6 +10,7 @@ use crate::{
     diagnose::Episodes,
     experiment::{Dimension, Experiment},
     knobs::Knobs,
+    server::KeysSeen,
     session::{Record, Timeline, TimelineOptions},
 };
 
@@ -164,6 +165,8 @@ pub struct Model {
     pub(super) message: Option<Message>,
     /// The rules whose findings the user has read: only the header shows them, until they end.
     pub(super) folded: BTreeSet<&'static str>,
+    /// What the last look at the server's keys has seen.
+    pub(super) keys: Option<KeysSeen>,
     /// The tour, until it is over.
     pub(super) tour: Option<Tour>,
     /// The effects requested while the present message is handled.
@@ -203,6 +206,7 @@ impl Model {
             course: Course::Running,
             message: None,
             folded: BTreeSet::new(),
+            keys: None,
             tour: None,
             effects: Vec::new(),
             // Before the first segment, no setting is in force.

@@ -65,15 +65,10 @@ mod tests {
     use std::sync::Arc;
 
     use crate::{
-        app::{Delivery, Effect, Key, KeyCode, Mode, Model, Msg, Notice, Order, Question, update},
+        app::{Delivery, Effect, Mode, Model, Msg, Notice, Order, Question, update, update::tests::press},
         knobs::Knobs,
         session::{Record, Segment, TimelineOptions},
     };
-
-    fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
-        let code = |c| if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) };
-        keys.chars().flat_map(|c| update(model, Msg::Key(Key::plain(code(c))))).collect()
-    }
 
     #[test]
     fn a_dangerous_change_waits_for_yes_and_no_leaves_the_knob_where_it_was() {

@@ -72,19 +72,13 @@ impl Model {
 mod tests {
     use super::*;
     use crate::{
-        app::{Delivery, Effect, Key, KeyCode, Mode, Msg, Notice, Picture, Playback, RecordingState, update},
+        app::{
+            Delivery, Effect, Mode, Msg, Notice, Picture, Playback, RecordingState, update,
+            update::tests::press,
+        },
         knobs::Knobs,
         session::TimelineOptions,
     };
-
-    fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
-        let code = |c| match c {
-            '\n' => KeyCode::Enter,
-            '\x1b' => KeyCode::Esc,
-            c => KeyCode::Char(c),
-        };
-        keys.chars().flat_map(|c| update(model, Msg::Key(Key::plain(code(c))))).collect()
-    }
 
     fn live() -> Model {
         Model::new(Knobs::default(), TimelineOptions::default())

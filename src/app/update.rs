@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use super::{
     Action, Context, Course, Delivery, Effect, Entry, Key, KeyCode, Mode, Model, Notice, Order, Purpose,
-    Question, Reachability, Setting, Tone, Typing, View, Written, action, playback::Closer,
+    Question, Reachability, Tone, Typing, View, Written, action, playback::Closer,
 };
 use crate::{
     experiment::Interruption,
     knobs::Knobs,
     print::summary,
+    server::KeyWay,
     session::{Record, Segment},
     workload::Chosen,
 };
@@ -105,6 +106,9 @@ fn on_delivery(model: &mut Model, delivery: &Delivery) {
             if *order == Order::GentleIntrinsic(true) {
                 model.gentle_intrinsic = false;
             }
+            if matches!(order, Order::LookAtKeys(_)) {
+                model.keys_refused(reason);
+            }
             if matches!(order, Order::Refine(_)) {
                 model.set_closer(Closer::Impossible);
             }
@@ -155,6 +159,7 @@ impl Model {
                 }
                 self.recording = state;
             }
+            Notice::Keys(seen) => self.keys = Some(*seen),
             Notice::LoadStaysOff(cause) => {
                 let in_force = self.in_force().clone();
                 self.panel.follow(in_force);
@@ -242,7 +247,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Quit => model.ask(Effect::Quit),
         Action::Suspend => model.ask(Effect::Suspend),
         Action::Help => model.begin_typing(Purpose::Help { scroll: 0 }, Entry::sentence("")),
-        Action::Scroll(lines) => scroll(model, lines),
+        Action::Scroll(lines) => model.scroll(lines),
         Action::ToggleLoad => {
             let wanted = model.panel.wanted().clone();
             model.propose(Knobs { load: !wanted.load, ..wanted });
@@ -256,11 +261,14 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::SelectParameter(direction) => model.config.select(direction),
         Action::TurnParameter(direction) => {
             let turned = model.turned_parameter(direction);
-            ask_to_set(model, turned.map(Some));
+            model.ask_to_set(turned.map(Some));
         }
         Action::TypeParameter => model.type_parameter(),
         Action::Undo => model.undo(),
         Action::EndExperiment => model.stop_experiment(),
+        Action::Keys => model.open_keys(),
+        Action::LookAtKeys(way) => model.look_at_keys(way),
+        Action::StopKeys => model.stop_keys(),
         Action::FoldFinding => model.fold_finding(),
         Action::Intrinsic => intrinsic(model),
         Action::GentleIntrinsic => {
@@ -298,24 +306,9 @@ fn agree(model: &mut Model) {
         Mode::Asking(Question::SetConfig(setting)) => model.set_parameter(setting),
         Mode::Asking(Question::Experiment { asked, .. }) => model.begin_experiment(asked),
         Mode::Asking(Question::FirstWrite(_) | Question::Danger(_)) => model.ask(Order::AllowWrites(true)),
-        Mode::Screen | Mode::Typing(_) | Mode::CommandLine(_) | Mode::SlowCommand(_) => {}
+        Mode::Asking(Question::Monitor(_)) => model.begin_look(KeyWay::Monitor),
+        _ => {}
     }
-}
-
-/// Asks the user whether to set a server parameter, or shows why that is impossible.
-fn ask_to_set(model: &mut Model, wanted: Result<Option<Setting>, String>) {
-    match wanted {
-        Ok(Some(setting)) => model.mode = Mode::Asking(Question::SetConfig(setting)),
-        Ok(None) => {}
-        Err(why) => model.say(Tone::Info, why),
-    }
-}
-
-fn scroll(model: &mut Model, lines: i16) {
-    if let Mode::Typing(Typing { purpose: Purpose::Help { scroll }, .. }) = &mut model.mode {
-        *scroll = scroll.saturating_add_signed(lines).min(super::bindings().count() as u16 * 4);
-    }
-    model.choose(lines);
 }
 
 fn intrinsic(model: &mut Model) {
@@ -340,7 +333,7 @@ fn accept(model: &mut Model) {
         }
         Purpose::Parameter => {
             let typed = model.typed_parameter(&text);
-            ask_to_set(model, typed);
+            model.ask_to_set(typed);
         }
         Purpose::Help { .. } => {}
         Purpose::Search => model.take_search(text),
@@ -387,9 +380,11 @@ fn dismiss(model: &mut Model) {
         Mode::Asking(Question::SetConfig(_)) => model.say(Tone::Info, "nothing was set"),
         Mode::Asking(Question::Experiment { .. }) => model.say(Tone::Info, "nothing was begun"),
         Mode::Asking(Question::Danger(_)) => model.take_proposal_back(),
+        Mode::Asking(Question::Monitor(_)) => model.mode = Mode::Keys,
+        Mode::Keys => model.stop_keys(),
         Mode::Screen | Mode::Typing(_) | Mode::CommandLine(_) | Mode::SlowCommand(_) => {}
     }
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -3,9 +3,12 @@
 use std::fmt;
 
 use super::Screen;
-use crate::app::{
-    Direction::{self, Down, Up},
-    Picture,
+use crate::{
+    app::{
+        Direction::{self, Down, Up},
+        Picture,
+    },
+    server::KeyWay,
 };
 
 macro_rules! actions {
@@ -66,6 +69,8 @@ actions! {
         Report "make the report",
         CopySummary "copy the summary",
         CopyCommandLine "copy the command line of this segment",
+        Keys "keys by prefix, largest and hottest keys",
+        StopKeys "stop the look at the keys",
         FoldFinding "fold the finding in the status line, or show it again",
         Intrinsic "intrinsic latency",
         GentleIntrinsic "intrinsic latency, gently",
@@ -116,6 +121,12 @@ actions! {
         SelectParameter(to: Direction) either(to, "parameter, previous", "parameter, next"),
         /// Change the selected parameter by a step, after a question.
         TurnParameter(to: Direction) either(to, "set the parameter a step up", "set the parameter a step down"),
+        /// Look at the server's keys in this way.
+        LookAtKeys(way: KeyWay) match way {
+            KeyWay::Scan => "sample keys",
+            KeyWay::Monitor => "sample commands by MONITOR",
+            KeyWay::HotKeys => "count hot keys by HOTKEYS",
+        },
         /// Save a picture of the screen.
         Save(form: Picture) match form {
             Picture::Svg => "save the screen as SVG",
@@ -206,6 +217,8 @@ pub enum Context {
     Palette,
     /// While the help is open.
     Help,
+    /// In the view of the server's keys.
+    Keys,
     /// While a command line or an entry of the slow log is shown.
     CommandLine,
     /// While a question waits for yes or no.
@@ -215,7 +228,7 @@ pub enum Context {
 impl Context {
     /// Returns all contexts, in the order in which the help lists them.
     pub fn all() -> impl Iterator<Item = Self> {
-        const BEHIND: [Context; 12] = [
+        const BEHIND: [Context; 13] = [
             Context::Experiment,
             Context::Answer,
             Context::Search,
@@ -227,6 +240,7 @@ impl Context {
             Context::Question,
             Context::Help,
             Context::CommandLine,
+            Context::Keys,
             Context::Anywhere,
         ];
         let screens = Screen::ALL.into_iter().filter(|screen| !screen.keys().is_empty());
@@ -250,6 +264,7 @@ impl Context {
             Self::Palette => "In the command palette",
             Self::Help => "In this help",
             Self::CommandLine => "At a command line or a slow command",
+            Self::Keys => "In the view of the keys",
             Self::Question => "At a question",
         }
     }

@@ -3,9 +3,12 @@
 //! The keys that all screens share while no overlay is open.
 
 use super::{Action, Binding, Context, KeyCode, Landmark, Pattern, Screen, ZOOM, key, on};
-use crate::app::{
-    Direction::{Down, Up},
-    Picture,
+use crate::{
+    app::{
+        Direction::{Down, Up},
+        Picture,
+    },
+    server::KeyWay,
 };
 
 /// The bindings of frozen views, entries, overlays and experiments, and those that apply everywhere.
@@ -99,6 +102,20 @@ pub(super) const KEYS: &[Binding] = key_table! {
         (on('Y'), Action::Dismiss)], "Esc, Enter, q, Y", Some(("Esc", "close", 0)),
         "Close the command line, or the entry of the slow log.";
 
+    in Context::Keys;
+    &[(key(KeyCode::Enter), Action::LookAtKeys(KeyWay::Scan))], "Enter", Some(("Enter", "sample", 0)),
+        "Sample the keys with SCAN, MEMORY USAGE and PTTL, and with OBJECT FREQ if the eviction policy is LFU. This uses \
+         at most 2 % of the server's main thread.";
+    &[(on('m'), Action::LookAtKeys(KeyWay::Monitor))], "m", Some(("m", "MONITOR", 0)),
+        "Sample the commands of a second with MONITOR, after a question; not above 20 000 commands a second.";
+    &[(on('h'), Action::LookAtKeys(KeyWay::HotKeys))], "h", Some(("h", "HOTKEYS", 0)),
+        "Let the server count the time of each key for 5 s with HOTKEYS, which exists since Redis 8.6.";
+    &[(on('x'), Action::StopKeys)], "x", Some(("x", "stop", 0)),
+        "Stop; the results so far remain.";
+    &[(key(KeyCode::Esc), Action::Dismiss), (on('d'), Action::Dismiss), (on('q'), Action::Dismiss)],
+        "Esc, d, q", Some(("Esc", "close", 0)),
+        "Stop, and close the view; d shows the results again.";
+
     in Context::Anywhere;
     &[(Pattern::Ctrl('c'), Action::Quit)], "Ctrl-C", None,
         "Quit.";
@@ -144,6 +161,9 @@ pub(super) const STEER: &[Binding] = key_table! {
         "Acknowledge the finding in the status line: the line shows the next one or the load, and the header keeps \
          the finding's sign. The finding is shown again when it ends and returns, or when you press a without \
          another finding.";
+    &[(on('d'), Action::Keys)], "d", Some(("d", "keys", 9)),
+        "Look at the server's keys: number, memory and missing TTLs by prefix, the largest keys and the hottest keys. \
+         Nothing is asked of the server before a further key.";
     &[(on('i'), Action::Intrinsic)], "i", Some(("i", "intrinsic", 6)),
         "Measure the intrinsic latency of this machine: a busy loop that uses a whole core for the time that \
          you enter. Press i again to stop the loop.";

@@ -182,17 +182,12 @@ mod tests {
 
     use super::*;
     use crate::{
-        app::{Delivery, Key, KeyCode, Msg, Screen, update},
+        app::{Delivery, Msg, Screen, update, update::tests::press},
         export::{CSV, Format, Rows},
         knobs::Knobs,
         report,
         session::{Record, Segment, ServerIdentity, SessionStart, TimelineOptions},
     };
-
-    fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
-        let code = |c| if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) };
-        keys.chars().flat_map(|c| update(model, Msg::Key(Key::plain(code(c))))).collect()
-    }
 
     fn push(model: &mut Model, record: Record) {
         update(model, Msg::Delivery(Delivery::Record(Arc::new(record))));

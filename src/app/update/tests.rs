@@ -13,7 +13,8 @@ fn model() -> Model {
     Model::new(Knobs::default(), TimelineOptions::default())
 }
 
-fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
+/// Presses the keys of these characters: a line break is Enter.
+pub(in crate::app) fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
     let code = |c| match c {
         '\n' => KeyCode::Enter,
         '\x1b' => KeyCode::Esc,

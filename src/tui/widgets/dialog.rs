@@ -16,7 +16,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{help, table::around};
+use super::{help, key_panel, table::around};
 use crate::{
     app::{Command, Entry, Mode, Model, Offer, Purpose, Question, Setting, Spot, Typing, value_words},
     tui::{Glyphs, Ink, Paint, from_column, row, wrapped},
@@ -100,6 +100,7 @@ pub fn overlay(paint: &mut Paint, area: Rect, model: &Model) {
         Mode::SlowCommand(text) => {
             draw(paint, area, &Dialog { title: "slow log", text, entry: None, keys: "Esc close" });
         }
+        Mode::Keys => key_panel::draw(paint, area, model),
         Mode::Typing(typing) => type_in(paint, area, model, typing),
     }
 }
@@ -108,6 +109,7 @@ fn ask(paint: &mut Paint, area: Rect, question: &Question) {
     let (title, text) = match question {
         Question::FirstWrite(question) => ("write to this server?", question.clone()),
         Question::Danger(question) => ("this may do harm", question.clone()),
+        Question::Monitor(question) => ("sample commands by MONITOR?", question.clone()),
         Question::Experiment { question, .. } => ("begin this experiment?", question.clone()),
         Question::SetConfig(setting) => ("change this server?", change(setting)),
     };

@@ -8,6 +8,7 @@ pub mod dialog;
 pub mod figures;
 pub mod header;
 pub mod help;
+pub mod key_panel;
 pub mod knob_curve;
 pub mod knobs;
 pub mod lanes;

@@ -43,7 +43,7 @@ fn states() -> Vec<Model> {
             model
         })
         .collect();
-    for keys in ["?", "i", " ", "z", "zzz", "2z", "2zzz", "4b", "5/x", "6"] {
+    for keys in ["?", "i", " ", "z", "zzz", "2z", "2zzz", "4b", "5/x", "6", "d"] {
         let mut model = model.clone();
         keys.chars().for_each(|c| drop(update(&mut model, Msg::Key(Key::plain(KeyCode::Char(c))))));
         states.push(model);

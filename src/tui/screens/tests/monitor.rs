@@ -1,7 +1,10 @@
 //! The Overview without load, which shows the server.
 
 use super::*;
-use crate::app::Screen;
+use crate::{
+    app::Screen,
+    server::{Estimate, KeySeen, KeysSeen, PrefixSeen},
+};
 
 fn monitor(width: u16, height: u16) -> Model {
     let mut model = Model::new(Knobs::default(), TimelineOptions::default());
@@ -44,5 +47,51 @@ fn hardly_a_row_is_empty_and_no_chart_says_that_there_is_no_load() {
         let text = super::lines(&buffer).join("\n");
         assert!(!text.contains("no load") && !text.contains("no replies"), "{text}");
         assert!(text.contains("p99 over 12 s") && text.contains("get") && text.contains("≤4 µs"), "{text}");
+    }
+}
+
+#[test]
+fn the_view_of_the_keys_names_its_cost_its_error_and_who_is_large_at_every_size() {
+    let key = |key: &str, amount| KeySeen { key: key.to_owned(), amount, kind: None };
+    let estimate = |value, error| Estimate { value, error };
+    let prefix = |prefix: &str, keys, memory, without_ttl| PrefixSeen {
+        prefix: prefix.to_owned(),
+        keys,
+        memory,
+        without_ttl,
+    };
+    let seen = KeysSeen {
+        keys: 1_000_000,
+        sampled: 14_500,
+        took_s: 15.0,
+        cost: 0.019,
+        prefixes: vec![
+            prefix("session:", estimate(603e3, 7920.0), estimate(6e7, 8e5), 0.92),
+            prefix("", estimate(12.0, 0.0), estimate(4096.0, 0.0), 1.0),
+        ],
+        largest: (0..10).map(|n| key(&format!("cart:{n}"), 5 << 20)).collect(),
+        hottest: (0..10).map(|n| key(&format!("user:{n}"), 255)).collect(),
+        ..KeysSeen::default()
+    };
+    for (width, height) in [(120, 36), (80, 24)] {
+        let mut model = monitor(width, height);
+        press(&mut model, KeyCode::Char('d'));
+        let theme = Theme::new(Colours::Ansi16, GlyphSet::Unicode);
+        let words = |model: &Model| {
+            let lines =
+                lines(&drawn(model, theme, width, height)).join(" ").replace(theme.glyphs().vertical, " ");
+            lines.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        let offer = words(&model);
+        assert!(offer.contains("at most 2 % of the main") && offer.contains("HOTKEYS"), "{offer}");
+        let seen = Notice::Keys(Box::new(seen.clone()));
+        update(&mut model, Msg::Delivery(Delivery::Notice(0, seen)));
+        let shown = words(&model);
+        for text in
+            ["14.5 k of 1.00 M keys", "1.9 %", "603 k ±7.92 k", "57.2 MiB ±781 KiB", "92 %", "(others)"]
+        {
+            assert!(shown.contains(text), "{width}x{height} lacks {text}: {shown}");
+        }
+        assert!(shown.contains("cart:2") && shown.contains("user:2"), "{width}x{height}: {shown}");
     }
 }

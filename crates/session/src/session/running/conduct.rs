@@ -1,6 +1,9 @@
 //! Carries out the orders that peers send to a running session, and checks the results.
 
-use std::sync::{Arc, mpsc::Receiver};
+use std::{
+    sync::{Arc, mpsc::Receiver},
+    time::Duration,
+};
 
 use super::{Commission, Notice, Order, node::Node, peer::Peers, recordings::Recordings, tuning::Wish};
 use crate::{
@@ -89,6 +92,8 @@ impl Running {
                     node.tuning.set(Wish { parameter, to: to.clone(), peer }, &node.control);
                 }
             }
+            Order::LookAtKeys(way) => self.nodes[0].look_at_keys(*way)?,
+            Order::StopKeys => self.nodes[0].stop_keys(Duration::ZERO),
             Order::RunIntrinsic(length) => self.live.intrinsic().run(*length),
             Order::StopIntrinsic => self.live.intrinsic().stop(),
             Order::GentleIntrinsic(on) => self.live.intrinsic().gentle(*on),

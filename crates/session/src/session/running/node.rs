@@ -15,7 +15,7 @@ use crate::{
     endpoint::Target,
     events::EventKind,
     knobs::Knobs,
-    server::{Answer, Control, Ledger, Marker, Owner, left_behind, value_words},
+    server::{Answer, Control, KeyLook, KeyState, KeyWay, Ledger, Marker, Owner, left_behind, value_words},
     session::{Live, Record},
 };
 
@@ -38,6 +38,8 @@ pub(super) struct Node {
     /// Whether a prefill runs before the next load settings take effect.
     pub(super) fills: bool,
     leftovers: Option<Answer<Vec<Marker>>>,
+    /// The look at the keys that goes on.
+    keys: Option<KeyLook>,
     /// Whether a user can be asked.
     is_attended: bool,
 }
@@ -64,6 +66,7 @@ impl Node {
             tuning: Tuning::new(ledger),
             unreachable: commission.unreachable.clone().filter(|_| number == 0),
             fill: Fill::default(),
+            keys: None,
             fills: false,
             is_attended: commission.is_attended,
         }
@@ -104,12 +107,36 @@ impl Node {
         }
     }
 
+    /// Begins to look at the keys.
+    ///
+    /// # Errors
+    /// When such a look goes on.
+    pub(super) fn look_at_keys(&mut self, way: KeyWay) -> Result<(), String> {
+        if self.keys.is_some() {
+            return Err("a look at the keys goes on; stop it first".to_owned());
+        }
+        self.keys = Some(self.control.look_at_keys(way));
+        Ok(())
+    }
+
+    /// Ends the look at the keys, and waits at most `limit` for its end.
+    pub(super) fn stop_keys(&self, limit: Duration) {
+        if let Some(look) = &self.keys {
+            look.stop();
+            drop((!limit.is_zero()).then(|| look.news(limit)));
+        }
+    }
+
     /// Handles the events of the node.
     pub(super) fn look(&mut self, live: &mut Live, peers: &mut Peers) {
         let admission = self.gate.look(Duration::ZERO, &self.control);
         self.obey(admission, live, peers);
         self.look_at_tuning(live, peers);
         self.look_for_leftovers(peers);
+        if let Some(seen) = self.keys.as_ref().and_then(|look| look.news(Duration::ZERO)) {
+            self.keys.take_if(|_| seen.state != KeyState::Running);
+            peers.send(self.number, Notice::Keys(Box::new(seen)));
+        }
         let prefilled = self.fill.look(self.number, live, &self.control, self.gate.names());
         if let Some(prefilled) = prefilled.filter(|prefilled| !prefilled.is_whole()) {
             let text = format!("the prefill left keys out: {prefilled}; reads of these will miss");

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use crate::{
     events::EventKind,
     knobs::Knobs,
-    server::{Parameter, Progress},
+    server::{KeyWay, KeysSeen, Parameter, Progress},
     session::{
         Mark, Record,
         timeline::{Excerpt, Reread},
@@ -28,6 +28,10 @@ pub enum Order {
         /// The new value of the parameter.
         to: String,
     },
+    /// Look at the keys of the first node; [`Notice::Keys`] reports the results.
+    LookAtKeys(KeyWay),
+    /// End the look at the keys early.
+    StopKeys,
     /// Run the intrinsic probe for this long.
     RunIntrinsic(Duration),
     /// End the run of the intrinsic probe early.
@@ -110,6 +114,8 @@ pub enum Notice {
     Read(f64),
     /// The moment up to which a recording has been played, in seconds of the session.
     Played(f64),
+    /// The results of a look at keys so far. They are in no record, because they contain names of keys.
+    Keys(Box<KeysSeen>),
     /// The state of the running recording; `None` when it has ended.
     Recording(Option<RecordingState>),
     /// The replayed recording has ended: no more records will come, but the screen stays open.

@@ -47,6 +47,7 @@ pub(super) struct Undone {
 pub(super) fn undo(running: Running) -> Undone {
     let Running { mut live, mut nodes, records, recordings, mut peers, signals, .. } = running;
     live.end_load();
+    nodes.iter().for_each(|node| node.stop_keys(LAST_POLL_LIMIT));
     // A server that does not answer in time is missing in the records of its last second.
     let polls: Vec<_> = nodes.iter().map(|node| node.control.poll()).collect();
     polls.iter().for_each(|poll| drop(poll.wait(LAST_POLL_LIMIT)));

@@ -1,0 +1,152 @@
+//! The view of the server's keys: what has been seen of them, and the orders to look at them.
+
+use super::{Mode, Model, Order, Question, Tone};
+use crate::{
+    gauge::Gauge,
+    server::{KeyState, KeyWay, KeysSeen, MOST_COMMANDS_PER_S},
+    units,
+};
+
+impl Model {
+    /// Returns what the last look at the keys has seen.
+    pub fn keys_seen(&self) -> Option<&KeysSeen> {
+        self.keys.as_ref()
+    }
+
+    /// Opens the view of the keys, or shows why there is none.
+    pub(super) fn open_keys(&mut self) {
+        let memcached = self.timeline().status().is_some_and(|status| !status.body.dialect().has_config());
+        match () {
+            () if self.playback.is_some() => {
+                self.say(Tone::Info, "a recording holds no names of keys; a live session can look at them");
+            }
+            () if memcached => {
+                self.say(
+                    Tone::Info,
+                    "memcached has no SCAN and no MEMORY USAGE, so its keys cannot be sampled",
+                );
+            }
+            () => self.mode = Mode::Keys,
+        }
+    }
+
+    /// Begins to look at the keys; before MONITOR, asks the user.
+    pub(super) fn look_at_keys(&mut self, way: KeyWay) {
+        if self.keys_go_on() {
+            return self.say(Tone::Info, "a look at the keys goes on; x stops it");
+        }
+        if way != KeyWay::Monitor {
+            return self.begin_look(way);
+        }
+        let ops = self.timeline().status().and_then(|status| status.body.gauges[Gauge::OpsPerS]);
+        match ops.unwrap_or(0.0) {
+            ops if ops > MOST_COMMANDS_PER_S as f64 => {
+                let rate = units::rate(ops);
+                self.say(Tone::Warning, format!("no MONITOR at {rate}: it would slow the server down"));
+            }
+            ops => {
+                let question = format!(
+                    "MONITOR for 1 s or 20 000 lines: the server copies each command to redyno meanwhile ({} now), which \
+                     may halve its throughput. redyno keeps the command and the key, no other argument. The main thread's \
+                     time before and during the sample is shown.",
+                    units::rate(ops),
+                );
+                self.mode = Mode::Asking(Question::Monitor(question));
+            }
+        }
+    }
+
+    /// Begins to look at the keys.
+    pub(super) fn begin_look(&mut self, way: KeyWay) {
+        self.mode = Mode::Keys;
+        self.keys = Some(KeysSeen { way, ..KeysSeen::default() });
+        self.ask(Order::LookAtKeys(way));
+    }
+
+    /// Ends a look at the keys that goes on.
+    pub(super) fn stop_keys(&mut self) {
+        if self.keys_go_on() {
+            self.ask(Order::StopKeys);
+        }
+    }
+
+    /// Handles the refusal of a look at the keys.
+    pub(super) fn keys_refused(&mut self, why: &str) {
+        if let Some(seen) = self.keys.as_mut() {
+            seen.state = KeyState::Failed(why.to_owned());
+        }
+    }
+
+    fn keys_go_on(&self) -> bool {
+        self.keys.as_ref().is_some_and(|seen| seen.state == KeyState::Running)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{
+        app::{Delivery, Effect, Msg, Notice, Playback, update, update::tests::press},
+        knobs::Knobs,
+        server::Status,
+        session::{Moment, Record, TimelineOptions},
+    };
+
+    fn model(ops: f64) -> Model {
+        let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+        let gauges = [(Gauge::OpsPerS, ops)].into();
+        let record = Record::Server(Box::new(Moment::new(0.0, Status { gauges, ..Status::default() })));
+        update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(record))));
+        model
+    }
+
+    fn order(order: Order) -> [Effect; 1] {
+        [Effect::Order(order)]
+    }
+
+    #[test]
+    fn nothing_is_asked_before_a_key_says_so_and_closing_the_view_stops_a_look() {
+        let mut model = model(10.0);
+        assert_eq!(press(&mut model, "d"), []);
+        assert_eq!((&model.mode, model.keys_seen()), (&Mode::Keys, None));
+        assert_eq!(press(&mut model, "\n"), order(Order::LookAtKeys(KeyWay::Scan)));
+        assert_eq!(press(&mut model, "h"), [], "one at a time");
+        assert_eq!(press(&mut model, "x"), order(Order::StopKeys));
+        let seen = KeysSeen { state: KeyState::Stopped, sampled: 7, ..KeysSeen::default() };
+        update(&mut model, Msg::Delivery(Delivery::Notice(0, Notice::Keys(Box::new(seen)))));
+        assert_eq!(model.keys_seen().map(|seen| seen.sampled), Some(7));
+        assert_eq!(press(&mut model, "h"), order(Order::LookAtKeys(KeyWay::HotKeys)));
+        assert_eq!(press(&mut model, "d"), order(Order::StopKeys));
+        assert_eq!(model.mode, Mode::Screen);
+    }
+
+    #[test]
+    fn monitor_is_asked_about_and_not_offered_on_a_busy_server() {
+        let mut busy = model(20_001.0);
+        assert_eq!(press(&mut busy, "dm"), []);
+        assert!(busy.message().unwrap().text.starts_with("no MONITOR at 20.0 k"), "{:?}", busy.message());
+        let mut model = model(300.0);
+        press(&mut model, "dm");
+        assert!(
+            matches!(&model.mode, Mode::Asking(Question::Monitor(text)) if text.contains("20 000 lines"))
+        );
+        assert_eq!(press(&mut model, "n"), []);
+        assert_eq!(model.mode, Mode::Keys);
+        assert_eq!(press(&mut model, "my"), order(Order::LookAtKeys(KeyWay::Monitor)));
+    }
+
+    #[test]
+    fn a_recording_and_memcached_have_no_keys_to_look_at_and_a_refusal_is_shown() {
+        let mut replay = Model::replaying(Playback::new("a.rdyn".to_owned()), TimelineOptions::default());
+        press(&mut replay, "d");
+        assert_eq!(replay.mode, Mode::Screen);
+        assert!(replay.message().unwrap().text.starts_with("a recording"));
+        let mut model = model(1.0);
+        press(&mut model, "d\n");
+        let refused = Delivery::Refused(Order::LookAtKeys(KeyWay::Scan), "no".to_owned());
+        update(&mut model, Msg::Delivery(refused));
+        assert_eq!(model.keys_seen().unwrap().state, KeyState::Failed("no".to_owned()));
+    }
+}

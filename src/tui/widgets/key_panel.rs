@@ -1,0 +1,176 @@
+//! What a look at the keys has seen: keys by prefix, the largest keys and the hottest keys.
+//!
+//! ```text
+//! ┌─ keys ───────────────────────────────────────────────┐
+//! │ 34.1 k of 1.00 M keys of database 0 (3.4 %), …       │
+//! │ ─ prefix ──────────── keys ──── memory ─── no TTL ── │
+//! │ session:      300 k ±9.5 k   1.20 GiB ±40 MiB   12 % │
+//! │ ─ largest keys ───────────────────────────────────── │
+//! │ cart:all                  hash              41.3 MiB │
+//! └────────── Enter sample  m MONITOR  h HOTKEYS  x stop ┘
+//! ```
+
+use ratatui::layout::Rect;
+
+use super::{
+    dialog::{centred, padded},
+    table::{Column, Table},
+};
+use crate::{
+    app::Model,
+    server::{Estimate, HotUnit, KeyState, KeyWay, KeysSeen},
+    tui::{Ink, Paint, row, wrapped},
+    units,
+};
+
+/// The largest width: the columns of figures would be far from the names.
+const WIDEST: u16 = 100;
+/// What is asked of the server, shown before anything is asked.
+const OFFER: &str = "Enter samples the keys with SCAN, MEMORY USAGE and PTTL, and with OBJECT FREQ under an LFU policy. This \
+    uses at most 2 % of the main thread's time, until all keys are seen or you press x. The server counts up to three hits \
+    for each sampled key.\n\
+    m shows the commands and keys that are used most, by MONITOR for 1 s, after a question.\n\
+    h lets Redis 8.6 count the time of each key for 5 s (HOTKEYS). Nothing is written to keys or parameters.";
+const KEYS: &str = " Enter sample  m MONITOR  h HOTKEYS  x stop  Esc close ";
+
+/// Draws the view over a screen of this `area`.
+pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
+    let place = centred(area, area.width.min(WIDEST), area.height.saturating_sub(2));
+    paint.clear(place);
+    let inner = padded(paint.frame(place, "keys"));
+    let seen = model.keys_seen();
+    let (text, ink) = seen.map_or_else(|| (OFFER.to_owned(), Ink::Text), status);
+    let lines: Vec<_> = text.lines().flat_map(|line| wrapped(line, inner.width.into())).collect();
+    for (n, line) in (0..).zip(&lines) {
+        paint.text(row(inner, n), line, ink);
+    }
+    let used = (lines.len() as u16).min(inner.height);
+    let rest = Rect { y: inner.y + used, height: inner.height - used, ..inner };
+    if let Some(seen) = seen {
+        tables(paint, rest, seen);
+    }
+    if place.height > 1 {
+        let foot = Rect { width: place.width.saturating_sub(2), ..row(place, place.height - 1) };
+        paint.right(foot, KEYS, Ink::Strong);
+    }
+}
+
+/// Returns how far a look is and what it costs, and its look.
+fn status(seen: &KeysSeen) -> (String, Ink) {
+    let count = |n: u64| units::count(n as f64);
+    let is_over = seen.state != KeyState::Running;
+    let text = match (&seen.state, seen.way) {
+        (KeyState::Failed(why), _) => return (why.clone(), Ink::Warn),
+        (_, KeyWay::HotKeys) if is_over => "HOTKEYS: the main thread's time by key".to_owned(),
+        (_, KeyWay::HotKeys) => "HOTKEYS: the server counts for 5 s".to_owned(),
+        (_, KeyWay::Monitor) if is_over => {
+            let cpu = seen.cpu.map_or_else(String::new, |(before, during)| {
+                let [before, during] = [before, during].map(units::percent);
+                format!("; the main thread was busy for {during} of that time, and for {before} before")
+            });
+            format!("MONITOR: {} commands in 1 s at most{cpu}", count(seen.sampled))
+        }
+        (_, KeyWay::Monitor) => "MONITOR: a second without and a second with it".to_owned(),
+        (state, KeyWay::Scan) => {
+            let took = units::clock(seen.took_s);
+            let cost =
+                format!("in {took}, with at most {} of the main thread's time", units::percent(seen.cost));
+            let all = if *state == KeyState::Complete { seen.sampled } else { seen.keys.max(seen.sampled) };
+            let (all_text, db) = (count(all), seen.db);
+            match state {
+                KeyState::Complete => format!("All {all_text} keys of database {db} {cost}."),
+                state => {
+                    let share = units::percent(seen.sampled as f64 / all.max(1) as f64);
+                    let stopped = if *state == KeyState::Stopped { "Stopped: " } else { "" };
+                    let sampled = count(seen.sampled);
+                    format!(
+                        "{stopped}{sampled} of {all_text} keys of database {db} ({share}) {cost}. Figures are estimates; ± \
+                         is their 95 % interval."
+                    )
+                }
+            }
+        }
+    };
+    (text, Ink::Text)
+}
+
+fn tables(paint: &mut Paint, area: Rect, seen: &KeysSeen) {
+    // Lists that are shown share the rows; prefixes get as many as the other two.
+    let wants = [seen.prefixes.len(), seen.largest.len(), seen.hottest.len()].map(|n| n as u16);
+    let lists = wants.iter().filter(|rows| **rows > 0).count() as u16;
+    let (mut rest, parts) = (area, if wants[0] > 0 { lists + 1 } else { lists });
+    let mut room = |rows: u16, parts_of: u16, is_last: bool| {
+        let share = if is_last { rest.height } else { area.height * parts_of / parts.max(1) };
+        let height = if rows == 0 { 0 } else { (rows + 1).min(share).min(rest.height) };
+        let place = Rect { height, ..rest };
+        rest = Rect { y: rest.y + height, height: rest.height - height, ..rest };
+        place
+    };
+    prefixes(paint, room(wants[0], 2, lists == 1), seen);
+    let place = room(wants[1], 1, wants[2] == 0);
+    keys(
+        paint,
+        place,
+        "largest keys",
+        seen.largest
+            .iter()
+            .map(|key| [key.key.clone(), key.kind.clone().unwrap_or_default(), units::bytes(key.amount)]),
+    );
+    let place = room(wants[2], 1, true);
+    let title = match seen.hot_unit {
+        Some(HotUnit::Commands) => "hottest keys, by commands",
+        Some(HotUnit::Micros) => "hottest keys, by time of the main thread",
+        Some(HotUnit::Counter) | None => "hottest keys, by OBJECT FREQ (0 to 255, logarithmic)",
+    };
+    keys(
+        paint,
+        place,
+        title,
+        seen.hottest.iter().map(|key| {
+            let (amount, share) = match seen.hot_unit {
+                Some(HotUnit::Micros) => (units::latency(key.amount.saturating_mul(1000)), String::new()),
+                Some(HotUnit::Commands) => {
+                    let share = units::percent(key.amount as f64 / seen.sampled.max(1) as f64);
+                    (units::count(key.amount as f64), share)
+                }
+                Some(HotUnit::Counter) | None => (key.amount.to_string(), String::new()),
+            };
+            [key.key.clone(), share, amount]
+        }),
+    );
+}
+
+fn prefixes(paint: &mut Paint, area: Rect, seen: &KeysSeen) {
+    let table = Table::new(
+        area,
+        [Column::rest(0, 0), Column::right(1, 18), Column::right(2, 24), Column::right(3, 8)],
+    );
+    let with_error = |estimate: Estimate, written: fn(f64) -> String| match estimate.error {
+        error if error > 0.0 => format!("{} ±{}", written(estimate.value), written(error)),
+        _ => written(estimate.value),
+    };
+    let head = ["prefix", "keys", "memory", "no TTL"];
+    table.write(paint, 0, |column: usize, _| (head[column].to_owned(), Ink::Faint));
+    for (n, prefix) in (1..).zip(&seen.prefixes) {
+        let name = if prefix.prefix.is_empty() { "(others)" } else { &prefix.prefix };
+        let bytes = |value: f64| units::bytes(value as u64);
+        let cells = [
+            name.to_owned(),
+            with_error(prefix.keys, units::count),
+            with_error(prefix.memory, bytes),
+            units::percent(prefix.without_ttl),
+        ];
+        table.write(paint, n, |column: usize, _| (cells[column].clone(), Ink::Text));
+    }
+}
+
+/// Draws a list of keys: a name, a short text and an amount each.
+fn keys(paint: &mut Paint, area: Rect, title: &str, keys: impl Iterator<Item = [String; 3]>) {
+    let table = Table::new(area, [Column::rest(0, 0), Column::right(1, 10), Column::right(2, 12)]);
+    paint.text(row(area, 0), title, Ink::Faint);
+    for (n, cells) in (1..area.height).zip(keys) {
+        table.write(paint, n, |column: usize, _| {
+            (cells[column].clone(), if column == 2 { Ink::Strong } else { Ink::Text })
+        });
+    }
+}
