@@ -5,8 +5,12 @@ use crate::{
     diagnose::setting_harm,
     experiment::Interruption,
     gauge::Gauge,
-    server::{Parameter, Values, value_words},
+    server::{PARAMETERS, Parameter, Values, value_words},
 };
+
+/// The threshold of the latency monitor in milliseconds, the same as the slow log's default: shorter events are not what
+/// people call slow.
+const LATENCY_MS: &str = "10";
 
 impl Model {
     /// Returns whether the user can change the server's parameters: not in a recording, and not on memcached.
@@ -113,6 +117,19 @@ impl Model {
         }
     }
 
+    /// Returns the change that turns the server's latency monitor on.
+    pub(super) fn latency_monitor(&self) -> Result<Option<Setting>, String> {
+        if !self.has_parameters() {
+            return Err("only a live session of Redis or Valkey has a latency monitor to turn on".to_owned());
+        }
+        let parameter = PARAMETERS.iter().find(|known| known.name == "latency-monitor-threshold");
+        let parameter = parameter.expect("the table has this parameter");
+        match self.value_now(parameter.name)? {
+            "0" => Ok(Some(self.setting_of(parameter, "0", LATENCY_MS.to_owned()))),
+            ms => Err(format!("the latency monitor is on: it keeps events from {ms} ms on")),
+        }
+    }
+
     /// Opens an entry for a value of the selected parameter, or the list of its values if they are words.
     pub(super) fn type_parameter(&mut self) {
         let parameter = self.config.selected();
@@ -158,6 +175,29 @@ mod tests {
         press(&mut model, "\nallkeys-lru\n");
         assert_eq!(press(&mut model, "y"), [order("allkeys-lru")]);
         model
+    }
+
+    #[test]
+    fn the_latency_monitor_is_turned_on_after_a_question_and_one_that_is_on_is_left_alone() {
+        let parameter = Parameter::named("latency-monitor-threshold").unwrap();
+        let with = |ms: &str| {
+            let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+            let config = [(parameter.name.to_owned(), ms.to_owned())].into();
+            let status = Status { config, ..Status::default() };
+            let record = Record::Server(Box::new(Moment::new(0.0, status)));
+            update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(record))));
+            model
+        };
+        let mut off = with("0");
+        assert_eq!(press(&mut off, "T"), []);
+        assert!(matches!(&off.mode, Mode::Asking(Question::SetConfig(Setting { to, .. })) if to == "10"));
+        assert_eq!(
+            press(&mut off, "y"),
+            [Effect::Order(Order::SetConfig { parameter, to: "10".to_owned() })]
+        );
+        let mut on = with("100");
+        assert_eq!(press(&mut on, "T"), []);
+        assert_eq!(on.message().unwrap().text, "the latency monitor is on: it keeps events from 100 ms on");
     }
 
     #[test]

@@ -269,6 +269,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Keys => model.open_keys(),
         Action::LookAtKeys(way) => model.look_at_keys(way),
         Action::StopKeys => model.stop_keys(),
+        Action::WatchLatency => model.ask_to_set(model.latency_monitor()),
         Action::FoldFinding => model.fold_finding(),
         Action::Intrinsic => intrinsic(model),
         Action::GentleIntrinsic => {

@@ -71,6 +71,7 @@ actions! {
         CopyCommandLine "copy the command line of this segment",
         Keys "keys by prefix, largest and hottest keys",
         StopKeys "stop the look at the keys",
+        WatchLatency "turn the latency monitor of the server on",
         FoldFinding "fold the finding in the status line, or show it again",
         Intrinsic "intrinsic latency",
         GentleIntrinsic "intrinsic latency, gently",

@@ -164,6 +164,9 @@ pub(super) const STEER: &[Binding] = key_table! {
     &[(on('d'), Action::Keys)], "d", Some(("d", "keys", 9)),
         "Look at the server's keys: number, memory and missing TTLs by prefix, the largest keys and the hottest keys. \
          Nothing is asked of the server before a further key.";
+    &[(on('T'), Action::WatchLatency)], "T", None,
+        "Turn the server's latency monitor on (latency-monitor-threshold 10), after a question. The old value is restored \
+         at the end of the session.";
     &[(on('i'), Action::Intrinsic)], "i", Some(("i", "intrinsic", 6)),
         "Measure the intrinsic latency of this machine: a busy loop that uses a whole core for the time that \
          you enter. Press i again to stop the loop.";
