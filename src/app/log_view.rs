@@ -8,7 +8,10 @@ use super::{
 use crate::{
     events::EventKind,
     print::segment_words,
-    session::timeline::{ErrorCount, Folded, folded},
+    session::{
+        Event,
+        timeline::{ErrorCount, Folded, folded},
+    },
     units,
 };
 
@@ -128,20 +131,23 @@ impl Model {
         let lines = self.log_lines();
         let Some(at) = self.selected_line(lines.len()) else { return };
         let t_s = lines[at].t_s;
-        let in_full = self.slow_command(&lines[at]);
+        let in_full = self.entry_of(&lines[at]).and_then(|event| self.slow_command(event));
         // Charts move with the cursor, but the selected line must stay where it is.
         self.log_view.selected = Some(at);
         self.put_cursor(t_s);
         self.say(Tone::Info, "the cursor is at the moment of this line; 1 shows the Overview");
-        self.mode = in_full.map_or(Mode::Screen, Mode::SlowCommand);
+        self.mode = in_full.map_or(Mode::Screen, |text| Mode::InFull { title: "slow log", text });
     }
 
-    /// Returns the entry of the slow log of this line in full, or the last of several equal ones; `None` for other
-    /// lines.
-    fn slow_command(&self, line: &LogLine) -> Option<String> {
+    /// Returns the event of this line, or the last of several equal ones.
+    fn entry_of(&self, line: &LogLine) -> Option<&Event> {
         let lines = folded(self.timeline().events());
         let is_it = |it: &&Folded| it.last.from_s.total_cmp(&line.t_s).is_eq() && it.text == line.text;
-        let event = lines.iter().find(is_it)?.last.event;
+        Some(lines.iter().find(is_it)?.last.event)
+    }
+
+    /// Returns an entry of the slow log in full; `None` for other events.
+    pub(super) fn slow_command(&self, event: &Event) -> Option<String> {
         let EventKind::SlowCommand { us, command, client, arguments } = &event.what else { return None };
         let took = units::latency(us.saturating_mul(1000));
         let mut text =
@@ -166,7 +172,7 @@ mod tests {
     use super::*;
     use crate::{
         knobs::Knobs,
-        session::{Event, Interval, Mark, Record, Segment, TimelineOptions},
+        session::{Interval, Mark, Record, Segment, TimelineOptions},
     };
 
     fn model() -> Model {
@@ -267,6 +273,10 @@ mod tests {
         model.go_to_line();
         assert_eq!((model.cursor_s(), selected(&model).as_str()), (Some(3.0), "14.0 ms KEYS *"));
         let in_full = "14.0 ms, reported at 00:03\ncommand: KEYS *".to_owned();
-        assert_eq!(model.mode, Mode::SlowCommand(in_full), "and shows the entry in full");
+        assert_eq!(
+            model.mode,
+            Mode::InFull { title: "slow log", text: in_full },
+            "and shows the entry in full"
+        );
     }
 }

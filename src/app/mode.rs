@@ -18,8 +18,13 @@ pub enum Mode {
     Typing(Typing),
     /// A command line, shown for copying.
     CommandLine(String),
-    /// An entry of the slow log in full: a line each for time, command and client.
-    SlowCommand(String),
+    /// An entry of the slow log, or a client, in full.
+    InFull {
+        /// The heading: what is shown.
+        title: &'static str,
+        /// The text, with a line for each fact.
+        text: String,
+    },
     /// The view of the server's keys.
     Keys,
 }
@@ -99,7 +104,7 @@ impl Mode {
             }
             Self::Typing(_) => Some(&[Context::Typing]),
             Self::Keys => Some(&[Context::Keys]),
-            Self::CommandLine(_) | Self::SlowCommand(_) => Some(&[Context::CommandLine]),
+            Self::CommandLine(_) | Self::InFull { .. } => Some(&[Context::CommandLine]),
         }
     }
 }

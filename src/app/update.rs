@@ -269,6 +269,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Keys => model.open_keys(),
         Action::LookAtKeys(way) => model.look_at_keys(way),
         Action::StopKeys => model.stop_keys(),
+        Action::Entries => model.list_entries(),
         Action::WatchLatency => model.ask_to_set(model.latency_monitor()),
         Action::FoldFinding => model.fold_finding(),
         Action::Intrinsic => intrinsic(model),
@@ -383,7 +384,7 @@ fn dismiss(model: &mut Model) {
         Mode::Asking(Question::Danger(_)) => model.take_proposal_back(),
         Mode::Asking(Question::Monitor(_)) => model.mode = Mode::Keys,
         Mode::Keys => model.stop_keys(),
-        Mode::Screen | Mode::Typing(_) | Mode::CommandLine(_) | Mode::SlowCommand(_) => {}
+        Mode::Screen | Mode::Typing(_) | Mode::CommandLine(_) | Mode::InFull { .. } => {}
     }
 }
 

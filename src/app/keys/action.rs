@@ -71,6 +71,7 @@ actions! {
         CopyCommandLine "copy the command line of this segment",
         Keys "keys by prefix, largest and hottest keys",
         StopKeys "stop the look at the keys",
+        Entries "slow commands and clients, one in full",
         WatchLatency "turn the latency monitor of the server on",
         FoldFinding "fold the finding in the status line, or show it again",
         Intrinsic "intrinsic latency",
@@ -220,7 +221,7 @@ pub enum Context {
     Help,
     /// In the view of the server's keys.
     Keys,
-    /// While a command line or an entry of the slow log is shown.
+    /// While a command line, an entry of the slow log or a client is shown.
     CommandLine,
     /// While a question waits for yes or no.
     Question,
@@ -264,7 +265,7 @@ impl Context {
             Self::Typing => "While typing",
             Self::Palette => "In the command palette",
             Self::Help => "In this help",
-            Self::CommandLine => "At a command line or a slow command",
+            Self::CommandLine => "At a command line, a slow command or a client",
             Self::Keys => "In the view of the keys",
             Self::Question => "At a question",
         }

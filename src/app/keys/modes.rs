@@ -100,7 +100,7 @@ pub(super) const KEYS: &[Binding] = key_table! {
     in Context::CommandLine;
     &[(key(KeyCode::Esc), Action::Dismiss), (key(KeyCode::Enter), Action::Dismiss), (on('q'), Action::Dismiss),
         (on('Y'), Action::Dismiss)], "Esc, Enter, q, Y", Some(("Esc", "close", 0)),
-        "Close the command line, or the entry of the slow log.";
+        "Close the command line, the entry of the slow log, or the client.";
 
     in Context::Keys;
     &[(key(KeyCode::Enter), Action::LookAtKeys(KeyWay::Scan))], "Enter", Some(("Enter", "sample", 0)),
@@ -164,6 +164,9 @@ pub(super) const STEER: &[Binding] = key_table! {
     &[(on('d'), Action::Keys)], "d", Some(("d", "keys", 9)),
         "Look at the server's keys: number, memory and missing TTLs by prefix, the largest keys and the hottest keys. \
          Nothing is asked of the server before a further key.";
+    &[(on('o'), Action::Entries)], "o", Some(("o", "slow log, clients", 9)),
+        "List the entries of the slow log and the clients. Select one with the arrow keys, or type a part of its text; \
+         Enter shows it in full: all arguments that the server kept, or the client's library, age and buffers.";
     &[(on('T'), Action::WatchLatency)], "T", None,
         "Turn the server's latency monitor on (latency-monitor-threshold 10), after a question. The old value is restored \
          at the end of the session.";

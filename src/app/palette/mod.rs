@@ -5,12 +5,14 @@
 //!   knobs     ──► settings ─┼─► offers ──► ranked by what was typed ──► Enter carries one out
 //!   presets, workloads ─────┤
 //!   themes ─────────────────┤
-//!   experiments, exports ───┘
+//!   experiments, exports ───┤
+//!   slow commands, clients ─┘
 //! ```
 //!
 //! Scores how well a name matches the typed text. Pure.
 
 mod config;
+mod entries;
 mod exports;
 mod offers;
 mod workloads;
@@ -69,6 +71,7 @@ impl Model {
             Command::Begin(asked) => self.propose_experiment(asked),
             Command::Want(effect) => self.ask(effect),
             Command::Go(t_s) => self.put_cursor(t_s),
+            Command::Show { title, text } => self.mode = Mode::InFull { title, text },
             Command::Configure(setting) => self.mode = Mode::Asking(Question::SetConfig(setting)),
         }
     }

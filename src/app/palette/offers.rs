@@ -27,6 +27,13 @@ pub enum Command {
     Configure(Setting),
     /// Moves the cursor to this moment, in seconds of the session.
     Go(f64),
+    /// Shows this text in a box.
+    Show {
+        /// The heading of the box.
+        title: &'static str,
+        /// The text.
+        text: String,
+    },
     /// Shows the reason why the offer is impossible.
     Refuse(String),
 }
@@ -124,7 +131,7 @@ impl Model {
         if let Some(given) = query.trim_start().strip_prefix("at ").filter(|given| !given.trim().is_empty()) {
             return vec![self.moment(given.trim())];
         }
-        if let Some(offers) = self.parameter_in(query) {
+        if let Some(offers) = self.parameter_in(query).or_else(|| self.entries_in(query)) {
             return offers;
         }
         if query.trim().is_empty() {
@@ -175,6 +182,7 @@ impl Model {
         offers.extend(self.exports(None));
         let help = "moves the cursor; type seconds of the session, or a time such as 14:05 or 14:05:30";
         offers.push(Offer::to_type_on("at", help.to_owned()));
+        offers.push(Self::entries_offer());
         offers.extend(self.themes.iter().map(|theme| {
             let help = "Changes the colours of the screen.".to_owned();
             Offer::new(format!("theme {theme}"), help, Command::Want(Effect::Theme(theme)))

@@ -97,8 +97,8 @@ pub fn overlay(paint: &mut Paint, area: Rect, model: &Model) {
         Mode::Screen => {}
         Mode::Asking(question) => ask(paint, area, question),
         Mode::CommandLine(text) => command_line(paint, area, text),
-        Mode::SlowCommand(text) => {
-            draw(paint, area, &Dialog { title: "slow log", text, entry: None, keys: "Esc close" });
+        Mode::InFull { title, text } => {
+            draw(paint, area, &Dialog { title, text, entry: None, keys: "Esc close" });
         }
         Mode::Keys => key_panel::draw(paint, area, model),
         Mode::Typing(typing) => type_in(paint, area, model, typing),

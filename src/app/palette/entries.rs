@@ -1,0 +1,136 @@
+//! The palette's list of what the server reports one by one: the entries of the slow log and the clients, at the moment
+//! shown. Enter shows one of them in full.
+
+use super::{Command, Offer, offers::best_first};
+use crate::{
+    app::{Model, Tone},
+    clock::SECOND_NS,
+    server::ClientRow,
+    session::Event,
+    units,
+};
+
+/// The first word of the list.
+const WORD: &str = "show";
+/// The largest number of entries of the slow log in the list: older ones are in the Log.
+const MOST_ENTRIES: usize = 100;
+
+impl Model {
+    /// Opens the list, or shows why it is empty.
+    pub(in crate::app) fn list_entries(&mut self) {
+        if self.entries().is_empty() {
+            let text = "no slow command in this session, and no list of clients from the server yet";
+            return self.say(Tone::Info, text);
+        }
+        self.open_palette(&format!("{WORD} "));
+    }
+
+    /// Returns the offers that match a query such as `show 10.0.0.7`; `None` for other queries.
+    pub(super) fn entries_in(&self, query: &str) -> Option<Vec<Offer>> {
+        let rest = query.trim_start().strip_prefix(WORD)?.strip_prefix(' ')?;
+        Some(best_first(rest, self.entries()))
+    }
+
+    /// Returns the offer to continue to type the name of an entry.
+    pub(super) fn entries_offer() -> Offer {
+        Offer::to_type_on(
+            WORD,
+            "Lists the slow commands and the clients; Enter shows one in full.".to_owned(),
+        )
+    }
+
+    fn entries(&self) -> Vec<Offer> {
+        let reading = self.shown();
+        let slow = reading.events().rev().filter_map(|event| self.slow_entry(event)).take(MOST_ENTRIES);
+        let clients = reading.status().and_then(|status| status.body.clients.as_ref());
+        slow.chain(clients.into_iter().flat_map(|clients| clients.rows.iter().map(client))).collect()
+    }
+
+    fn slow_entry(&self, event: &Event) -> Option<Offer> {
+        let text = self.slow_command(event)?;
+        let title = format!("{} {}", self.timeline().time_text(event.t_s), event.what);
+        Some(offer(title, "slow log", text))
+    }
+}
+
+fn offer(title: String, of: &'static str, text: String) -> Offer {
+    Offer::new(title, text.replace('\n', "; "), Command::Show { title: of, text })
+}
+
+fn client(row: &ClientRow) -> Offer {
+    let time = |s: u64| units::elapsed(s.saturating_mul(SECOND_NS));
+    let address = row.address.as_deref().unwrap_or("address not kept");
+    let name = row.name.as_deref().map_or_else(String::new, |name| format!(" {name}"));
+    let title = format!("client {address}{name} {}", row.last);
+    let mut text = format!("client: {address}, id {}", row.id);
+    for (label, value) in [("name", &row.name), ("library", &row.library)] {
+        text += &value.as_ref().map_or_else(String::new, |value| format!("\n{label}: {value}"));
+    }
+    text += &format!("\nconnected for {}, idle for {}", time(row.age_s), time(row.idle_s));
+    text += &format!("\nlast command: {}, database {}, flags {}", row.last, row.db, row.flags);
+    text += &row.multi.map_or_else(String::new, |n| format!("\ncommands in its MULTI: {n}"));
+    let (waiting, replies) = (units::bytes(row.query_buffer), units::bytes(row.output_memory));
+    text += &format!("\nrequests not run yet: {waiting}\nreplies not read yet: {replies}");
+    text += &row.memory.map_or_else(String::new, |n| format!("\nmemory: {}", units::bytes(n)));
+    if let (Some(n), Some(read), Some(written)) = (row.commands, row.bytes_in, row.bytes_out) {
+        let [read, written] = [read, written].map(units::bytes);
+        let commands = units::counted(n, "command");
+        text += &format!("\nsince the previous list: {commands}, {read} read, {written} written");
+    }
+    offer(title, "client", text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        app::{Mode, update::tests::press},
+        events::EventKind,
+        knobs::Knobs,
+        server::{Clients, Status},
+        session::{Moment, Record, TimelineOptions},
+    };
+
+    #[test]
+    fn a_slow_command_and_a_client_are_found_by_their_names_and_shown_in_full() {
+        let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+        press(&mut model, "o");
+        assert!(model.message().unwrap().text.starts_with("no slow command"), "nothing to show");
+        let client = ClientRow {
+            id: 7,
+            address: Some("10.0.0.7:51234".to_owned()),
+            name: Some("shop".to_owned()),
+            library: Some("redis-py 5.0".to_owned()),
+            age_s: 90_000,
+            idle_s: 3,
+            last: "hgetall".to_owned(),
+            flags: "N".to_owned(),
+            output_memory: 4096,
+            memory: Some(20_480),
+            commands: Some(1),
+            bytes_in: Some(100),
+            bytes_out: Some(2048),
+            ..ClientRow::default()
+        };
+        let clients = Some(Clients { rows: vec![client], ..Clients::default() });
+        let what = EventKind::SlowCommand {
+            us: 14_000,
+            command: "MGET a".to_owned(),
+            client: Some("10.0.0.9:1".to_owned()),
+            arguments: vec!["a".to_owned(), "b".to_owned()],
+        };
+        model.push(&Record::Server(Box::new(Moment::new(1.0, Status { clients, ..Status::default() }))));
+        model.push(&Record::Event(Event::new(3.0, what)));
+        press(&mut model, "o\n");
+        let text =
+            "14.0 ms, reported at 00:03\ncommand: MGET a\nclient: 10.0.0.9:1\narguments: a b".to_owned();
+        assert_eq!(model.mode, Mode::InFull { title: "slow log", text });
+        press(&mut model, "\n");
+        press(&mut model, "oshop\n");
+        let text = "client: 10.0.0.7:51234, id 7\nname: shop\nlibrary: redis-py 5.0\nconnected for 1d 01:00:00, idle for \
+                    00:00:03\nlast command: hgetall, database 0, flags N\nrequests not run yet: 0 B\nreplies not read yet: \
+                    4.00 KiB\nmemory: 20.0 KiB\nsince the previous list: 1 command, 100 B read, 2.00 KiB written"
+            .to_owned();
+        assert_eq!(model.mode, Mode::InFull { title: "client", text });
+    }
+}
