@@ -13,6 +13,7 @@ mod resolve;
 mod stranger;
 mod talk;
 mod tls;
+mod topology;
 mod transport;
 mod uri;
 
@@ -28,5 +29,6 @@ pub use tls::{
     Ciphers, ClientCertificate, Tls, TlsError, TlsFailure, TlsSettings, TlsStream, Trust, UNVERIFIED,
     UnknownCipher,
 };
+pub use topology::{MOST_NODES, Node, NodeNumber, Role, Topology, TopologyError, node_address};
 pub use transport::{Transport, pause, wait_for};
 pub use uri::{ParsedUri, UriError, parse_uri};

@@ -9,10 +9,11 @@ use std::collections::BTreeMap;
 use tokio::task::JoinSet;
 
 use super::{ServerError, link::Wire};
-use crate::workload::{NAMESPACE, RunId};
+use crate::{
+    protocol::key_slot,
+    workload::{NAMESPACE, RunId},
+};
 
-/// The number of slots of a cluster.
-const SLOTS: u16 = 16_384;
 /// The number of hash tags that are tried; every slot has some of them.
 const TAGS: u32 = 1_000_000;
 
@@ -46,7 +47,7 @@ impl Place {
         }
         let nodes = wire.cluster_nodes().await?;
         let slots = Slots::of_myself(&nodes);
-        let owned = (0..TAGS).map(|n| format!("{{{n}}}")).find(|tag| slots.has(slot(tag.as_bytes())));
+        let owned = (0..TAGS).map(|n| format!("{{{n}}}")).find(|tag| slots.has(key_slot(tag.as_bytes())));
         owned.map(|tag| Self { tag, slots: Some(slots) }).ok_or(ServerError::NoSlots)
     }
 
@@ -78,7 +79,7 @@ impl Place {
         }
         let mut by_slot: BTreeMap<u16, Vec<Vec<u8>>> = BTreeMap::new();
         for key in keys.iter().filter(|key| self.holds(key)) {
-            by_slot.entry(slot(key)).or_default().push(key.clone());
+            by_slot.entry(key_slot(key)).or_default().push(key.clone());
         }
         let mut commands = JoinSet::new();
         for keys in by_slot.into_values() {
@@ -91,7 +92,7 @@ impl Place {
 
     /// Returns whether this node can store `key`.
     pub(super) fn holds(&self, key: &[u8]) -> bool {
-        self.slots.as_ref().is_none_or(|slots| slots.has(slot(key)))
+        self.slots.as_ref().is_none_or(|slots| slots.has(key_slot(key)))
     }
 }
 
@@ -117,30 +118,9 @@ impl Slots {
     }
 }
 
-/// Returns the slot of a key. If the key has a hash tag, a text between its first `{` and the next `}`, only the tag is
-/// hashed.
-pub(super) fn slot(key: &[u8]) -> u16 {
-    let tag = || {
-        let rest = &key[key.iter().position(|byte| *byte == b'{')? + 1..];
-        let end = rest.iter().position(|byte| *byte == b'}')?;
-        (end > 0).then(|| &rest[..end])
-    };
-    crc16::State::<crc16::XMODEM>::calculate(tag().unwrap_or(key)) % SLOTS
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_slot_is_that_of_the_cluster_specification() {
-        // The values are those of CLUSTER KEYSLOT.
-        for (key, expected) in
-            [("123456789", 12_739), ("foo", 12_182), ("a{foo}b", 12_182), ("{}foo", 9_500), ("{foo", 13_308)]
-        {
-            assert_eq!(slot(key.as_bytes()), expected, "{key}");
-        }
-    }
 
     #[test]
     fn the_slots_of_a_node_are_read_from_its_own_line() {
@@ -159,7 +139,7 @@ mod tests {
         let run: RunId = "4g7k2m9q".parse().unwrap();
         let alone = Place::alone();
         assert_eq!((alone.list().as_str(), alone.marker(run).as_str()), ("redyno:runs", "redyno:4g7k2m9q"));
-        let place = Place { tag: "{7}".to_owned(), slots: Some(Slots(vec![(slot(b"{7}"), slot(b"{7}"))])) };
+        let place = Place { tag: "{7}".to_owned(), slots: Some(Slots(vec![(key_slot(b"{7}"), key_slot(b"{7}"))])) };
         assert_eq!(
             (place.list().as_str(), place.marker(run).as_str()),
             ("redyno:runs{7}", "redyno:4g7k2m9q{7}")

@@ -1,0 +1,92 @@
+//! Decodes a complete reply of RESP2 or RESP3, for the few replies whose content is needed.
+
+use super::{Dialect, Skipper};
+
+/// A decoded reply. Maps are arrays of their keys and values in turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RespValue<'a> {
+    /// A string, simple or with a length, or a number of another type than an integer.
+    Text(&'a [u8]),
+    /// An integer.
+    Number(i64),
+    /// An array, a set, or a map.
+    List(Vec<RespValue<'a>>),
+    /// Null.
+    Nothing,
+    /// An error, without its `-`.
+    Error(&'a [u8]),
+}
+
+impl<'a> RespValue<'a> {
+    /// Decodes a reply. Returns `None` unless `bytes` are exactly one reply, which is nested at most as deep and has at
+    /// most as many elements as a [bounded skipper](Skipper::bounded) accepts.
+    pub fn read(bytes: &'a [u8]) -> Option<Self> {
+        let mut checked = bytes;
+        let mut skipper: Skipper = Dialect::Resp3.skipper().bounded();
+        skipper.next(&mut checked).ok()??;
+        let mut rest = bytes;
+        let value = Self::next(&mut rest)?;
+        (checked.is_empty() && rest.is_empty()).then_some(value)
+    }
+
+    /// Returns the elements of a list.
+    pub fn list(&self) -> Option<&[Self]> {
+        if let Self::List(elements) = self { Some(elements) } else { None }
+    }
+
+    /// Returns the bytes of a string.
+    pub fn text(&self) -> Option<&'a [u8]> {
+        if let Self::Text(text) = self { Some(text) } else { None }
+    }
+
+    /// Returns an integer.
+    pub fn number(&self) -> Option<i64> {
+        if let Self::Number(number) = self { Some(*number) } else { None }
+    }
+
+    fn next(rest: &mut &'a [u8]) -> Option<Self> {
+        let end = memchr::memchr(b'\r', rest)?;
+        let (kind, line) = rest.get(..end)?.split_first()?;
+        *rest = rest.get(end + 2..)?;
+        let number = || std::str::from_utf8(line).ok()?.parse::<i64>().ok();
+        let elements = |each| usize::try_from(number()?).ok().map(|n| n * each);
+        match kind {
+            b'$' | b'=' | b'*' | b'~' if line == b"-1" => Some(Self::Nothing),
+            b'_' => Some(Self::Nothing),
+            b':' => number().map(Self::Number),
+            b'-' => Some(Self::Error(line)),
+            b'$' | b'=' | b'!' => {
+                let length = usize::try_from(number()?).ok()?;
+                let text = rest.get(..length)?;
+                *rest = rest.get(length + 2..)?;
+                Some(if *kind == b'!' { Self::Error(text) } else { Self::Text(text) })
+            }
+            b'*' | b'~' => Self::list_of(elements(1)?, rest),
+            b'%' => Self::list_of(elements(2)?, rest),
+            _ => Some(Self::Text(line)),
+        }
+    }
+
+    fn list_of(elements: usize, rest: &mut &'a [u8]) -> Option<Self> {
+        (0..elements).map(|_| Self::next(rest)).collect::<Option<_>>().map(Self::List)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_is_decoded_whole_or_not_at_all() {
+        let read = RespValue::read(b"*4\r\n:5\r\n$2\r\na\n\r\n*-1\r\n%1\r\n+k\r\n_\r\n").unwrap();
+        let map = RespValue::List(vec![RespValue::Text(b"k"), RespValue::Nothing]);
+        assert_eq!(
+            read.list().unwrap(),
+            [RespValue::Number(5), RespValue::Text(b"a\n"), RespValue::Nothing, map]
+        );
+        assert_eq!(RespValue::read(b"-ERR no\r\n"), Some(RespValue::Error(b"ERR no")));
+        for bad in [&b"*2\r\n:5\r\n"[..], b":5\r\n:6\r\n", b"$5\r\nab\r\n", b"", &b"*1\r\n".repeat(1000)] {
+            assert_eq!(RespValue::read(bad), None, "{}", String::from_utf8_lossy(bad));
+        }
+    }
+}
