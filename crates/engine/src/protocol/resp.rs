@@ -33,6 +33,34 @@ pub(super) fn lay_out<'a>(arguments: &[Vec<Part<'a>>]) -> Vec<Laid<'a>> {
     [Laid::Bytes(head)].into_iter().chain(arguments.iter().flat_map(argument)).collect()
 }
 
+/// Returns word number `word` of command number `command` in encoded commands, both from 0; `None` if there is none.
+pub fn request_word(mut requests: &[u8], command: usize, word: usize) -> Option<&[u8]> {
+    for place in 0..=command {
+        let words = header(b'*', &mut requests)?;
+        for n in 0..words {
+            let length = header(b'$', &mut requests)?;
+            let (found, rest) = requests.split_at_checked(length)?;
+            if (place, n) == (command, word) {
+                return Some(found);
+            }
+            requests = rest.get(END.len()..)?;
+        }
+    }
+    None
+}
+
+/// Removes a line with this type byte and a number from the front of `requests`. Returns the number.
+fn header(kind: u8, requests: &mut &[u8]) -> Option<usize> {
+    let mut rest = requests.strip_prefix(&[kind])?;
+    let mut number = 0_usize;
+    while let [digit @ b'0'..=b'9', behind @ ..] = rest {
+        number = number.checked_mul(10)?.checked_add(usize::from(digit - b'0'))?;
+        rest = behind;
+    }
+    *requests = rest.strip_prefix(END)?;
+    Some(number)
+}
+
 /// Appends a line with a type byte and a number, such as `$32`. A short line is copied at once with a few bytes too
 /// many, which are then removed.
 #[inline]

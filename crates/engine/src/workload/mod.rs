@@ -19,6 +19,7 @@ mod dataset;
 mod distribution;
 mod error;
 mod file;
+mod first_key;
 mod footprint;
 mod growth;
 mod hottest;

@@ -156,6 +156,12 @@ impl Program {
         self.fill(&self.templates.asked[place], self.templates.firsts[place] + (number - before), draws, out)
     }
 
+    /// Returns the slot of the first key of operation `op` with these bytes. Returns `None` if the operation has no key,
+    /// so that any node of a cluster can get it.
+    pub fn slot(&self, op: OpId, bytes: &[u8]) -> Option<u16> {
+        self.templates.first_keys[op.index()]?.slot(bytes)
+    }
+
     /// Returns each operation's index, its share of all operations, and its mean number of bytes on the wire over `of`
     /// draws. In a prefill, the draws are spread over the keys from the first to the last. With a dataset, the number
     /// of draws is rounded down to whole passes over the records, if `of` is enough for one.
