@@ -3,6 +3,7 @@
 
 mod address;
 mod back_off;
+mod cluster;
 mod dial;
 mod endpoints;
 mod greeting;
@@ -19,6 +20,7 @@ mod uri;
 
 pub use address::{Address, Credentials, DEFAULT_HOST, DEFAULT_PORT, Endpoint, Password};
 pub use back_off::BackOff;
+pub use cluster::{Cluster, ClusterError};
 pub use endpoints::{Endpoints, Target};
 pub use greeting::{Greeter, Greeting, GreetingStep, TurnedDown};
 pub use reach::reach;

@@ -1,0 +1,346 @@
+//! A cluster whose topology is followed. A thread asks one node for the topology, at the start and whenever the
+//! topology is in doubt; workers read the last topology without a lock.
+//!
+//! ```text
+//! MOVED, a lost connection, a slot without owner ──► doubt ──► CLUSTER SLOTS of any node that answers ──► Topology
+//! ```
+//! Between two questions are at least 100 ms, with a random part: a thousand redirects at a time cause one question.
+
+use std::{
+    sync::{
+        Arc, Condvar, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use arc_swap::{ArcSwap, Guard};
+use rand::RngExt;
+use thiserror::Error;
+
+use super::{Address, NodeNumber, ReachError, Role, Talk, Target, Topology, TopologyError, talk};
+
+/// The shortest time between two questions.
+const GAP: Duration = Duration::from_millis(100);
+/// The longest random time that is added to [`GAP`], so that several load generators do not ask at the same time.
+const JITTER: Duration = Duration::from_millis(25);
+/// How long one node may take to connect and to answer, before the next node is asked.
+const LIMIT: Duration = Duration::from_secs(1);
+/// The longest accepted reply: 16 384 ranges of one slot, with two replicas each, have about 6 MB.
+const LONGEST: usize = 16 << 20;
+
+/// A cluster, and its last known topology. Dropping the cluster ends its thread.
+#[derive(Debug)]
+pub struct Cluster {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    /// The node that was given by the user, with the credentials for all nodes.
+    target: Target,
+    topology: ArcSwap<Topology>,
+    /// Whether the topology may be outdated.
+    is_doubted: AtomicBool,
+    /// Whether the thread is to end.
+    is_over: Mutex<bool>,
+    wakes: Condvar,
+    /// The last failure since the last answer.
+    failure: Mutex<Option<ClusterError>>,
+}
+
+/// Why the topology of a cluster is unknown.
+#[derive(Debug, Error)]
+pub enum ClusterError {
+    /// The node cannot be reached.
+    #[error("{0}")]
+    Reach(#[from] ReachError),
+    /// The node's reply is no topology.
+    #[error("{0}")]
+    Topology(#[from] TopologyError),
+    /// No slot has an owner.
+    #[error("no slot of this cluster has an owner, so it stores no key; assign slots (CLUSTER ADDSLOTSRANGE 0 16383)")]
+    NoOwners,
+    /// The system starts no thread.
+    #[error("the thread that follows the cluster cannot start: {0}")]
+    Thread(#[from] std::io::Error),
+}
+
+impl Cluster {
+    /// Asks the node at `target` for the topology of its cluster, and follows the topology from then on. Blocks for
+    /// at most twice `limit`.
+    ///
+    /// # Errors
+    /// When the node gives no topology in which a slot has an owner.
+    pub fn find(target: &Target, limit: Duration) -> Result<Self, ClusterError> {
+        let topology = ask(&mut bounded(target, limit)?, target, &Topology::default(), limit)?;
+        if topology.primaries().next().is_none() {
+            return Err(ClusterError::NoOwners);
+        }
+        let shared = Arc::new(Shared {
+            target: target.clone(),
+            topology: ArcSwap::from_pointee(topology),
+            is_doubted: AtomicBool::new(false),
+            is_over: Mutex::new(false),
+            wakes: Condvar::new(),
+            failure: Mutex::new(None),
+        });
+        let follower = Arc::clone(&shared);
+        std::thread::Builder::new().name("topology".to_owned()).spawn(move || follower.follow())?;
+        Ok(Self { shared })
+    }
+
+    /// Returns the last known topology, without a lock.
+    #[inline]
+    pub fn topology(&self) -> Guard<Arc<Topology>> {
+        self.shared.topology.load()
+    }
+
+    /// Records that the topology may be outdated, so that it is asked for again. Returns at once.
+    pub fn doubt(&self) {
+        if !self.shared.is_doubted.swap(true, Ordering::AcqRel) {
+            // The thread holds this lock while it decides to sleep, so that it misses no doubt.
+            drop(self.shared.over());
+            self.shared.wakes.notify_one();
+        }
+    }
+
+    /// Returns the number of the node at `address`, which may be unknown so far: a redirect can name a new node before
+    /// the topology does.
+    ///
+    /// # Errors
+    /// When there are too many addresses.
+    pub fn meet(&self, address: &Address) -> Result<NodeNumber, TopologyError> {
+        if let Some(known) = self.topology().find(address) {
+            return Ok(known);
+        }
+        let mut met = Ok(None);
+        self.shared.topology.rcu(|topology| {
+            let mut next = Topology::clone(topology);
+            met = next.meet(address).map(Some);
+            next
+        });
+        met.map(|number| number.expect("the update ran at least once"))
+    }
+
+    /// Returns why the last question had no answer, since the last answer.
+    pub fn failure(&self) -> Option<String> {
+        let failure = self.shared.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        failure.as_ref().map(ToString::to_string)
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        *self.shared.over() = true;
+        self.shared.wakes.notify_one();
+    }
+}
+
+impl Shared {
+    fn over(&self) -> std::sync::MutexGuard<'_, bool> {
+        // No operation under this lock can panic halfway.
+        self.is_over.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Answers doubts until the cluster is dropped.
+    fn follow(&self) {
+        let mut friend = None;
+        while self.await_doubt() {
+            let asked = Instant::now();
+            let failure = self.renew(&mut friend).err();
+            // Without an answer the doubt remains.
+            if failure.is_some() {
+                self.is_doubted.store(true, Ordering::Release);
+            }
+            *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = failure;
+            let pause = GAP + rand::rng().random_range(Duration::ZERO..=JITTER);
+            if !self.sleep_until(asked + pause) {
+                return;
+            }
+        }
+    }
+
+    /// Waits for a doubt. Returns false if the cluster was dropped.
+    fn await_doubt(&self) -> bool {
+        let is_calm = |is_over: &mut bool| !*is_over && !self.is_doubted.load(Ordering::Acquire);
+        let is_over = self.wakes.wait_while(self.over(), is_calm).unwrap_or_else(PoisonError::into_inner);
+        !*is_over
+    }
+
+    /// Returns false if the cluster was dropped before `until`.
+    fn sleep_until(&self, until: Instant) -> bool {
+        let left = until.saturating_duration_since(Instant::now());
+        let waited = self.wakes.wait_timeout_while(self.over(), left, |is_over| !*is_over);
+        !*waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Asks for the topology: first the node that answered last, then all others, and last the node that the user gave.
+    fn renew(&self, friend: &mut Option<(Target, Talk)>) -> Result<(), ClusterError> {
+        if let Some((target, mut talk)) = friend.take()
+            && self.ask_and_publish(&target, &mut talk).is_ok()
+        {
+            *friend = Some((target, talk));
+            return Ok(());
+        }
+        let topology = self.topology.load_full();
+        let members = topology.nodes().filter(|(_, node)| node.role != Role::Outside);
+        let members = members.map(|(_, node)| Target { address: node.address.clone(), ..self.target.clone() });
+        let mut failure = None;
+        for target in members.chain([self.target.clone()]) {
+            let asked = bounded(&target, LIMIT).and_then(|mut talk| {
+                self.ask_and_publish(&target, &mut talk)?;
+                Ok(talk)
+            });
+            match asked {
+                Ok(talk) => {
+                    *friend = Some((target, talk));
+                    return Ok(());
+                }
+                Err(error) => failure = Some(error),
+            }
+            if *self.over() {
+                break;
+            }
+        }
+        failure.map_or(Ok(()), Err)
+    }
+
+    fn ask_and_publish(&self, target: &Target, talk: &mut Talk) -> Result<(), ClusterError> {
+        // What is doubted from now on is asked again.
+        self.is_doubted.store(false, Ordering::Release);
+        let mut now = self.topology.load_full();
+        let mut next = ask(talk, target, &now, LIMIT)?;
+        if next.primaries().next().is_none() {
+            return Err(ClusterError::NoOwners);
+        }
+        loop {
+            let before = self.topology.compare_and_swap(&now, Arc::new(next.clone()));
+            if Arc::ptr_eq(&before, &now) {
+                return Ok(());
+            }
+            // A worker has met a node meanwhile: the numbers of that node must stay.
+            now = Guard::into_inner(before);
+            next = ask(talk, target, &now, LIMIT)?;
+        }
+    }
+}
+
+/// Connects to a node for questions with a limited reply.
+fn bounded(target: &Target, limit: Duration) -> Result<Talk, ClusterError> {
+    Ok(talk(target, limit)?.bounded(LONGEST))
+}
+
+/// Asks for the topology; the nodes of `before` keep their numbers.
+fn ask(talk: &mut Talk, target: &Target, before: &Topology, limit: Duration) -> Result<Topology, ClusterError> {
+    let question = target.dialect.encode(&[b"CLUSTER", b"SLOTS"]);
+    let mut answer = Vec::new();
+    talk.ask(&question, 1, limit, |bytes, _| answer = bytes.to_vec())?;
+    Ok(before.read(&answer, &target.address)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{Read, Write},
+        net::{TcpListener, TcpStream},
+        sync::atomic::AtomicUsize,
+    };
+
+    use super::*;
+
+    /// A node of a cluster that answers CLUSTER SLOTS with these owners of all slots in turn, one for each question, and
+    /// everything else with PONG. Returns its target, and the number of questions so far.
+    fn node(answers: impl Fn(usize, u16) -> String + Send + Sync + 'static) -> (Target, Arc<AtomicUsize>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (asked, answers) = (Arc::new(AtomicUsize::new(0)), Arc::new(answers));
+        let counted = Arc::clone(&asked);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let (asked, answers) = (Arc::clone(&counted), Arc::clone(&answers));
+                std::thread::spawn(move || serve(stream, |n| answers(n, port), &asked));
+            }
+        });
+        let address = Address::Tcp { host: "127.0.0.1".to_owned(), port };
+        (Target { address, ..Target::default() }, asked)
+    }
+
+    fn serve(mut stream: TcpStream, answer: impl Fn(usize) -> String, asked: &AtomicUsize) {
+        let mut buffer = [0; 4096];
+        while let Ok(n @ 1..) = stream.read(&mut buffer) {
+            let is_question = buffer[..n].windows(5).any(|bytes| bytes == b"SLOTS");
+            let reply = match is_question {
+                true => answer(asked.fetch_add(1, Ordering::SeqCst)),
+                false => "+PONG\r\n".to_owned(),
+            };
+            if stream.write_all(reply.as_bytes()).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn all_slots(host: &str, port: u16) -> String {
+        format!("*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n${}\r\n{host}\r\n:{port}\r\n", host.len())
+    }
+
+    fn wait(what: impl Fn() -> bool) {
+        let until = Instant::now() + Duration::from_secs(20);
+        while !what() {
+            assert!(Instant::now() < until, "waited in vain");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    const SECOND: Duration = Duration::from_secs(5);
+
+    #[test]
+    fn a_thousand_doubts_are_few_questions_and_nodes_keep_their_numbers() {
+        let (target, asked) = node(|n, port| all_slots("", port + u16::from(n > 0)));
+        let cluster = Cluster::find(&target, SECOND).unwrap();
+        let first = cluster.topology().owner(0).unwrap();
+        let stranger = Address::Tcp { host: "10.0.0.9".to_owned(), port: 1 };
+        let met = cluster.meet(&stranger).unwrap();
+        (0..1000).for_each(|_| cluster.doubt());
+        wait(|| cluster.topology().owner(0) != Some(first));
+        // One more for those that came during the question; a machine that is busy for long may cause some more.
+        assert!((2..=20).contains(&asked.load(Ordering::SeqCst)), "{asked:?}");
+        let topology = cluster.topology();
+        assert_eq!((topology.find(&stranger), topology.find(&target.address)), (Some(met), Some(first)));
+        assert_eq!(cluster.meet(&stranger).unwrap(), met);
+    }
+
+    #[test]
+    fn a_cluster_whose_nodes_are_nowhere_is_asked_through_the_node_that_was_given() {
+        // Nothing listens on port 1.
+        let (target, asked) = node(|_, _| all_slots("127.0.0.1", 1));
+        let cluster = Cluster::find(&target, SECOND).unwrap();
+        cluster.doubt();
+        wait(|| asked.load(Ordering::SeqCst) >= 2 && cluster.failure().is_none());
+    }
+
+    #[test]
+    fn a_server_that_is_no_cluster_and_one_without_slots_are_refused_in_one_line() {
+        let refused = |reply: &'static str| {
+            let (target, _) = node(move |_, _| reply.to_owned());
+            Cluster::find(&target, SECOND).unwrap_err().to_string()
+        };
+        let error = refused("-ERR This instance has cluster support disabled\r\n");
+        assert_eq!(error, "the server refused CLUSTER SLOTS: ERR This instance has cluster support disabled");
+        let error = refused("*0\r\n");
+        assert!(error.starts_with("no slot of this cluster has an owner") && !error.contains('\n'), "{error}");
+    }
+
+    #[test]
+    fn a_topology_that_gets_lost_keeps_the_last_one_and_says_why() {
+        let (target, asked) = node(|n, port| match n {
+            0 => all_slots("", port),
+            _ => "+OK\r\n".to_owned(),
+        });
+        let cluster = Cluster::find(&target, SECOND).unwrap();
+        cluster.doubt();
+        wait(|| asked.load(Ordering::SeqCst) >= 2 && cluster.failure().is_some());
+        assert!(cluster.failure().unwrap().contains("is no topology"));
+        assert_eq!(cluster.topology().unowned(), 0);
+    }
+}
