@@ -26,9 +26,9 @@
 //! | [`protocol`] | bytes: the protocols of the servers, request templates, the resumable parser that skips replies | sockets, time |
 //! | [`workload`] | what is requested: operations, keys, values, records of a file, and the program that they compile to; the setup before the load | sockets, time |
 //! | [`knobs`] | the settings that can change during a session: names, steps, limits, text, presets | how the engine applies them |
-//! | [`endpoint`] | how a server is reached: address, credentials, TLS, greeting, transport; whether it is the expected server | load |
+//! | [`endpoint`] | how a server is reached: address, credentials, TLS, greeting, transport; the nodes of a cluster and the owners of its slots; whether it is the expected server | load |
 //! | [`host`] | this machine: the CPU time and waiting time of redyno's own threads | load, records |
-//! | [`load`] | the load engine: plan, phases, workers, connections, pacing, errors | records, screens |
+//! | [`load`] | the load engine: plan, phases, workers, connections to one server or to each node of a cluster, pacing, errors | records, screens |
 //! | [`probe`] | ping, wake, intrinsic: small measurements that run with the load | records, screens |
 //! | [`server`] | the control plane: INFO, `stats`, CONFIG, slow log, latency events and histograms, safety checks, running and undoing setups, removing keys | load, screens |
 //! | [`session`] | records, the collector, the timeline, the session file; on its own thread the rules of a session: asking before it writes, refusing, changing settings, stopping, undoing | screens |

@@ -35,6 +35,7 @@ pub(super) fn session_plan(
     let words = [target_words(&target), tls_words(&target_args.tls, target.tls.is_some())];
     let words = ProgramWords { target: words.concat(), load: load_words(load), has_password };
     let plan = load::Plan {
+        cluster: None,
         target,
         first_words: FirstWords::Named,
         latency_to: LatencyTo::LastByte,

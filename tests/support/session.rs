@@ -47,6 +47,7 @@ pub fn plan(target: Target) -> Plan {
         names,
         timeout,
         requests: None,
+        cluster: None,
         length: None,
     }
 }

@@ -194,6 +194,7 @@ impl Memtier {
     fn plan(&self) -> Plan {
         let asked = &self.asked;
         Plan {
+            cluster: None,
             target: self.target.clone(),
             first_words: FirstWords::Bare { tracks: false },
             latency_to: LatencyTo::LastByte,

@@ -205,6 +205,7 @@ impl Bench {
     fn plan(&self, test: &Test) -> Plan {
         let clients = usize::try_from(self.asked.clients.max(1)).unwrap_or(1);
         Plan {
+            cluster: None,
             target: self.target.clone(),
             first_words: FirstWords::Bare { tracks: self.asked.tracks },
             latency_to: self.asked.latency_to,

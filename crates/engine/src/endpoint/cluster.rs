@@ -59,7 +59,9 @@ pub enum ClusterError {
     #[error("{0}")]
     Topology(#[from] TopologyError),
     /// No slot has an owner.
-    #[error("no slot of this cluster has an owner, so it stores no key; assign slots (CLUSTER ADDSLOTSRANGE 0 16383)")]
+    #[error(
+        "no slot of this cluster has an owner, so it stores no key; assign slots (CLUSTER ADDSLOTSRANGE 0 16383)"
+    )]
     NoOwners,
     /// The system starts no thread.
     #[error("the thread that follows the cluster cannot start: {0}")]
@@ -185,7 +187,8 @@ impl Shared {
         }
         let topology = self.topology.load_full();
         let members = topology.nodes().filter(|(_, node)| node.role != Role::Outside);
-        let members = members.map(|(_, node)| Target { address: node.address.clone(), ..self.target.clone() });
+        let members =
+            members.map(|(_, node)| Target { address: node.address.clone(), ..self.target.clone() });
         let mut failure = None;
         for target in members.chain([self.target.clone()]) {
             let asked = bounded(&target, LIMIT).and_then(|mut talk| {
@@ -232,7 +235,12 @@ fn bounded(target: &Target, limit: Duration) -> Result<Talk, ClusterError> {
 }
 
 /// Asks for the topology; the nodes of `before` keep their numbers.
-fn ask(talk: &mut Talk, target: &Target, before: &Topology, limit: Duration) -> Result<Topology, ClusterError> {
+fn ask(
+    talk: &mut Talk,
+    target: &Target,
+    before: &Topology,
+    limit: Duration,
+) -> Result<Topology, ClusterError> {
     let question = target.dialect.encode(&[b"CLUSTER", b"SLOTS"]);
     let mut answer = Vec::new();
     talk.ask(&question, 1, limit, |bytes, _| answer = bytes.to_vec())?;
@@ -328,7 +336,10 @@ mod tests {
         let error = refused("-ERR This instance has cluster support disabled\r\n");
         assert_eq!(error, "the server refused CLUSTER SLOTS: ERR This instance has cluster support disabled");
         let error = refused("*0\r\n");
-        assert!(error.starts_with("no slot of this cluster has an owner") && !error.contains('\n'), "{error}");
+        assert!(
+            error.starts_with("no slot of this cluster has an owner") && !error.contains('\n'),
+            "{error}"
+        );
     }
 
     #[test]

@@ -66,6 +66,13 @@ impl Endpoints {
         Ok(Self { target: target.clone(), state: Mutex::new(state) })
     }
 
+    /// Begins to resolve `target` at `now_ns`, and does not wait for the result.
+    pub fn begin(target: &Target, now_ns: u64) -> Self {
+        let search = target.resolver.start(&target.address).ok();
+        let state = Lookup { found: Arc::default(), is_stale: search.is_none(), begun_ns: now_ns, search };
+        Self { target: target.clone(), state: Mutex::new(state) }
+    }
+
     /// Records that a connection was lost or could not be opened: the addresses may be outdated.
     pub fn doubt(&self, now_ns: u64) {
         self.with(|state| {
@@ -74,7 +81,7 @@ impl Endpoints {
         });
     }
 
-    /// Returns the addresses, at least one. Returns `None` during a lookup, but for at most its first second.
+    /// Returns the addresses; there are none only if [`begin`](Self::begin) found none. Returns `None` during a lookup, but for at most its first second.
     pub fn current(&self, now_ns: u64) -> Option<Arc<[Endpoint]>> {
         self.with(|state| {
             state.look_up(&self.target, now_ns);

@@ -65,10 +65,14 @@ pub enum TopologyError {
     #[error("the reply to CLUSTER SLOTS is no topology: {0}")]
     Malformed(&'static str),
     /// The cluster has too many nodes.
-    #[error("the cluster has more than {MOST_NODES} nodes, the most that redyno can follow; measure one node with --one-node")]
+    #[error(
+        "the cluster has more than {MOST_NODES} nodes, the most that redyno can follow; measure one node with --one-node"
+    )]
     TooManyNodes,
     /// The addresses of the nodes change all the time.
-    #[error("the cluster named more than {MOST_ADDRESSES} different addresses of nodes in this session, the most that redyno can follow")]
+    #[error(
+        "the cluster named more than {MOST_ADDRESSES} different addresses of nodes in this session, the most that redyno can follow"
+    )]
     TooManyAddresses,
 }
 
@@ -292,10 +296,7 @@ mod tests {
         assert_eq!([16_001, 16_099, SLOTS].map(owner), [None; 3]);
         assert_eq!((topology.unowned(), topology.primaries().count()), (99, 2));
         let roles: Vec<_> = topology.nodes().map(|(_, node)| (node.id.as_str(), node.role)).collect();
-        assert_eq!(
-            roles,
-            [("a", Role::Primary), ("c", Role::Replica(NodeNumber(0))), ("b", Role::Primary)]
-        );
+        assert_eq!(roles, [("a", Role::Primary), ("c", Role::Replica(NodeNumber(0))), ("b", Role::Primary)]);
     }
 
     #[test]
@@ -321,7 +322,7 @@ mod tests {
         for host in ["$0\r\n\r\n", "$-1\r\n", "_\r\n", "$1\r\n?\r\n"] {
             let node = format!("*3\r\n{host}:6380\r\n{}", bulk("a"));
             let read = |asked: &Address| {
-                Topology::default().read(&reply(&[range(0, 1, &[node.clone()])]), asked)
+                Topology::default().read(&reply(&[range(0, 1, std::slice::from_ref(&node))]), asked)
             };
             assert_eq!(read(&asked()).unwrap().node(NodeNumber(0)).address, at("10.0.0.9", 6380));
             let error = read(&Address::Unix("/tmp/socket".into())).unwrap_err();

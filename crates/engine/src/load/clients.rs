@@ -10,6 +10,7 @@
 //! ```
 
 mod client;
+mod lanes;
 mod turns;
 
 use std::{
@@ -23,6 +24,8 @@ use rand_pcg::Pcg64Mcg;
 use super::connection::{Connection, ConnectionPhase};
 use crate::workload::Draws;
 pub(super) use client::{Client, ClientConnection};
+use lanes::Lanes;
+pub(super) use lanes::{Lane, is_extra};
 
 /// How many connections all workers together may be opening at the same time. With this limit, an accept queue for
 /// 128 connections does not overflow, which is a common size. A connection that a full queue drops is retried only
@@ -35,6 +38,7 @@ const SPARE: usize = 256;
 /// All clients of a worker.
 pub(super) struct Clients {
     all: Vec<Client>,
+    lanes: Lanes,
     /// How many clients are wanted: the clients with an index below this number.
     wanted: usize,
     /// How many connections there are.
@@ -59,6 +63,7 @@ impl Clients {
     pub(super) fn new(seed: u64, workers: usize) -> Self {
         Self {
             all: Vec::new(),
+            lanes: Lanes::default(),
             wanted: 0,
             open: 0,
             opening: 0,
@@ -79,18 +84,19 @@ impl Clients {
         self.all.get_mut(i)
     }
 
-    /// Returns the connection of client `i`, if it has one.
+    /// Returns the connection of lane `i`, if it has one.
     #[inline]
     pub(super) fn connection(&mut self, i: usize) -> Option<&mut Connection> {
-        match self.all.get_mut(i) {
-            Some(Client { link: ClientConnection::Open(connection), .. }) => Some(connection),
+        match self.lane(i) {
+            Some(Lane { link: ClientConnection::Open(connection), .. }) => Some(connection),
             _ => None,
         }
     }
 
-    /// Returns all connections, with the index of their client.
+    /// Returns all connections, with the index of their lane.
     pub(super) fn connections(&mut self) -> impl Iterator<Item = (usize, &mut Connection)> {
-        self.all.iter_mut().enumerate().filter_map(|(i, client)| match &mut client.link {
+        let own = self.all.iter_mut().map(|client| &mut client.lane).enumerate();
+        own.chain(self.lanes.with_indices()).filter_map(|(i, lane)| match &mut lane.link {
             ClientConnection::Open(connection) => Some((i, connection)),
             _ => None,
         })
@@ -115,16 +121,17 @@ impl Clients {
     pub(super) fn want(&mut self, n: usize, draws_of: impl Fn(usize) -> Draws) {
         self.wanted = n;
         for i in (n..self.all.len()).rev() {
-            if self.connection(i).is_none_or(|c| c.phase != ConnectionPhase::Busy) {
+            if self.all[i].owed == 0 && self.connection(i).is_none_or(|c| c.phase != ConnectionPhase::Busy) {
                 self.close(i);
             }
         }
         while self.all.len() < n {
-            self.all.push(Client::new(draws_of(self.all.len())));
+            let i = self.all.len();
+            self.all.push(Client::new(i, draws_of(i)));
         }
         for i in 0..n {
-            if matches!(self.all[i].link, ClientConnection::Down) {
-                self.all[i].link = ClientConnection::Scheduled;
+            if matches!(self.all[i].lane.link, ClientConnection::Down) {
+                self.all[i].lane.link = ClientConnection::Scheduled;
                 self.to_open.push_back(i);
             }
         }
@@ -132,7 +139,8 @@ impl Clients {
 
     /// Frees the memory of clients that are no longer wanted and have no connection.
     fn shrink(&mut self) {
-        let is_gone = |client: &Client| matches!(client.link, ClientConnection::Down);
+        let is_gone =
+            |client: &Client| matches!(client.lane.link, ClientConnection::Down) && client.owed == 0;
         while self.all.len() > self.wanted && self.all.last().is_some_and(is_gone) {
             self.all.pop();
         }
@@ -140,7 +148,7 @@ impl Clients {
             let n = self.all.len();
             self.to_open.retain(|i| *i < n);
             self.ready.retain(|i| *i < n);
-            self.unread.retain(|i| *i < n);
+            self.unread.retain(|i| *i < n || is_extra(*i));
             self.retries.retain(|Reverse((_, i))| *i < n);
             self.all.shrink_to(n + SPARE);
             self.to_open.shrink_to(n + SPARE);
@@ -164,33 +172,40 @@ impl Clients {
     /// Returns whether a client waits to be connected.
     #[inline]
     pub(super) fn any_to_open(&self) -> bool {
-        !self.to_open.is_empty()
+        !self.to_open.is_empty() || self.lanes.any_to_open()
     }
 
     /// Returns the next client to connect, if another connection may be opened now.
     pub(super) fn next_to_open(&mut self) -> Option<usize> {
-        while self.opening < self.max_opening {
-            let i = self.to_open.pop_front()?;
+        while self.opening + self.lanes.opening < self.max_opening {
+            let Some(i) = self.to_open.pop_front() else { return self.lanes.next_to_open() };
             // A client that was not wanted for a while may be in the queue twice.
-            if !self.is_surplus(i) && matches!(self.all[i].link, ClientConnection::Scheduled) {
+            if !self.is_surplus(i) && matches!(self.all[i].lane.link, ClientConnection::Scheduled) {
                 return Some(i);
             }
         }
         None
     }
 
-    /// Notes that client `i` has begun to open a connection.
+    /// Notes that a connection of lane `i` begins to open.
     pub(super) fn opened(&mut self, i: usize, connection: Connection) {
-        self.open += 1;
-        self.opening += 1;
-        self.all[i].served = 0;
-        self.all[i].link = ClientConnection::Open(connection);
+        self.count_opening(i, 1);
+        if let Some(client) = self.all.get_mut(i) {
+            self.open += 1;
+            client.served = 0;
+        }
+        if let Some(lane) = self.lane(i) {
+            lane.link = ClientConnection::Open(connection);
+        }
     }
 
-    /// Notes that client `i` has finished its greeting. Returns whether the client had lost its previous
-    /// connection.
+    /// Notes that lane `i` has finished its greeting. Returns whether it is a client's own, and the client had lost its
+    /// previous connection.
     pub(super) fn greeted(&mut self, i: usize) -> bool {
-        self.opening -= 1;
+        self.count_opening(i, -1);
+        if is_extra(i) {
+            return false;
+        }
         self.arrive(i);
         self.forget_loss(i)
     }
@@ -199,8 +214,9 @@ impl Clients {
     /// connection.
     pub(super) fn renew(&mut self, i: usize) {
         self.take_connection(i);
+        self.close_others(i);
         let client = &mut self.all[i];
-        client.link = ClientConnection::Scheduled;
+        client.lane.link = ClientConnection::Scheduled;
         self.between += usize::from(!std::mem::replace(&mut client.is_between, true));
         self.to_open.push_back(i);
     }
@@ -210,42 +226,55 @@ impl Clients {
         self.between -= usize::from(std::mem::take(&mut self.all[i].is_between));
     }
 
-    /// Closes the connection of client `i`, which is not wanted any more.
+    /// Closes lane `i`, which is not wanted any more. With a client's own lane, all lanes of the client are closed,
+    /// unless it still has requests in flight.
     pub(super) fn close(&mut self, i: usize) {
+        if is_extra(i) {
+            return self.close_lane(i);
+        }
+        if self.all[i].owed == 0 {
+            self.close_others(i);
+        }
         self.take_connection(i);
         self.arrive(i);
         self.forget_loss(i);
-        self.all[i].link = ClientConnection::Down;
+        self.all[i].lane.link = ClientConnection::Down;
         self.all[i].back_off.reset();
         self.shrink();
     }
 
-    /// Removes and returns the connection of client `i`.
-    fn take_connection(&mut self, i: usize) -> Option<Connection> {
-        match std::mem::replace(&mut self.all[i].link, ClientConnection::Down) {
+    /// Removes the connection of lane `i`. Returns whether it had finished its greeting.
+    fn take_connection(&mut self, i: usize) -> bool {
+        let Some(lane) = self.lane(i) else { return false };
+        match std::mem::replace(&mut lane.link, ClientConnection::Down) {
             ClientConnection::Open(connection) => {
-                self.open -= 1;
-                self.opening -= usize::from(is_opening(&connection));
-                Some(connection)
+                self.open -= usize::from(!is_extra(i));
+                self.count_opening(i, -isize::from(is_opening(&connection)));
+                !is_opening(&connection)
             }
             other => {
-                self.all[i].link = other;
-                None
+                lane.link = other;
+                false
             }
         }
     }
 
     /// Notes that client `i` lost its connection, or failed to get one. A wanted client tries again later. Returns
-    /// whether this is a new loss: the client had a connection, or was opening its first.
+    /// whether this is a new loss: the client had a connection, or was opening its first. A lane to another node of a
+    /// cluster is opened again when it is needed.
     pub(super) fn lost(&mut self, i: usize, now_ns: u64) -> bool {
-        self.take_connection(i);
+        let was_open = self.take_connection(i);
+        if is_extra(i) {
+            self.close_lane(i);
+            return was_open;
+        }
         self.arrive(i);
         if self.is_surplus(i) {
             self.close(i);
             return false;
         }
         let client = &mut self.all[i];
-        client.link = ClientConnection::Scheduled;
+        client.lane.link = ClientConnection::Scheduled;
         let pause = client.back_off.next(&mut self.jitter);
         self.retries.push(Reverse((now_ns + pause.as_nanos() as u64, i)));
         let newly_lost = !std::mem::replace(&mut client.is_lost, true);
@@ -341,7 +370,7 @@ mod tests {
         while let Some(i) = clients.next_to_open() {
             opened.push(i);
             // Puts the client in the state of an open one: neither scheduled nor lost.
-            clients.all[i].link = ClientConnection::Down;
+            clients.all[i].lane.link = ClientConnection::Down;
         }
         opened.sort_unstable();
         assert_eq!(opened, [0, 1, 2]);

@@ -6,6 +6,7 @@
 //! A connection writes batches of requests, reads their replies, and measures latencies. The worker decides when
 //! the connection may write, and what happens when the connection fails.
 
+mod parcels;
 mod replies;
 mod writing;
 
@@ -14,8 +15,8 @@ use std::{io, os::fd::AsRawFd};
 use mio::{Interest, Registry, Token, unix::SourceFd};
 
 use super::{
-    ErrorKind, LatencyTo, answered::Answered, broken::Broken, core_waits::CoreWaits, segments::Segments,
-    sequence::Sequence, unsent::Unsent,
+    ErrorKind, LatencyTo, answered::Answered, broken::Broken, core_waits::CoreWaits, parcel::Flight,
+    segments::Segments, sequence::Sequence, unsent::Unsent,
 };
 use crate::{
     clock::Clock,
@@ -86,6 +87,8 @@ pub(super) struct Connection {
     is_closing: bool,
     /// Whether the socket is connected.
     is_connected: bool,
+    /// The parcel in flight, if a cluster is driven.
+    flight: Option<Box<Flight>>,
     /// Bytes that the socket did not accept yet.
     unsent: Option<Box<Unsent>>,
 }
@@ -122,6 +125,7 @@ impl Connection {
             has_more: false,
             is_closing: false,
             is_connected: false,
+            flight: None,
             unsent: None,
         })
     }

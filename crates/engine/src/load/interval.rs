@@ -54,6 +54,8 @@ pub struct IntervalBuffer {
     pub client: ClientCounts,
     /// Requests that were due and could not be sent because there was no connection.
     pub errors: ErrorCounts,
+    /// Requests that a node of a cluster refused for the time being, by kind. They were sent again, and are no errors.
+    pub redirects: ErrorCounts,
     /// Connections that opened.
     pub openings: Openings,
     /// Connections that were lost.
@@ -115,6 +117,7 @@ impl IntervalBuffer {
             response: Recorder::new(),
             client: ClientCounts::default(),
             errors: ErrorCounts::default(),
+            redirects: ErrorCounts::default(),
             openings: Openings::default(),
             connections_lost: ErrorCounts::default(),
             connects_failed: ErrorCounts::default(),
@@ -161,6 +164,7 @@ impl IntervalBuffer {
         self.response.reset();
         self.client.clear();
         self.errors.clear();
+        self.redirects.clear();
         self.openings.clear();
         self.connections_lost.clear();
         self.connects_failed.clear();

@@ -5,6 +5,14 @@
 //!  Load ── knobs, by an atomic pointer swap ──► worker load-0 ── interval buffers, by a ring ──► collector
 //!                                               worker load-1 ──► …       (and back, emptied)
 //! ```
+//! A cluster is driven by the same workers. A batch is divided by node, and each part is written on the client's *lane*
+//! to its node:
+//!
+//! ```text
+//!  client ── batch ──► parcels by owner of the slots ──► lanes to nodes ──► replies ──► all answered: the next batch
+//!                          ▲                                                  │
+//!                          └──── MOVED, ASK, TRYAGAIN, … : sent again ◄───────┘
+//! ```
 //! The engine does not depend on recordings or on the screen.
 
 mod alarm;
@@ -21,6 +29,7 @@ mod interval;
 mod losses;
 mod open_segment;
 mod pacing;
+mod parcel;
 mod phase;
 mod plan;
 mod poisson;
@@ -31,6 +40,7 @@ mod schedule;
 mod segments;
 mod sequence;
 mod setting;
+mod spread;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod unsent;
@@ -45,7 +55,7 @@ pub use interval::{IntervalBuffer, Openings, OperationCounts};
 pub use losses::{LoadEvent, LossReport};
 #[doc(hidden)]
 pub use pacing::PaceStage;
-pub use plan::{CLIENT_NAME, FirstWords, LatencyTo, LoadError, Plan, Prefilling};
+pub use plan::{CLIENT_NAME, ClusterPlan, FirstWords, LatencyTo, LoadError, Plan, Prefilling};
 pub use quota::Requests;
 use ring::Ring;
 pub use ring::RingEnd;

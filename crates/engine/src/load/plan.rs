@@ -1,13 +1,13 @@
 //! Settings that stay the same for the whole run of the engine.
 
-use std::{fmt, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{Requests, phase::Phase};
 use crate::{
-    endpoint::{Address, Endpoints, Greeting, Target},
+    endpoint::{Address, Cluster, ClusterError, Endpoints, Greeting, Target},
     knobs::Knobs,
     units,
     workload::{KeyNames, Program, Values},
@@ -16,7 +16,7 @@ use crate::{
 /// The name of every load connection in `CLIENT LIST`.
 pub const CLIENT_NAME: &str = "redyno-load";
 
-/// How long the lookup of the host's name may take.
+/// How long the lookup of the host's name may take, and the first question for the topology of a cluster.
 const RESOLVE_LIMIT: Duration = Duration::from_secs(10);
 
 /// The target of the engine, and its fixed settings.
@@ -40,8 +40,17 @@ pub struct Plan {
     /// The limit on requests, without those of a warm-up. In a closed loop, the sent requests count; in an open
     /// loop, requests that fail or are shed count as well. `None` means no limit.
     pub requests: Option<Requests>,
+    /// How a cluster is driven; `None` drives only the server itself.
+    pub cluster: Option<ClusterPlan>,
     /// How long the load lasts after its warm-up; `None` means that the limit on requests or the user ends it.
     pub length: Option<Duration>,
+}
+
+/// How the nodes of a cluster are driven.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClusterPlan {
+    /// The largest number of connections of all clients to all nodes. A client's first connection is always opened.
+    pub max_connections: usize,
 }
 
 /// The event that ends a latency. The latency begins when the request is written.
@@ -80,6 +89,9 @@ pub enum LoadError {
         /// The system's error.
         cause: std::io::Error,
     },
+    /// The topology of the cluster is unknown.
+    #[error("{0}")]
+    Cluster(#[from] ClusterError),
     /// The poll loop of a worker cannot be set up.
     #[error("a worker cannot start: {0}; is the limit of open files too low (ulimit -n)?")]
     Worker(#[from] std::io::Error),
@@ -101,6 +113,12 @@ impl Plan {
         program.for_clients(knobs.clients)
     }
 
+    /// Asks the target for its cluster, if that is driven.
+    pub(super) fn find_cluster(&self) -> Result<Option<Arc<Cluster>>, LoadError> {
+        let find = |_| Cluster::find(&self.target, self.timeout.min(RESOLVE_LIMIT)).map(Arc::new);
+        Ok(self.cluster.map(find).transpose()?)
+    }
+
     /// Creates a plan with one worker, for tests.
     #[cfg(test)]
     pub(super) fn fixture() -> Self {
@@ -116,6 +134,7 @@ impl Plan {
             names,
             timeout,
             requests: None,
+            cluster: None,
             length: None,
         }
     }

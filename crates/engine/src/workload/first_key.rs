@@ -29,9 +29,10 @@ impl FirstKey {
         };
         // A transaction begins with MULTI.
         let before = usize::from(operation.together == Together::Multi);
-        at_once.iter().enumerate().find_map(|(place, step)| {
-            first_key(step).map(|word| Self { command: before + place, word })
-        })
+        at_once
+            .iter()
+            .enumerate()
+            .find_map(|(place, step)| first_key(step).map(|word| Self { command: before + place, word }))
     }
 
     /// Returns the slot of the key in an encoded operation; `None` if the key is not found there.

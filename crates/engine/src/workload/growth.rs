@@ -96,9 +96,15 @@ impl Insertions {
         self.0.drain(..answered).for_each(|inserted| inserted.growth.take_answer(inserted.number));
     }
 
-    /// Removes the keys of this operation, because it failed.
-    pub fn fail(&mut self, operation: u32) {
-        self.0.retain(|inserted| inserted.operation != operation);
+    /// Moves the keys of operation `from` to `other`, in which the operation has the index `to`.
+    pub fn hand_over(&mut self, from: u32, other: &mut Self, to: u32) {
+        let moved = self.0.extract_if(.., |inserted| inserted.operation == from);
+        other.0.extend(moved.map(|inserted| Inserted { operation: to, ..inserted }));
+    }
+
+    /// Removes the keys of this operation, because it failed; `None` removes the keys of all operations.
+    pub fn fail(&mut self, operation: Option<u32>) {
+        self.0.retain(|inserted| operation.is_some_and(|failed| failed != inserted.operation));
     }
 }
 
@@ -120,7 +126,7 @@ mod tests {
         let (mut one, mut two) = (batch(&[(0, 0), (1, 2), (3, 3)]), batch(&[(2, 0)]));
         one.answer(1);
         two.answer(1);
-        one.fail(2);
+        one.fail(Some(2));
         one.answer(4);
         assert!(one.is_empty() && two.is_empty());
         let all = growth.answered();

@@ -98,7 +98,7 @@ impl Outgoing {
     #[cold]
     pub(super) fn refuse(&mut self, start: usize, key: Vec<u8>) {
         self.cut(start);
-        self.inserted.fail(self.appended);
+        self.inserted.fail(Some(self.appended));
         self.refused.get_or_insert(key);
     }
 
@@ -156,6 +156,17 @@ impl Outgoing {
         self.left_out.is_empty().then_some(&self.bytes)
     }
 
+    /// Returns the bytes without those of large values.
+    #[inline]
+    pub fn copied(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Returns whether requests are to be written after replies.
+    pub fn has_later(&self) -> bool {
+        !self.later.is_empty()
+    }
+
     /// Returns the number of bytes on the wire, without later steps.
     #[inline]
     pub fn length(&self) -> usize {
@@ -169,7 +180,7 @@ impl Outgoing {
     }
 
     /// Returns the bytes on the wire; large values come from `values`.
-    pub(super) fn wire(&self, values: &Values) -> Vec<u8> {
+    pub fn wire(&self, values: &Values) -> Vec<u8> {
         let mut slices = vec![IoSlice::new(&[]); 2 * self.left_out.len() + 1];
         let filled = self.slices(Some(values), 0, &mut slices);
         slices[..filled].iter().flat_map(|slice| slice.iter().copied()).collect()

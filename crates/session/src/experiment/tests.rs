@@ -29,6 +29,7 @@ fn commission(server: &demo::Handle, knobs: Knobs) -> Commission {
     let address = Address::Tcp { host: server.address().ip().to_string(), port: server.address().port() };
     let run = RunId::random();
     let plan = LoadPlan {
+        cluster: None,
         target: Target { address, ..Target::default() },
         first_words: FirstWords::Named,
         latency_to: LatencyTo::LastByte,

@@ -1,14 +1,20 @@
 //! A client, and its connection.
 
+use super::Lane;
 use crate::{
-    endpoint::BackOff,
+    endpoint::{BackOff, NodeNumber},
     load::{connection::Connection, quota::Numbered},
     workload::Draws,
 };
 
 /// One client.
 pub(in crate::load) struct Client {
-    pub(in crate::load) link: ClientConnection,
+    pub(in crate::load) lane: Lane,
+    /// The client's lanes to other nodes of a cluster.
+    pub(super) others: Vec<(NodeNumber, usize)>,
+    /// How many requests of the client are not answered, if a cluster is driven, and how many its batch has.
+    pub(super) owed: u32,
+    pub(super) batch: u32,
     /// The source of random numbers for the client's requests: no two clients send the same sequence.
     pub(in crate::load) draws: Draws,
     /// How many requests the client may still send.
@@ -17,8 +23,6 @@ pub(in crate::load) struct Client {
     pub(in crate::load) numbers: Vec<Numbered>,
     /// Whether the client is in the queue of clients that may write.
     pub(super) queued: bool,
-    /// Whether the client is in the queue of clients with unread data in the socket.
-    pub(super) unread: bool,
     /// The pause before the next attempt to connect, which grows until a batch is answered.
     pub(super) back_off: BackOff,
     /// Whether the client lost its connection, or failed to get one, and has no new one yet.
@@ -30,14 +34,16 @@ pub(in crate::load) struct Client {
 }
 
 impl Client {
-    pub(super) fn new(draws: Draws) -> Self {
+    pub(super) fn new(i: usize, draws: Draws) -> Self {
         Self {
-            link: ClientConnection::Down,
+            lane: Lane::new(i),
+            others: Vec::new(),
+            owed: 0,
+            batch: 0,
             draws,
             left: u64::MAX,
             numbers: Vec::new(),
             queued: false,
-            unread: false,
             back_off: BackOff::new(),
             is_lost: false,
             served: 0,

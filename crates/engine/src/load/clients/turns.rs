@@ -1,6 +1,6 @@
 //! The order in which clients read and write, and how many requests each client may still send.
 
-use super::Clients;
+use super::{Clients, is_extra};
 use crate::load::{
     connection::{Connection, ConnectionPhase},
     quota::Allowance,
@@ -9,7 +9,7 @@ use crate::load::{
 impl Clients {
     /// Queues client `i` for reading, since its socket contains unread data.
     pub(in crate::load) fn queue_unread(&mut self, i: usize) {
-        if !std::mem::replace(&mut self.all[i].unread, true) {
+        if self.lane(i).is_some_and(|lane| !std::mem::replace(&mut lane.unread, true)) {
             self.unread.push_back(i);
         }
     }
@@ -23,8 +23,8 @@ impl Clients {
     /// Returns the next client with unread data in its socket.
     pub(in crate::load) fn next_unread(&mut self) -> Option<usize> {
         while let Some(i) = self.unread.pop_front() {
-            let Some(client) = self.all.get_mut(i) else { continue };
-            client.unread = false;
+            let Some(lane) = self.lane(i) else { continue };
+            lane.unread = false;
             if self.connection(i).is_some_and(|c| c.has_more()) {
                 return Some(i);
             }
@@ -44,7 +44,7 @@ impl Clients {
         let is_idle = |(i, connection): (usize, &mut Connection)| {
             (connection.phase == ConnectionPhase::Idle).then_some(i)
         };
-        let idle: Vec<_> = self.connections().filter_map(is_idle).collect();
+        let idle: Vec<_> = self.connections().filter_map(is_idle).filter(|i| !is_extra(*i)).collect();
         idle.into_iter().for_each(|i| self.queue(i));
     }
 
@@ -63,7 +63,7 @@ impl Clients {
         while let Some(i) = self.ready.pop_front() {
             let Some(client) = self.all.get_mut(i) else { continue };
             client.queued = false;
-            if self.connection(i).is_some_and(|c| c.phase == ConnectionPhase::Idle) {
+            if client.owed == 0 && self.connection(i).is_some_and(|c| c.phase == ConnectionPhase::Idle) {
                 return Some(i);
             }
         }
@@ -95,7 +95,8 @@ impl Clients {
     /// whether any request was put back.
     pub(in crate::load) fn give_back(&mut self, i: usize, to: &mut Allowance) -> bool {
         let answered = self.connection(i).map_or(0, |connection| connection.answered());
-        let mut numbers = std::mem::take(&mut self.all[i].numbers);
+        let Some(client) = self.all.get_mut(i) else { return false };
+        let mut numbers = std::mem::take(&mut client.numbers);
         let lost = numbers.get(answered..).unwrap_or_default();
         to.give_back(lost);
         let any = !lost.is_empty();

@@ -145,7 +145,7 @@ impl Connection {
         replies: &mut Replies,
         first_errors: &mut FirstErrors,
     ) -> Result<(), Broken> {
-        let Self { skipper, operations, dues, answered, sequence, inserted, .. } = self;
+        let Self { skipper, operations, dues, answered, sequence, inserted, flight, .. } = self;
         // Bytes that are not counted yet, and those of them that are not parsed yet.
         let (mut uncounted, mut rest, wants_parts) = (bytes.len(), bytes, replies.wants_parts());
         while let Some(piece) = skipper.advance(&mut rest, wants_parts)? {
@@ -169,6 +169,12 @@ impl Connection {
                 }
             };
             let n = std::mem::replace(&mut uncounted, rest.len()) - rest.len();
+            if let Some(flight) = flight
+                && flight.takes(reply, answered, inserted, replies.replies_of(op))
+            {
+                replies.count_bytes_of(op, n);
+                continue;
+            }
             let is_error = matches!(reply, Reply::Error(_));
             if let Reply::Error(line) = reply
                 && !std::mem::replace(&mut answered.has_failed, true)
@@ -177,10 +183,7 @@ impl Connection {
                 first_errors.push(line.to_vec());
             }
             if is_error && !inserted.is_empty() {
-                match sequence {
-                    None => inserted.fail(answered.whole),
-                    Some(_) => inserted.clear(),
-                }
+                inserted.fail(sequence.is_none().then_some(answered.whole));
             }
             if is_error || replies.by_replies(op) {
                 let is_good = match sequence {

@@ -61,6 +61,7 @@ impl Bench {
             is_connected: true,
             sequence: None,
             inserted: Insertions::default(),
+            flight: None,
             unsent: None,
         };
         Self {

@@ -8,6 +8,7 @@ impl Worker {
     #[cold]
     pub(super) fn lose(&mut self, i: usize, broken: &Broken, now_ns: u64) {
         let kind = broken.kind();
+        let remains = self.spread.is_some().then(|| (self.clients.owner(i), self.take_remains(i)));
         if self.clients.connection(i).is_none_or(|connection| connection.phase == ConnectionPhase::Connecting)
         {
             self.endpoint = self.endpoint.wrapping_add(1);
@@ -33,6 +34,9 @@ impl Worker {
                 self.losses.lost(now_ns, || broken.to_string());
                 self.report_if_down(now_ns);
             }
+        }
+        if let Some((client, remains)) = remains {
+            self.replace_lane(client, remains, (&kind, now_ns));
         }
         self.outage = kind;
     }

@@ -33,7 +33,8 @@ impl Worker {
             Stage::Sending | Stage::Spent { .. } => self.until_ns,
             Stage::Over { since_ns } => since_ns + LAST_REPLIES_NS,
         };
-        let timers = [self.clients.next_retry_ns(), self.watches.next_ns()];
+        let held_ns = self.spread.as_ref().and_then(|spread| spread.next_ns());
+        let timers = [self.clients.next_retry_ns(), self.watches.next_ns(), held_ns];
         let mut until_ns = timers.into_iter().flatten().fold(self.next_tick_ns.min(end_ns), u64::min);
         if self.awaits_endpoints {
             until_ns = until_ns.min(now_ns + LOOK_FOR_ENDPOINTS_NS);
@@ -59,6 +60,9 @@ impl Worker {
     /// `now_ns`.
     #[inline]
     pub(super) fn send(&mut self, i: usize, now_ns: u64) {
+        if self.spread.is_some() {
+            return self.send_spread(i, now_ns);
+        }
         let tries = if self.pace.is_closed() { TRIES } else { 1 };
         for _ in 0..tries {
             let Some((requests, left)) = self.put_together(i, now_ns) else {
@@ -83,24 +87,16 @@ impl Worker {
     /// Writes the batch of client `i`, which has `requests` requests and is already encoded.
     #[inline]
     fn write(&mut self, i: usize, requests: u64, now_ns: u64) {
-        if let Some(failure) = self.out.failure() {
-            // Nothing more is sent, and the worker waits for the replies in flight.
-            self.failure = Some(std::io::Error::other(failure.to_string()));
-            self.segments.counts().unsent += requests;
-            self.until_ns = self.until_ns.min(now_ns);
+        if self.stop_if_failed(requests, now_ns) {
             return;
         }
         let now_ns = self.setup.clock.now_ns();
         self.seen_ns = now_ns;
+        let first_due_ns = self.clients.connection(i).and_then(|connection| connection.first_due_ns());
+        self.note_lateness(first_due_ns, now_ns);
         let Some(connection) = self.clients.connection(i) else {
             return;
         };
-        if let Some(due_ns) = connection.first_due_ns() {
-            self.segments.counts().late_by(now_ns.saturating_sub(due_ns));
-            // Until a client was free the delay was the server's, and after that the worker's.
-            let late_ns = now_ns.saturating_sub(due_ns.max(self.free_since_ns));
-            self.segments.counts().client.late_send(late_ns);
-        }
         let sent = connection.send(
             self.poll.registry(),
             (&mut self.out, self.setting.program.values()),
@@ -117,12 +113,34 @@ impl Worker {
         }
     }
 
+    /// Stops the load if a record of the batch of `requests` requests could not be read. Returns whether this is so.
+    #[inline]
+    pub(super) fn stop_if_failed(&mut self, requests: u64, now_ns: u64) -> bool {
+        let Some(failure) = self.out.failure() else { return false };
+        // Nothing more is sent, and the worker waits for the replies in flight.
+        self.failure = Some(std::io::Error::other(failure.to_string()));
+        self.segments.counts().unsent += requests;
+        self.until_ns = self.until_ns.min(now_ns);
+        true
+    }
+
+    /// Counts how late the first request of a batch is written, at `now_ns`.
+    #[inline]
+    pub(super) fn note_lateness(&mut self, first_due_ns: Option<u64>, now_ns: u64) {
+        if let Some(due_ns) = first_due_ns {
+            self.segments.counts().late_by(now_ns.saturating_sub(due_ns));
+            // Until a client was free the delay was the server's, and after that the worker's.
+            let late_ns = now_ns.saturating_sub(due_ns.max(self.free_since_ns));
+            self.segments.counts().client.late_send(late_ns);
+        }
+    }
+
     /// Encodes the next batch of client `i`, which is idle. Returns how many requests were drawn, and how many of
     /// them can be sent; `None` if none may be drawn.
     #[inline]
     fn put_together(&mut self, i: usize, now_ns: u64) -> Option<(u64, u64)> {
         let client = self.clients.get_mut(i)?;
-        let ClientConnection::Open(connection) = &mut client.link else { return None };
+        let ClientConnection::Open(connection) = &mut client.lane.link else { return None };
         self.out.clear();
         let mut batch = connection.next_batch();
         let pipeline = match self.setting.pipeline() {

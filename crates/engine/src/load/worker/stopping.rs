@@ -3,7 +3,7 @@
 use std::{any::Any, io, sync::Arc};
 
 use super::{Allowance, Broken, Connection, ConnectionPhase, LAST_REPLIES_NS, Worker};
-use crate::load::phase;
+use crate::load::{ErrorKind, phase, spread::MOST_HOPS};
 
 /// The worker's progress in the current phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +36,8 @@ impl Worker {
         let is_another = is_another_quota || is_refilled;
         if is_refilled {
             self.clients.forget_numbers();
+            let generation = self.segments.generation();
+            self.spread.iter_mut().for_each(|spread| spread.gives_back_after = generation);
         }
         let goes_on = is_another && !matches!(phase, phase::Phase::Ended { .. });
         goes_on && self.send_again()
@@ -69,7 +71,14 @@ impl Worker {
 
     /// Puts back the requests that client `i` lost with its connection, if every request has to be answered.
     pub(super) fn take_back(&mut self, i: usize) {
-        if self.clients.give_back(i, &mut self.filling) && !self.filling.is_spent() && self.send_again() {
+        if self.clients.give_back(i, &mut self.filling) {
+            self.go_on_filling();
+        }
+    }
+
+    /// Continues a prefill after requests were put back.
+    pub(super) fn go_on_filling(&mut self) {
+        if !self.filling.is_spent() && self.send_again() {
             self.segments.go_on();
         }
     }
@@ -145,7 +154,15 @@ impl Worker {
 
     /// Closes the connections that wait for a reply.
     fn give_up_replies(&mut self, now_ns: u64) {
-        self.lose_those(|connection| connection.phase == ConnectionPhase::Busy, &Broken::Unanswered, now_ns);
+        // A node may refuse requests just now, which are then written to other nodes.
+        for _ in 0..=MOST_HOPS + 1 {
+            self.lose_those(
+                |connection| connection.phase == ConnectionPhase::Busy,
+                &Broken::Unanswered,
+                now_ns,
+            );
+            self.give_up_parcels(&ErrorKind::Unanswered, now_ns);
+        }
     }
 
     /// Ends all connections of this worker, which cannot continue, and sends its last counts to the collector.
@@ -153,6 +170,7 @@ impl Worker {
     pub(super) fn die(&mut self, why: &io::Error) {
         let now_ns = self.setup.clock.now_ns();
         self.lose_those(|_| true, &Broken::Died(why.to_string()), now_ns);
+        self.give_up_parcels(&ErrorKind::Unanswered, now_ns);
         self.report_losses();
         self.until_ns = self.until_ns.min(now_ns);
         self.obey_phase(now_ns);

@@ -25,6 +25,7 @@ fn commission(server: &demo::Handle, keys: Keys) -> Commission {
     let address = Address::Tcp { host: server.address().ip().to_string(), port: server.address().port() };
     let run = RunId::random();
     let plan = Plan {
+        cluster: None,
         target: Target { address, ..Target::default() },
         first_words: FirstWords::Named,
         latency_to: LatencyTo::LastByte,

@@ -1,0 +1,206 @@
+//! Lanes: the connections of clients to the nodes of a cluster. A client's own connection is its first lane, to any
+//! node; the others are opened when the client first needs their nodes.
+//!
+//! ```text
+//!  client 0 ── own lane: node 0 ── lane FIRST+0: node 1 ── lane FIRST+1: node 2
+//!  client 1 ── own lane: node 1 ── lane FIRST+2: node 0
+//! ```
+//! The index of a client is the index of its own lane. The other lanes have indices from [`FIRST_LANE`] on.
+
+use std::collections::VecDeque;
+
+use super::{Client, ClientConnection, Clients, is_opening};
+use crate::{
+    endpoint::NodeNumber,
+    knobs::MAX_CLIENTS,
+    load::{connection::ConnectionPhase, parcel::Parcel},
+};
+
+/// The index of the first lane that is not a client's own.
+const FIRST_LANE: usize = MAX_CLIENTS as usize;
+
+/// A client's connection to a node, and what is to be written on it. Without a cluster, each client has only its own.
+pub(in crate::load) struct Lane {
+    pub(in crate::load) link: ClientConnection,
+    /// Whether the lane is in the queue of lanes with unread data in the socket.
+    pub(super) unread: bool,
+    /// The node of a cluster at the other end; `None` without a cluster or a connection.
+    pub(in crate::load) node: Option<NodeNumber>,
+    /// Parcels to be written, one after the other.
+    pub(in crate::load) waiting: VecDeque<Parcel>,
+    /// The index of the client.
+    owner: usize,
+}
+
+impl Lane {
+    pub(super) fn new(owner: usize) -> Self {
+        Self { link: ClientConnection::Down, unread: false, node: None, waiting: VecDeque::new(), owner }
+    }
+}
+
+/// The lanes that are not a client's own.
+#[derive(Default)]
+pub(super) struct Lanes {
+    pub(super) all: Vec<Lane>,
+    /// Places in `all` without a client.
+    free: Vec<usize>,
+    to_open: VecDeque<usize>,
+    /// How many connections have not finished their greeting.
+    pub(super) opening: usize,
+}
+
+impl Lanes {
+    pub(super) fn get_mut(&mut self, i: usize) -> Option<&mut Lane> {
+        self.all.get_mut(i.checked_sub(FIRST_LANE)?)
+    }
+
+    /// Returns the next lane to open.
+    pub(super) fn next_to_open(&mut self) -> Option<usize> {
+        while let Some(i) = self.to_open.pop_front() {
+            if self.get_mut(i).is_some_and(|lane| matches!(lane.link, ClientConnection::Scheduled)) {
+                return Some(i);
+            }
+        }
+        None
+    }
+
+    /// Returns all lanes, with their indices.
+    pub(super) fn with_indices(&mut self) -> impl Iterator<Item = (usize, &mut Lane)> {
+        (FIRST_LANE..).zip(&mut self.all)
+    }
+
+    pub(super) fn any_to_open(&self) -> bool {
+        !self.to_open.is_empty()
+    }
+}
+
+/// Returns whether lane `i` is not a client's own.
+pub(in crate::load) fn is_extra(i: usize) -> bool {
+    i >= FIRST_LANE
+}
+
+impl Clients {
+    /// Returns lane `i`, if there is one.
+    #[inline]
+    pub(in crate::load) fn lane(&mut self, i: usize) -> Option<&mut Lane> {
+        match self.all.get_mut(i) {
+            Some(client) => Some(&mut client.lane),
+            None => self.lanes.get_mut(i),
+        }
+    }
+
+    /// Returns the index of the client of lane `i`.
+    pub(in crate::load) fn owner(&mut self, i: usize) -> usize {
+        self.lanes.get_mut(i).map_or(i, |lane| lane.owner)
+    }
+
+    /// Returns how many lanes there are, with those of the clients themselves.
+    pub(in crate::load) fn how_many_lanes(&self) -> usize {
+        self.wanted + self.lanes.all.len() - self.lanes.free.len()
+    }
+
+    /// Returns the lane of `client` to `node`, and plans to open it if it is not open. If the client has no such lane and
+    /// there are `most` lanes already, another client's idle lane is closed; if there is none, returns `None`.
+    pub(in crate::load) fn lane_to(&mut self, client: usize, node: NodeNumber, most: usize) -> Option<usize> {
+        let Client { lane, others, .. } = self.all.get(client)?;
+        if lane.node == Some(node) && matches!(lane.link, ClientConnection::Open(_)) {
+            return Some(client);
+        }
+        let known = others.iter().find(|(known, _)| *known == node).map(|(_, i)| *i);
+        let i = match known {
+            Some(i) => i,
+            None => {
+                if self.how_many_lanes() >= most {
+                    let idle = self.lanes.all.iter().position(is_idle)?;
+                    self.close(FIRST_LANE + idle);
+                }
+                self.add_lane(client, node)
+            }
+        };
+        let lane = self.lanes.get_mut(i)?;
+        if matches!(lane.link, ClientConnection::Down) {
+            lane.link = ClientConnection::Scheduled;
+            self.lanes.to_open.push_back(i);
+        }
+        Some(i)
+    }
+
+    fn add_lane(&mut self, client: usize, node: NodeNumber) -> usize {
+        let place = self.lanes.free.pop().unwrap_or(self.lanes.all.len());
+        if place == self.lanes.all.len() {
+            self.lanes.all.push(Lane::new(client));
+        }
+        let i = FIRST_LANE + place;
+        self.lanes.all[place] = Lane { node: Some(node), ..Lane::new(client) };
+        self.all[client].others.push((node, i));
+        i
+    }
+
+    /// Closes lane `i`, which is not a client's own, and frees its place. Its parcels must be taken before.
+    pub(super) fn close_lane(&mut self, i: usize) {
+        self.take_connection(i);
+        let Some(lane) = self.lanes.get_mut(i) else { return };
+        lane.link = ClientConnection::Down;
+        let owner = std::mem::replace(&mut lane.owner, usize::MAX);
+        if let Some(client) = self.all.get_mut(owner) {
+            client.others.retain(|(_, other)| *other != i);
+            self.lanes.free.push(i - FIRST_LANE);
+        }
+    }
+
+    /// Closes all lanes of client `i` but its own.
+    pub(super) fn close_others(&mut self, i: usize) {
+        let others: Vec<_> = self.all[i].others.iter().map(|(_, lane)| *lane).collect();
+        others.into_iter().for_each(|lane| self.close_lane(lane));
+    }
+
+    /// Changes the number of connections that have not finished their greeting.
+    pub(super) fn count_opening(&mut self, i: usize, change: isize) {
+        let count = if is_extra(i) { &mut self.lanes.opening } else { &mut self.opening };
+        *count = count.saturating_add_signed(change);
+    }
+
+    /// Notes that client `i` has `n` more requests to be answered.
+    pub(in crate::load) fn owes(&mut self, i: usize, n: u32) {
+        self.all[i].owed += n;
+        self.all[i].batch = self.all[i].owed;
+    }
+
+    /// Notes that `n` requests of client `i` are answered or lost. Returns the number of requests of its batch if all of
+    /// them are.
+    pub(in crate::load) fn settle(&mut self, i: usize, n: u32) -> Option<u32> {
+        let client = self.all.get_mut(i)?;
+        client.owed -= n;
+        (client.owed == 0).then(|| std::mem::take(&mut client.batch))
+    }
+
+    /// Returns the next parcel for lane `i` if the lane is idle.
+    pub(in crate::load) fn next_parcel(&mut self, i: usize) -> Option<Parcel> {
+        let lane = self.lane(i)?;
+        let ClientConnection::Open(connection) = &lane.link else { return None };
+        if connection.phase == ConnectionPhase::Idle { lane.waiting.pop_front() } else { None }
+    }
+
+    /// Puts lane `i` back, which could not be opened yet.
+    pub(in crate::load) fn open_later(&mut self, i: usize) {
+        if is_extra(i) { self.lanes.to_open.push_front(i) } else { self.to_open.push_front(i) }
+    }
+
+    /// Returns the next lane to open that is not a client's own.
+    pub(in crate::load) fn next_lane_to_open(&mut self) -> Option<usize> {
+        if self.opening + self.lanes.opening < self.max_opening { self.lanes.next_to_open() } else { None }
+    }
+
+    /// Removes all parcels that wait to be written.
+    pub(in crate::load) fn take_all_waiting(&mut self) -> Vec<Parcel> {
+        let own = self.all.iter_mut().map(|client| &mut client.lane);
+        let lanes = own.chain(&mut self.lanes.all);
+        lanes.flat_map(|lane| lane.waiting.drain(..)).collect()
+    }
+}
+
+/// Returns whether nothing is written or to be written on a lane that is open.
+fn is_idle(lane: &Lane) -> bool {
+    let ClientConnection::Open(connection) = &lane.link else { return false };
+    connection.phase == ConnectionPhase::Idle && lane.waiting.is_empty() && !is_opening(connection)
+}

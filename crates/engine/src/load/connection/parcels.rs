@@ -1,0 +1,54 @@
+//! Writes parcels, the requests for a node of a cluster, and finds out which of them the node refused by a redirect.
+
+use mio::Registry;
+
+use super::{Connection, ConnectionPhase};
+use crate::load::{
+    broken::Broken,
+    parcel::{Flight, Parcel},
+    segments::Segments,
+    sequence::Sequence,
+};
+
+/// The command before a request for a slot that the node does not own yet.
+const ASKING: &[u8] = b"*1\r\n$6\r\nASKING\r\n";
+
+impl Connection {
+    /// Writes a parcel at `now_ns`. The latencies of its requests begin when they were first written.
+    pub(in crate::load) fn send_parcel(
+        &mut self,
+        registry: &Registry,
+        mut parcel: Parcel,
+        now_ns: u64,
+        segments: &mut Segments,
+    ) -> Result<(), Broken> {
+        let batch = self.next_batch();
+        batch.operations.extend(parcel.requests.iter().map(|request| request.op));
+        batch.dues.extend(parcel.requests.iter().filter_map(|request| request.due_ns));
+        if parcel.written_ns == 0 {
+            parcel.written_ns = now_ns;
+        }
+        let later = parcel.later.take();
+        self.sequence = later.map(|(later, values)| Box::new(Sequence::new(1, later, &values)));
+        self.inserted.take(&mut parcel.inserted);
+        self.phase = ConnectionPhase::Busy;
+        (self.since_ns, self.heard_ns, self.first_ns) = (parcel.written_ns, now_ns, 0);
+        self.generation = parcel.generation;
+        let sent = if parcel.asks {
+            let bytes = [ASKING, &parcel.bytes].concat();
+            segments.wrote(0, bytes.len());
+            self.write(registry, &bytes)
+        } else {
+            segments.wrote(0, parcel.bytes.len());
+            self.write(registry, &parcel.bytes)
+        };
+        let (refused, awaits_asking) = (Vec::new(), parcel.asks);
+        self.flight = Some(Box::new(Flight { parcel, refused, awaits_asking }));
+        sent
+    }
+
+    /// Returns the last parcel.
+    pub(in crate::load) fn take_flight(&mut self) -> Option<Box<Flight>> {
+        self.flight.take()
+    }
+}

@@ -1,0 +1,267 @@
+//! A parcel: requests of one client for one node of a cluster. A parcel is kept until its replies have arrived, so that
+//! requests which the node refused by a redirect can be sent again.
+//!
+//! ```text
+//!  a client's batch   A B C D ──► parcels by node   [A C] [B] [D]
+//!  replies            ok MOVED ──► C in a parcel for the node that MOVED names
+//! ```
+
+use super::{ErrorKind, answered::Answered, quota::Numbered};
+use crate::{
+    endpoint::NodeNumber,
+    protocol::{Reply, error_code},
+    untrusted,
+    workload::{Insertions, OpId, Outgoing, Values},
+};
+
+/// Requests of one client for one node.
+#[derive(Debug)]
+pub(super) struct Parcel {
+    /// The index of the client.
+    pub(super) client: usize,
+    /// The node that gets the requests; `None` if it is the owner of their slots, by the next topology.
+    pub(super) node: Option<NodeNumber>,
+    /// The segment in which the requests were drawn.
+    pub(super) generation: u32,
+    /// When the requests were drawn.
+    pub(super) since_ns: u64,
+    /// When the requests were first written; 0 before that.
+    pub(super) written_ns: u64,
+    /// Whether ASKING precedes the request, because the node does not own the slot yet. The parcel has one request then.
+    pub(super) asks: bool,
+    /// How often the requests were redirected.
+    pub(super) hops: u32,
+    /// How often the requests had to wait.
+    pub(super) pauses: u32,
+    pub(super) requests: Vec<Kept>,
+    /// The bytes of all requests.
+    pub(super) bytes: Vec<u8>,
+    /// The new keys in the requests.
+    pub(super) inserted: Insertions,
+    /// The later steps of the only request, and their values.
+    pub(super) later: Option<(Vec<Outgoing>, Values)>,
+}
+
+/// A request that is kept until its reply arrives.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Kept {
+    pub(super) op: OpId,
+    /// When the request was due; `None` in a closed loop.
+    pub(super) due_ns: Option<u64>,
+    /// The slot of its first key; `None` if any node can get the request.
+    pub(super) slot: Option<u16>,
+    /// The end of its bytes.
+    pub(super) end: usize,
+    /// The number of the request, in a prefill.
+    pub(super) number: Option<Numbered>,
+}
+
+impl Parcel {
+    /// Creates an empty parcel.
+    pub(super) fn new(client: usize, generation: u32, since_ns: u64) -> Self {
+        Self {
+            client,
+            node: None,
+            generation,
+            since_ns,
+            written_ns: 0,
+            asks: false,
+            hops: 0,
+            pauses: 0,
+            requests: Vec::new(),
+            bytes: Vec::new(),
+            inserted: Insertions::default(),
+            later: None,
+        }
+    }
+
+    /// Adds the request in `out`, which has no other.
+    pub(super) fn add(&mut self, request: Kept, out: &mut Outgoing, values: &Values) {
+        let place = self.requests.len() as u32;
+        out.inserted().hand_over(0, &mut self.inserted, place);
+        self.later = out.take_later().map(|later| (later, values.clone()));
+        match out.as_whole() {
+            Some(bytes) => self.bytes.extend_from_slice(bytes),
+            None => self.bytes.extend(out.wire(values)),
+        }
+        self.requests.push(Kept { end: self.bytes.len(), ..request });
+    }
+
+    /// Removes the requests at these places, in ascending order, and returns them as a parcel. The places of the other
+    /// requests stay the same.
+    pub(super) fn pick(&mut self, places: &[usize]) -> Self {
+        let mut picked = Self::new(self.client, self.generation, self.since_ns);
+        (picked.written_ns, picked.hops, picked.pauses) = (self.written_ns, self.hops, self.pauses);
+        for (to, from) in places.iter().enumerate() {
+            let request = &self.requests[*from];
+            let begin = from.checked_sub(1).map_or(0, |before| self.requests[before].end);
+            picked.bytes.extend_from_slice(&self.bytes[begin..request.end]);
+            picked.requests.push(Kept { end: picked.bytes.len(), ..*request });
+            self.inserted.hand_over(*from as u32, &mut picked.inserted, to as u32);
+        }
+        picked
+    }
+
+    /// Divides the requests by what `key` returns for them.
+    pub(super) fn divide<K: PartialEq>(mut self, mut key: impl FnMut(usize, &Kept) -> K) -> Vec<(K, Self)> {
+        let mut groups: Vec<(K, Vec<usize>)> = Vec::new();
+        for (place, request) in self.requests.iter().enumerate() {
+            let key = key(place, request);
+            match groups.iter_mut().find(|(known, _)| *known == key) {
+                Some((_, places)) => places.push(place),
+                None => groups.push((key, vec![place])),
+            }
+        }
+        if groups.len() == 1 {
+            return groups.pop().map(|(key, _)| (key, self)).into_iter().collect();
+        }
+        groups.into_iter().map(|(key, places)| (key, self.pick(&places))).collect()
+    }
+}
+
+/// A parcel that was written, and the requests in it that the node refused by a redirect.
+#[derive(Debug)]
+pub(super) struct Flight {
+    pub(super) parcel: Parcel,
+    /// The places of refused requests.
+    pub(super) refused: Vec<(usize, Refusal)>,
+    /// Whether the next reply belongs to ASKING.
+    pub(super) awaits_asking: bool,
+}
+
+impl Flight {
+    /// Takes the reply to ASKING, or to the request after those that are `answered` if the node refused it for the time
+    /// being; `inserted` are the new keys without a reply. Returns false for every other reply, which is to be counted. A request with several `replies`
+    /// is not sent again, since the node may have carried a part of it out.
+    pub(super) fn takes(
+        &mut self,
+        reply: Reply,
+        answered: &mut Answered,
+        inserted: &mut Insertions,
+        replies: u16,
+    ) -> bool {
+        if std::mem::take(&mut self.awaits_asking) {
+            return true;
+        }
+        let Reply::Error(line) = reply else { return false };
+        let Some(refusal) = Refusal::of(line).filter(|_| replies == 1) else { return false };
+        inserted.hand_over(answered.whole, &mut self.parcel.inserted, answered.whole);
+        self.refused.push((answered.place(), refusal));
+        answered.whole += 1;
+        true
+    }
+}
+
+/// Why a node of a cluster did not carry a request out, although the request can be carried out elsewhere or later.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// The slot belongs to the node at this host and port.
+    Moved(Box<[u8]>, u16),
+    /// The slot is being moved to the node at this host and port, and this key is there already.
+    Ask(Box<[u8]>, u16),
+    /// The request can be carried out later: `TRYAGAIN`, `CLUSTERDOWN`, `LOADING`, `READONLY`.
+    Later(&'static str),
+    /// The node cannot be reached, for this kind of error; the request was not written.
+    Unreachable(ErrorKind),
+    /// All connections that may be open are in use; the request was not written.
+    NoLane,
+}
+
+impl Refusal {
+    /// Returns the meaning of an error line; `None` if the error is not a refusal for the time being.
+    #[cold]
+    pub(super) fn of(line: &[u8]) -> Option<Self> {
+        let address = || {
+            let word = line.split(|byte| *byte == b' ').nth(2)?;
+            let colon = memchr::memrchr(b':', word)?;
+            let port = std::str::from_utf8(&word[colon + 1..]).ok()?.parse().ok().filter(|port| *port > 0)?;
+            Some((word[..colon].into(), port))
+        };
+        match error_code(line) {
+            "MOVED" => address().map(|(host, port)| Self::Moved(host, port)),
+            "ASK" => address().map(|(host, port)| Self::Ask(host, port)),
+            "TRYAGAIN" => Some(Self::Later("TRYAGAIN")),
+            "CLUSTERDOWN" => Some(Self::Later("CLUSTERDOWN")),
+            "LOADING" => Some(Self::Later("LOADING")),
+            "READONLY" => Some(Self::Later("READONLY")),
+            _ => None,
+        }
+    }
+
+    /// Returns the kind under which the redirect is counted.
+    pub(super) fn kind(&self) -> ErrorKind {
+        ErrorKind::Server(match self {
+            Self::Moved(..) => "MOVED".into(),
+            Self::Ask(..) => "ASK".into(),
+            Self::Later(code) => (*code).into(),
+            Self::Unreachable(kind) => return kind.clone(),
+            Self::NoLane => return ErrorKind::Timeout,
+        })
+    }
+
+    /// Returns whether the request goes to another node.
+    pub(super) fn is_redirect(&self) -> bool {
+        matches!(self, Self::Moved(..) | Self::Ask(..))
+    }
+
+    /// Returns the redirect as text.
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::Moved(host, port) => format!("MOVED to {}:{port}", untrusted::bytes(host)),
+            Self::Ask(host, port) => format!("ASK {}:{port}", untrusted::bytes(host)),
+            Self::Later(code) => (*code).to_owned(),
+            Self::Unreachable(kind) => format!("{kind}: the node of the key's slot cannot be reached"),
+            Self::NoLane => "all connections that may be open were in use (--max-connections)".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{load::testing::program, workload::Draws};
+
+    /// Returns a parcel of `n` requests, with their slots.
+    fn parcel(n: usize) -> (Parcel, Vec<Option<u16>>) {
+        let (program, mut draws, mut out) = (program(), Draws::new(1), Outgoing::default());
+        let mut parcel = Parcel::new(3, 1, 50);
+        for _ in 0..n {
+            out.clear();
+            let op = program.append(&mut draws, &mut out);
+            let slot = program.slot(op, out.as_whole().unwrap());
+            let request = Kept { op, due_ns: None, slot, end: 0, number: None };
+            parcel.add(request, &mut out, program.values());
+        }
+        let slots = parcel.requests.iter().map(|request| request.slot).collect();
+        (parcel, slots)
+    }
+
+    #[test]
+    fn a_divided_batch_has_the_same_requests_in_their_order_for_each_node() {
+        let (whole, slots) = parcel(100);
+        let bytes = whole.bytes.clone();
+        let ends: Vec<_> = whole.requests.iter().map(|request| request.end).collect();
+        let parts = whole.divide(|_, request| request.slot.map(|slot| slot % 3));
+        assert_eq!((parts.len(), parts.iter().map(|(_, part)| part.bytes.len()).sum()), (3, bytes.len()));
+        for (key, part) in &parts {
+            let places = (0..100).filter(|place| slots[*place].map(|slot| slot % 3) == *key);
+            let of = |place: usize| &bytes[if place == 0 { 0 } else { ends[place - 1] }..ends[place]];
+            assert_eq!(part.bytes, places.flat_map(of).copied().collect::<Vec<_>>());
+            assert_eq!(part.requests.last().unwrap().end, part.bytes.len());
+            assert_eq!((part.client, part.generation, part.since_ns), (3, 1, 50));
+        }
+    }
+
+    #[test]
+    fn what_a_node_refuses_for_the_time_being_is_distinguished_from_errors() {
+        let moved = |host: &[u8], port| Some(Refusal::Moved(host.into(), port));
+        assert_eq!(Refusal::of(b"MOVED 3999 127.0.0.1:6381"), moved(b"127.0.0.1", 6381));
+        assert_eq!(Refusal::of(b"MOVED 3999 :6381"), moved(b"", 6381));
+        assert_eq!(Refusal::of(b"MOVED 3999 2001:db8::1:6381"), moved(b"2001:db8::1", 6381));
+        assert_eq!(Refusal::of(b"ASK 3999 a.name:7"), Some(Refusal::Ask((*b"a.name").into(), 7)));
+        assert_eq!(Refusal::of(b"TRYAGAIN Multiple keys"), Some(Refusal::Later("TRYAGAIN")));
+        for line in [&b"MOVED"[..], b"MOVED 1 h:x", b"MOVED 1 h:0", b"MOVED 1 h:70000", b"OOM x", b""] {
+            assert_eq!(Refusal::of(line), None, "{}", String::from_utf8_lossy(line));
+        }
+    }
+}

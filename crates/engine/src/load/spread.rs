@@ -1,0 +1,140 @@
+//! What a worker knows of the cluster that it drives: the topology, the addresses of nodes, and the parcels that wait.
+
+use std::{collections::BTreeMap, io, sync::Arc};
+
+use super::parcel::{Parcel, Refusal};
+use crate::endpoint::{
+    Address, Cluster, Endpoint, Endpoints, NodeNumber, Target, Topology, TopologyError, node_address,
+};
+
+/// How often a request is redirected before it is an error. Two nodes may send a request to each other for a moment,
+/// while a slot changes its owner.
+pub(super) const MOST_HOPS: u32 = 6;
+/// The first pause before a request is sent again: 2 ms. Each further pause of the request is twice as long.
+const FIRST_PAUSE_NS: u64 = 2_000_000;
+/// The longest pause: 100 ms, the time after which the topology is asked for again.
+const LONGEST_PAUSE_NS: u64 = 100_000_000;
+
+/// A cluster from a worker's point of view.
+pub(super) struct Spread {
+    pub(super) cluster: Arc<Cluster>,
+    /// The node that the user gave; all nodes have the same credentials.
+    target: Target,
+    /// The addresses of the nodes' host names, by the numbers of the nodes.
+    doors: Vec<Option<Endpoints>>,
+    /// Parcels that wait until this time; the second number makes the entries different.
+    held: BTreeMap<(u64, u64), (Parcel, Refusal)>,
+    entries: u64,
+    /// Counts the requests without a key, which go to all primaries in turn.
+    keyless: usize,
+    /// The largest number of connections of this worker.
+    pub(super) most_lanes: usize,
+    /// Lost requests of a prefill are given back if they were drawn after this segment.
+    pub(super) gives_back_after: u32,
+}
+
+impl Spread {
+    pub(super) fn new(cluster: Arc<Cluster>, target: &Target, most_lanes: usize) -> Self {
+        Self {
+            cluster,
+            target: target.clone(),
+            doors: Vec::new(),
+            held: BTreeMap::new(),
+            entries: 0,
+            keyless: 0,
+            most_lanes,
+            gives_back_after: 0,
+        }
+    }
+
+    /// Divides a parcel by the owners of its slots.
+    pub(super) fn by_owner(&mut self, parcel: Parcel) -> Vec<Parcel> {
+        let topology = self.cluster.topology();
+        let keyless = &mut self.keyless;
+        let parts = parcel.divide(|_, request| match request.slot {
+            Some(slot) => topology.owner(slot),
+            None => nth_primary(&topology, std::mem::replace(keyless, keyless.wrapping_add(1))),
+        });
+        parts.into_iter().map(|(node, parcel)| Parcel { node, ..parcel }).collect()
+    }
+
+    /// Returns the node for a client's own connection: the primaries in turn.
+    pub(super) fn home(&self, turn: usize) -> Option<NodeNumber> {
+        nth_primary(&self.cluster.topology(), turn)
+    }
+
+    /// Returns the node that `redirect` names; `by` is the node that sent the redirect.
+    ///
+    /// # Errors
+    /// When the cluster has named too many addresses.
+    pub(super) fn named(
+        &self,
+        redirect: &Refusal,
+        by: NodeNumber,
+    ) -> Result<Option<NodeNumber>, TopologyError> {
+        let (Refusal::Moved(host, port) | Refusal::Ask(host, port)) = redirect else { return Ok(None) };
+        let address = {
+            let topology = self.cluster.topology();
+            node_address(host, *port, &topology.node(by).address)
+        };
+        address.map(|address| self.cluster.meet(&address)).transpose()
+    }
+
+    /// Returns an address of a node for attempt number `attempt`, or `None` while its host name is looked up.
+    ///
+    /// # Errors
+    /// When the host name has no address.
+    pub(super) fn door(
+        &mut self,
+        node: NodeNumber,
+        attempt: usize,
+        now_ns: u64,
+    ) -> io::Result<Option<Endpoint>> {
+        let address = self.address(node);
+        let place = node.index();
+        self.doors.resize_with(self.doors.len().max(place + 1), || None);
+        let target = || Target { address, ..self.target.clone() };
+        let door = self.doors[place].get_or_insert_with(|| Endpoints::begin(&target(), now_ns));
+        let Some(found) = door.current(now_ns) else { return Ok(None) };
+        let endpoint = found.get(attempt % found.len().max(1)).cloned();
+        let nowhere =
+            || io::Error::new(io::ErrorKind::NotFound, "the name of the node's host has no address");
+        endpoint.map(Some).ok_or_else(nowhere)
+    }
+
+    /// Records that a connection to a node was lost: its host name may have another address now.
+    pub(super) fn doubt(&self, node: NodeNumber, now_ns: u64) {
+        if let Some(Some(door)) = self.doors.get(node.index()) {
+            door.doubt(now_ns);
+        }
+        self.cluster.doubt();
+    }
+
+    fn address(&self, node: NodeNumber) -> Address {
+        self.cluster.topology().node(node).address.clone()
+    }
+
+    /// Keeps a parcel until it may be sent again, at most until `end_ns`. Each pause of a parcel is longer.
+    pub(super) fn hold(&mut self, mut parcel: Parcel, why: Refusal, (now_ns, end_ns): (u64, u64)) {
+        let pause_ns = (FIRST_PAUSE_NS << parcel.pauses.min(10)).min(LONGEST_PAUSE_NS);
+        parcel.pauses += 1;
+        self.entries += 1;
+        self.held.insert(((now_ns + pause_ns).min(end_ns), self.entries), (parcel, why));
+    }
+
+    /// Returns when the next parcel may be sent again.
+    pub(super) fn next_ns(&self) -> Option<u64> {
+        self.held.first_key_value().map(|((at_ns, _), _)| *at_ns)
+    }
+
+    /// Removes and returns a parcel that may be sent again by `now_ns`.
+    pub(super) fn next_held(&mut self, now_ns: u64) -> Option<(Parcel, Refusal)> {
+        self.next_ns().filter(|at_ns| *at_ns <= now_ns)?;
+        self.held.pop_first().map(|(_, held)| held)
+    }
+}
+
+fn nth_primary(topology: &Topology, n: usize) -> Option<NodeNumber> {
+    let primaries = topology.primaries().count();
+    topology.primaries().nth(n % primaries.max(1))
+}

@@ -1,0 +1,73 @@
+//! Opens connections: those of clients to a server, and the lanes of clients to the nodes of a cluster.
+
+use mio::Token;
+
+use super::{Worker, stopping::Stage};
+use crate::{
+    endpoint::{Endpoint, Transport},
+    load::{broken::Broken, clients::is_extra, connection::Connection},
+};
+
+impl Worker {
+    /// Opens the connections that are wanted and may be opened now.
+    pub(super) fn connect(&mut self, now_ns: u64) {
+        self.awaits_endpoints = false;
+        if self.spread.is_some() {
+            return self.connect_spread(now_ns);
+        }
+        if self.stage != Stage::Sending || !self.clients.any_to_open() {
+            return;
+        }
+        let Some(endpoints) = self.setup.endpoints.current(now_ns) else {
+            self.awaits_endpoints = true;
+            return;
+        };
+        while let Some(i) = self.clients.next_to_open() {
+            self.open(i, &endpoints[self.endpoint % endpoints.len()]);
+        }
+    }
+
+    /// Begins to open the connection of lane `i`.
+    fn open(&mut self, i: usize, endpoint: &Endpoint) {
+        let (tls, dialect) = (self.setup.plan.target.tls.as_ref(), self.setup.greeting.dialect());
+        // Opening takes a while, so each connection has its own timestamp.
+        let now_ns = self.setup.clock.now_ns();
+        let opened = Transport::connect(endpoint, tls).and_then(|transport| {
+            Connection::open(transport, dialect, self.poll.registry(), Token(i), now_ns)
+        });
+        match opened {
+            Ok(connection) => {
+                self.clients.opened(i, connection);
+                self.watches.watch(i, now_ns.saturating_add(self.timeout_ns));
+            }
+            Err(error) => self.lose(i, &Broken::Socket(error), now_ns),
+        }
+    }
+
+    /// Opens the lanes that are wanted and may be opened now: after the last request is sent, only those that redirected
+    /// requests need.
+    fn connect_spread(&mut self, now_ns: u64) {
+        if matches!(self.stage, Stage::Over { .. }) {
+            return;
+        }
+        loop {
+            let is_sending = self.stage == Stage::Sending;
+            let next =
+                if is_sending { self.clients.next_to_open() } else { self.clients.next_lane_to_open() };
+            let Some(i) = next else { return };
+            let (Some(spread), Some(lane)) = (&mut self.spread, self.clients.lane(i)) else { return };
+            if !is_extra(i) {
+                lane.node = spread.home(i.wrapping_add(self.endpoint));
+            }
+            let door = lane.node.map_or(Ok(None), |node| spread.door(node, self.endpoint, now_ns));
+            match door {
+                Ok(Some(endpoint)) => self.open(i, &endpoint),
+                Ok(None) => {
+                    self.awaits_endpoints = true;
+                    return self.clients.open_later(i);
+                }
+                Err(error) => self.lose(i, &Broken::Socket(error), now_ns),
+            }
+        }
+    }
+}

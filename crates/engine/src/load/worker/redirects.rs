@@ -1,0 +1,194 @@
+//! How a worker follows redirects: requests that a node of a cluster refused for the time being are sent again, to
+//! another node or later. Requests that were lost with a connection are errors, and are not sent again.
+//!
+//! ```text
+//! MOVED, ASK                                    ──► to the named node, at most 6 times
+//! TRYAGAIN, CLUSTERDOWN, LOADING, READONLY      ──► after a pause, to the owner of the slot, until the timeout
+//! a lane that cannot be opened, no owner        ──► the same
+//! ```
+
+use std::collections::VecDeque;
+
+use super::Worker;
+use crate::{
+    endpoint::NodeNumber,
+    load::{
+        ErrorKind,
+        connection::Connection,
+        parcel::{Flight, Parcel, Refusal},
+        spread::MOST_HOPS,
+    },
+};
+
+/// What was on a lane when its connection was lost.
+#[derive(Default)]
+pub(super) struct Remains {
+    node: Option<NodeNumber>,
+    flight: Option<Box<Flight>>,
+    /// How many requests of the flight were answered or refused.
+    answered: usize,
+    waiting: VecDeque<Parcel>,
+}
+
+impl Worker {
+    /// Continues after lane `i` has become idle: its refused requests are sent again, its next parcel is written, and
+    /// its client is free if all requests of the client are answered.
+    pub(super) fn on_lane_idle(&mut self, i: usize, now_ns: u64) {
+        let client = self.clients.owner(i);
+        let flight = self.clients.connection(i).and_then(Connection::take_flight);
+        let answered =
+            flight.as_ref().map_or(0, |flight| flight.parcel.requests.len() - flight.refused.len());
+        if let Some(flight) = flight {
+            self.follow(*flight, now_ns);
+        }
+        self.write_next(i);
+        self.settle(client, answered, now_ns);
+    }
+
+    /// Notes that `n` requests of `client` are answered or lost.
+    fn settle(&mut self, client: usize, n: usize, now_ns: u64) {
+        if let Some(batch) = self.clients.settle(client, n as u32) {
+            self.on_free(client, batch, now_ns);
+        }
+    }
+
+    /// Sends the refused requests of a parcel again.
+    fn follow(&mut self, flight: Flight, now_ns: u64) {
+        let Flight { mut parcel, refused, .. } = flight;
+        let Some(by) = parcel.node.filter(|_| !refused.is_empty()) else { return };
+        self.doubt_topology();
+        for (_, refusal) in &refused {
+            self.segments.counts().redirects.count(&refusal.kind(), 1);
+        }
+        let places: Vec<_> = refused.iter().map(|(place, _)| *place).collect();
+        let again = parcel.pick(&places);
+        for (refusal, parcel) in again.divide(|place, _| refused[place].1.clone()) {
+            let hops = parcel.hops + u32::from(refusal.is_redirect());
+            let parcel = Parcel { node: None, hops, ..parcel };
+            if hops > MOST_HOPS {
+                self.give_up(&parcel, &refusal.kind(), &refusal.text(), now_ns);
+                continue;
+            }
+            match self.spread.as_ref().map(|spread| spread.named(&refusal, by)) {
+                Some(Ok(Some(node))) if matches!(refusal, Refusal::Ask(..)) => {
+                    for (_, single) in parcel.divide(|place, _| place) {
+                        self.deliver(Parcel { asks: true, ..single }, node, now_ns);
+                    }
+                }
+                Some(Ok(Some(node))) if hops == 1 => self.deliver(parcel, node, now_ns),
+                // Two nodes may disagree for a moment.
+                Some(Ok(node)) => self.hold(Parcel { node, ..parcel }, refusal, now_ns),
+                Some(Err(error)) => self.give_up(&parcel, &refusal.kind(), &error.to_string(), now_ns),
+                None => {}
+            }
+        }
+    }
+
+    /// Keeps a parcel for a later attempt, or gives it up if its requests have waited for the timeout.
+    pub(super) fn hold(&mut self, parcel: Parcel, why: Refusal, now_ns: u64) {
+        let end_ns = parcel.since_ns.max(parcel.written_ns).saturating_add(self.timeout_ns);
+        if now_ns >= end_ns {
+            return self.give_up(&parcel, &why.kind(), &why.text(), now_ns);
+        }
+        self.doubt_topology();
+        if let Some(spread) = &mut self.spread {
+            spread.hold(parcel, why, (now_ns, end_ns));
+        }
+    }
+
+    /// Sends the parcels again whose pause is over.
+    pub(super) fn send_held(&mut self, now_ns: u64) {
+        while let Some((parcel, why)) = self.spread.as_mut().and_then(|spread| spread.next_held(now_ns)) {
+            let end_ns = parcel.since_ns.max(parcel.written_ns).saturating_add(self.timeout_ns);
+            match parcel.node {
+                _ if now_ns >= end_ns => self.give_up(&parcel, &why.kind(), &why.text(), now_ns),
+                Some(node) => self.deliver(parcel, node, now_ns),
+                None => self.route(parcel, now_ns),
+            }
+        }
+    }
+
+    /// Counts the requests of a parcel as errors of `kind`.
+    #[cold]
+    fn give_up(&mut self, parcel: &Parcel, kind: &ErrorKind, why: &str, now_ns: u64) {
+        let again =
+            if parcel.hops > MOST_HOPS { format!(", after {MOST_HOPS} redirects") } else { String::new() };
+        self.report_error(kind, || format!("{why}{again}"));
+        for request in &parcel.requests {
+            let mut replies = self.segments.replies(parcel.generation, now_ns, 0);
+            replies.count_lost(&[request.op], false, kind);
+        }
+        self.give_back(parcel, 0);
+        self.settle(parcel.client, parcel.requests.len(), now_ns);
+    }
+
+    /// Puts the requests of a prefill back that are lost: those of a parcel after the first `answered`.
+    fn give_back(&mut self, parcel: &Parcel, answered: usize) {
+        let is_current =
+            self.spread.as_ref().is_some_and(|spread| parcel.generation > spread.gives_back_after);
+        let lost = parcel.requests[answered..].iter().filter_map(|request| request.number);
+        let lost: Vec<_> = lost.filter(|_| is_current).collect();
+        if !lost.is_empty() {
+            self.filling.give_back(&lost);
+            self.go_on_filling();
+        }
+    }
+
+    /// Removes what is on lane `i`, whose connection is lost.
+    pub(super) fn take_remains(&mut self, i: usize) -> Remains {
+        let mut remains = Remains::default();
+        if let Some(connection) = self.clients.connection(i) {
+            (remains.flight, remains.answered) = (connection.take_flight(), connection.answered());
+        }
+        if let Some(lane) = self.clients.lane(i) {
+            (remains.node, remains.waiting) = (lane.node, std::mem::take(&mut lane.waiting));
+        }
+        remains
+    }
+
+    /// Continues after the loss of a lane: unanswered requests are errors, which are already counted; refused requests
+    /// and those that were not written are sent again.
+    pub(super) fn replace_lane(
+        &mut self,
+        client: usize,
+        remains: Remains,
+        (kind, now_ns): (&ErrorKind, u64),
+    ) {
+        if let (Some(spread), Some(node)) = (&self.spread, remains.node) {
+            spread.doubt(node, now_ns);
+        }
+        for parcel in remains.waiting {
+            self.hold(
+                Parcel { node: None, asks: false, ..parcel },
+                Refusal::Unreachable(kind.clone()),
+                now_ns,
+            );
+        }
+        let Some(flight) = remains.flight else { return };
+        // A lane keeps its last parcel only while replies are awaited.
+        let (total, refused) = (flight.parcel.requests.len(), flight.refused.len());
+        self.give_back(&flight.parcel, remains.answered);
+        self.follow(*flight, now_ns);
+        self.settle(client, total - refused, now_ns);
+    }
+
+    /// Counts everything that waits to be written as errors of `kind`, at the end of the load.
+    pub(super) fn give_up_parcels(&mut self, kind: &ErrorKind, now_ns: u64) {
+        let mut parcels = self.clients.take_all_waiting();
+        while let Some((parcel, _)) = self.spread.as_mut().and_then(|spread| spread.next_held(u64::MAX)) {
+            parcels.push(parcel);
+        }
+        for parcel in parcels {
+            self.give_up(&parcel, kind, "the session ended before the request could be sent", now_ns);
+        }
+    }
+
+    pub(super) fn doubt_topology(&self) {
+        if let Some(spread) = &self.spread {
+            spread.cluster.doubt();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,254 @@
+//! Redirects of nodes that play a cluster.
+
+use std::{
+    collections::BTreeMap,
+    io::{Read, Write},
+    net::{TcpListener, TcpStream},
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use crate::{
+    clock::Clock,
+    endpoint::{Address, Target},
+    knobs::Knobs,
+    load::{ClusterPlan, FirstWords, Load, Plan, Requests},
+    protocol::{Dialect, RespValue},
+    workload::Workload,
+};
+
+/// What a request finds at a node.
+struct Asked<'a> {
+    /// The number of the node, from 0.
+    node: usize,
+    /// The key of GET.
+    key: &'a str,
+    /// Whether ASKING came just before on the same connection.
+    asking: bool,
+    /// How often this key was asked for, at any node.
+    times: usize,
+}
+
+/// Two nodes; node 0 owns all slots, as the topology says at first.
+struct Played {
+    ports: Arc<Vec<u16>>,
+    /// How often each command was received.
+    received: Arc<Mutex<BTreeMap<String, u64>>>,
+}
+
+type Script = dyn Fn(Asked, &[u16]) -> String + Send + Sync;
+
+impl Played {
+    fn start(script: impl Fn(Asked, &[u16]) -> String + Send + Sync + 'static) -> Self {
+        let script: Arc<Script> = Arc::new(script);
+        let listeners = [0, 1].map(|_| TcpListener::bind("127.0.0.1:0").unwrap());
+        let ports: Vec<_> = listeners.iter().map(|socket| socket.local_addr().unwrap().port()).collect();
+        let played = Self { ports: Arc::new(ports), received: Arc::default() };
+        let times = Arc::new(Mutex::new(BTreeMap::new()));
+        for (node, listener) in listeners.into_iter().enumerate() {
+            let (ports, received) = (Arc::clone(&played.ports), Arc::clone(&played.received));
+            let (script, times) = (Arc::clone(&script), Arc::clone(&times));
+            std::thread::spawn(move || {
+                for stream in listener.incoming().map_while(Result::ok) {
+                    let (ports, received) = (Arc::clone(&ports), Arc::clone(&received));
+                    let (script, times) = (Arc::clone(&script), Arc::clone(&times));
+                    let serve = move || {
+                        let mut asking = false;
+                        answer_all(stream, |words| {
+                            *received.lock().unwrap().entry(words[0].clone()).or_default() += 1;
+                            let was_asking = std::mem::replace(&mut asking, words[0] == "ASKING");
+                            match words {
+                                [name, key] if name == "GET" => {
+                                    let mut times = times.lock().unwrap();
+                                    let times: &mut usize = times.entry(key.clone()).or_default();
+                                    *times += 1;
+                                    script(Asked { node, key, asking: was_asking, times: *times }, &ports)
+                                }
+                                [name, _] if name == "CLUSTER" => format!(
+                                    "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$9\r\n127.0.0.1\r\n:{}\r\n",
+                                    ports[0]
+                                ),
+                                _ => "+PONG\r\n".to_owned(),
+                            }
+                        });
+                    };
+                    std::thread::spawn(serve);
+                }
+            });
+        }
+        played
+    }
+
+    fn received(&self, command: &str) -> u64 {
+        self.received.lock().unwrap().get(command).copied().unwrap_or_default()
+    }
+
+    /// Sends `requests` GETs of different keys in one batch, and returns what came of them.
+    fn load(&self, requests: u64, timeout: Duration) -> Outcome {
+        let requests = Some(Requests::InAll(requests));
+        self.run(&Plan { requests, timeout, ..self.plan() })
+    }
+
+    fn plan(&self) -> Plan {
+        let address = Address::Tcp { host: "127.0.0.1".to_owned(), port: self.ports[0] };
+        Plan {
+            target: Target { address, ..Target::default() },
+            first_words: FirstWords::Bare { tracks: false },
+            cluster: Some(ClusterPlan { max_connections: 100 }),
+            ..Plan::fixture()
+        }
+    }
+
+    fn run(&self, plan: &Plan) -> Outcome {
+        let pipeline = plan.requests.map_or(1, |requests| match requests {
+            Requests::InAll(requests) | Requests::Parted(requests) => requests as u32,
+        });
+        let workload = Workload::ratio(0, 1).drawn_by(crate::workload::Distribution::Sequential);
+        let knobs = Knobs { load: true, clients: 1, pipeline, workload, ..Knobs::default() };
+        let began = Instant::now();
+        let (mut load, mut output) = Load::start(plan, knobs, None, Clock::start()).unwrap();
+        while !load.is_over() {
+            assert!(began.elapsed() < Duration::from_secs(60), "no end");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        load.end();
+        let mut outcome = Outcome::default();
+        while let Ok(buffer) = output.rings[0].intervals.pop() {
+            outcome.due += buffer.due;
+            buffer.redirects.add_to(&mut outcome.redirects);
+            for counts in &buffer.counts {
+                outcome.ops += counts.ops;
+                outcome.slowest_ns = outcome.slowest_ns.max(counts.service.latency().max_ns());
+                counts.errors.add_to(&mut outcome.errors);
+            }
+        }
+        assert_eq!(outcome.due, outcome.ops + outcome.errors.values().sum::<u64>());
+        outcome
+    }
+}
+
+#[derive(Debug, Default)]
+struct Outcome {
+    due: u64,
+    ops: u64,
+    errors: BTreeMap<String, u64>,
+    redirects: BTreeMap<String, u64>,
+    slowest_ns: u64,
+}
+
+/// Answers every command on a connection.
+fn answer_all(mut stream: TcpStream, mut answer: impl FnMut(&[String]) -> String) {
+    let (mut received, mut buffer) = (Vec::new(), [0; 16 * 1024]);
+    while let Ok(n @ 1..) = stream.read(&mut buffer) {
+        received.extend_from_slice(&buffer[..n]);
+        let mut replies = String::new();
+        loop {
+            // A command is encoded as a reply would be.
+            let mut rest = &received[..];
+            let Ok(Some(_)) = Dialect::Resp2.skipper().next(&mut rest) else { break };
+            let length = received.len() - rest.len();
+            let command: Vec<u8> = received.drain(..length).collect();
+            let words = RespValue::read(&command).unwrap();
+            let text = |word: &RespValue| String::from_utf8(word.text().unwrap().to_vec()).unwrap();
+            replies += &answer(&words.list().unwrap().iter().map(text).collect::<Vec<_>>());
+        }
+        if stream.write_all(replies.as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+fn one(kind: &str, n: u64) -> BTreeMap<String, u64> {
+    [(kind.to_owned(), n)].into()
+}
+
+const GOOD: &str = "$1\r\nx\r\n";
+const SECONDS: Duration = Duration::from_secs(20);
+
+fn is_odd(key: &str) -> bool {
+    key.ends_with(['1', '3', '5', '7', '9'])
+}
+
+#[test]
+fn what_moved_is_asked_for_once_more_at_its_node() {
+    let played = Played::start(|asked, ports| match asked.node == usize::from(is_odd(asked.key)) {
+        true => GOOD.to_owned(),
+        false => format!("-MOVED 1 127.0.0.1:{}\r\n", ports[1 - asked.node]),
+    });
+    let outcome = played.load(40, SECONDS);
+    assert_eq!((outcome.ops, outcome.redirects), (40, one("MOVED", 20)));
+    assert_eq!((played.received("GET"), played.received("ASKING")), (60, 0));
+}
+
+#[test]
+fn ask_is_followed_by_asking_and_the_command_on_the_named_node_once() {
+    let played = Played::start(|asked, ports| match (asked.node, is_odd(asked.key)) {
+        (0, true) => format!("-ASK 1 :{}\r\n", ports[1]),
+        (1, true) if !asked.asking => "-ERR without ASKING\r\n".to_owned(),
+        (1, false) => "-ERR an even key\r\n".to_owned(),
+        _ => GOOD.to_owned(),
+    });
+    let outcome = played.load(40, SECONDS);
+    assert_eq!((outcome.ops, outcome.redirects), (40, one("ASK", 20)), "{:?}", outcome.errors);
+    assert_eq!((played.received("GET"), played.received("ASKING")), (60, 20));
+}
+
+#[test]
+fn what_can_be_carried_out_later_is_sent_again_and_its_time_runs_from_its_first_write() {
+    for code in ["TRYAGAIN", "CLUSTERDOWN", "LOADING", "READONLY"] {
+        let played = Played::start(move |asked, _| match asked.times {
+            1 | 2 if is_odd(asked.key) => format!("-{code} later\r\n"),
+            _ => GOOD.to_owned(),
+        });
+        let outcome = played.load(10, SECONDS);
+        assert_eq!((outcome.ops, outcome.redirects), (10, one(code, 10)));
+        // The two pauses are 2 ms and 4 ms.
+        assert!(outcome.slowest_ns >= 6_000_000, "{}", outcome.slowest_ns);
+    }
+}
+
+#[test]
+fn a_circle_of_redirects_ends_after_six() {
+    let played = Played::start(|asked, ports| format!("-MOVED 1 127.0.0.1:{}\r\n", ports[1 - asked.node]));
+    let outcome = played.load(5, SECONDS);
+    assert_eq!((outcome.ops, outcome.errors), (0, one("MOVED", 5)));
+    assert_eq!((outcome.redirects, played.received("GET")), (one("MOVED", 35), 35));
+}
+
+#[test]
+fn a_load_among_circles_ends_with_its_time() {
+    let played = Played::start(|asked, ports| format!("-MOVED 1 127.0.0.1:{}\r\n", ports[1 - asked.node]));
+    let outcome = played.run(&Plan { length: Some(Duration::from_millis(300)), ..played.plan() });
+    assert!(outcome.errors["MOVED"] > 0 && outcome.ops == 0, "{outcome:?}");
+}
+
+#[test]
+fn a_node_that_names_itself_and_one_that_names_a_new_address_each_time_end_too() {
+    let itself = Played::start(|_, ports| format!("-MOVED 1 127.0.0.1:{}\r\n", ports[0]));
+    assert_eq!(itself.load(5, SECONDS).errors, one("MOVED", 5));
+    // Nothing answers at these addresses.
+    let nowhere = Played::start(|asked, _| format!("-MOVED 1 127.1.1.{}:1\r\n", asked.times));
+    let outcome = nowhere.load(3, Duration::from_millis(400));
+    assert_eq!((outcome.ops, outcome.errors.values().sum::<u64>()), (0, 3), "{outcome:?}");
+}
+
+#[test]
+fn what_is_refused_until_the_timeout_is_an_error_of_that_kind() {
+    let played = Played::start(|_, _| "-CLUSTERDOWN Hash slot not served\r\n".to_owned());
+    let outcome = played.load(5, Duration::from_millis(300));
+    assert_eq!((outcome.ops, outcome.errors), (0, one("CLUSTERDOWN", 5)));
+    // The pauses are at least 2 + 4 + 8 + 16 + 32 + 64 + 100 ms.
+    assert!(played.received("GET") <= 5 * 8, "{}", played.received("GET"));
+    assert_eq!(outcome.redirects, one("CLUSTERDOWN", played.received("GET")));
+}
+
+#[test]
+fn other_errors_are_not_sent_again() {
+    let played = Played::start(|asked, _| match is_odd(asked.key) {
+        true => "-OOM command not allowed\r\n".to_owned(),
+        false => GOOD.to_owned(),
+    });
+    let outcome = played.load(10, SECONDS);
+    assert_eq!((outcome.ops, outcome.errors), (5, one("OOM", 5)));
+    assert_eq!((played.received("GET"), outcome.redirects), (10, BTreeMap::new()));
+}
