@@ -44,6 +44,7 @@ mod memcached_keys;
 mod memcached_reach;
 mod memtier;
 mod metrics;
+mod nodes;
 mod oneshot;
 mod open_loop;
 mod operations;

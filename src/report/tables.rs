@@ -129,6 +129,7 @@ fn errors(account: &Account) -> Option<Table> {
     let summary = account.timeline.summary();
     let parts = [
         ("request", &summary.errors),
+        ("redirect", &summary.redirects),
         ("connection lost", &summary.connections_lost),
         ("attempt to connect", &summary.connects_failed),
     ];

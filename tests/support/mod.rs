@@ -10,6 +10,7 @@
 
 pub mod certificates;
 pub mod memcached;
+pub mod nodes;
 pub mod program;
 pub mod session;
 pub mod sources;

@@ -11,10 +11,11 @@ use crate::{
 
 /// Collects the names of all fields, except those that are data: kinds of errors, commands, parameters.
 fn fields(value: &Value, names: &mut BTreeSet<String>) {
-    const MAPS: [&str; 15] = [
+    const MAPS: [&str; 16] = [
         "commands",
         "requests",
         "errors",
+        "redirects",
         "connections_lost",
         "connects_failed",
         "first_errors",

@@ -31,6 +31,7 @@ pub(super) fn add(text: &mut String, timeline: &Timeline, sum: &Summary) {
         }
     }
     for (name, what, counts) in [
+        ("redirects", "requests were refused by a node of the cluster and sent again", &sum.redirects),
         ("lost", "connections", &sum.connections_lost),
         ("connects", "attempts to connect failed", &sum.connects_failed),
     ] {

@@ -160,6 +160,10 @@ impl Metrics {
         out.counters("hits", "Reads that found their key", "operation", &of(|part| part.hits, reads))?;
         out.counters("misses", "Reads that did not", "operation", &of(|part| part.misses, reads))?;
         out.counters("errors", "Requests that failed, by kind", "kind", &load.errors)?;
+        if !load.redirects.is_empty() {
+            let help = "Requests that a node of a cluster refused and that were sent again, by kind";
+            out.counters("redirects", help, "kind", &load.redirects)?;
+        }
         let (lost, failed) = (&load.connections_lost, &load.connects_failed);
         out.counters("connections_lost", "Connections that were lost, by kind", "kind", lost)?;
         out.counters("connects_failed", "Attempts to connect that failed, by kind", "kind", failed)?;

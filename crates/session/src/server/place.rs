@@ -139,7 +139,8 @@ mod tests {
         let run: RunId = "4g7k2m9q".parse().unwrap();
         let alone = Place::alone();
         assert_eq!((alone.list().as_str(), alone.marker(run).as_str()), ("redyno:runs", "redyno:4g7k2m9q"));
-        let place = Place { tag: "{7}".to_owned(), slots: Some(Slots(vec![(key_slot(b"{7}"), key_slot(b"{7}"))])) };
+        let place =
+            Place { tag: "{7}".to_owned(), slots: Some(Slots(vec![(key_slot(b"{7}"), key_slot(b"{7}"))])) };
         assert_eq!(
             (place.list().as_str(), place.marker(run).as_str()),
             ("redyno:runs{7}", "redyno:4g7k2m9q{7}")

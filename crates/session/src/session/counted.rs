@@ -51,6 +51,7 @@ pub(super) fn add_buffer(interval: &mut Interval, buffer: &IntervalBuffer) {
         add_count(&mut interval.requests, command, 1);
     }
     buffer.errors.add_to(&mut interval.errors);
+    buffer.redirects.add_to(&mut interval.redirects);
     buffer.connections_lost.add_to(&mut interval.connections_lost);
     buffer.connects_failed.add_to(&mut interval.connects_failed);
     for (expected, counts) in buffer.operations.iter().zip(&buffer.counts) {

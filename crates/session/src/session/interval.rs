@@ -44,6 +44,9 @@ macro_rules! of_the_load {
             /// Failed requests by kind: answered with an error, lost with their connection, or due without a
             /// connection. `ops` and the distributions exclude them.
             pub errors: BTreeMap<String, u64>,
+            /// Requests that a node of a cluster refused and that were sent again, by kind; `errors` excludes them.
+            #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+            pub redirects: BTreeMap<String, u64>,
             /// Lost connections by kind, including idle connections.
             #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
             pub connections_lost: BTreeMap<String, u64>,
@@ -52,9 +55,8 @@ macro_rules! of_the_load {
             pub connects_failed: BTreeMap<String, u64>,
             /// The longest time, in µs, that a due request waited to be sent; 0 in closed loop.
             pub behind_us: u64,
-            /// Requests that were due. Requests count when they are sent, in open loop also when they are dropped. When
-            /// the last replies of a segment have arrived, `due` is the sum of `ops`, `errors`, `shed` and `unsent` of
-            /// the segment.
+            /// Requests that were due: those sent, and in open loop also those dropped. When the last replies of a
+            /// segment have arrived, `due` is the sum of its `ops`, `errors`, `shed` and `unsent`.
             pub due: u64,
             /// Requests of an open loop that were dropped unsent: they would have been too late (`--backlog shed`), or
             /// the rate changed before a connection was free.
@@ -89,6 +91,7 @@ macro_rules! of_the_load {
                 self.shed += later.shed;
                 self.unsent += later.unsent;
                 add_counts(&mut self.errors, &later.errors);
+                add_counts(&mut self.redirects, &later.redirects);
                 add_counts(&mut self.connections_lost, &later.connections_lost);
                 add_counts(&mut self.connects_failed, &later.connects_failed);
                 self.service.merge(&later.service);
@@ -299,11 +302,9 @@ impl Interval {
 
     /// Returns whether all counts are 0.
     pub fn is_blank(&self) -> bool {
-        let counts = [&self.errors, &self.connections_lost, &self.connects_failed];
-        self.ops + self.due + self.shed + self.unsent == 0
-            && self.opening.is_empty()
-            && self.requests.is_empty()
-            && counts.iter().all(|counts| counts.is_empty())
+        let counts = [&self.errors, &self.redirects, &self.connections_lost, &self.connects_failed];
+        let is_calm = self.opening.is_empty() && counts.iter().all(|counts| counts.is_empty());
+        is_calm && self.requests.is_empty() && self.ops + self.due + self.shed + self.unsent == 0
     }
 }
 

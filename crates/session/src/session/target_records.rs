@@ -186,9 +186,8 @@ impl TargetRecords {
             if loaded && !interval.drain {
                 interval.outage_s = self.connections.outage_s(nanoseconds(from_s), nanoseconds(to_s));
             }
-            for counts in
-                [&mut interval.errors, &mut interval.connections_lost, &mut interval.connects_failed]
-            {
+            let Interval { errors, redirects, connections_lost, connects_failed, .. } = &mut interval;
+            for counts in [errors, redirects, connections_lost, connects_failed] {
                 self.kinds.limit(counts);
             }
             interval.commands.values_mut().for_each(|part| self.kinds.limit(&mut part.errors));

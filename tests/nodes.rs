@@ -1,0 +1,189 @@
+//! A cluster is driven as a whole: each request goes to the node of its key, through reshards and failovers, and our
+//! counts are those of the nodes.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use crate::support::{
+    Recipe, Server,
+    nodes::Nodes,
+    session::{Driven, Past, at_port, intervals, plan},
+    wait_for,
+};
+use redyno::{
+    knobs::Knobs,
+    load::{ClusterPlan, Plan, Requests},
+    workload::{Operation, Together, Workload, preset},
+};
+
+/// Good operations that prove that the load runs.
+const ENOUGH: u64 = 2000;
+
+fn plan_of(nodes: &Nodes) -> Plan {
+    let plan = plan(at_port(nodes.0[0].port()));
+    Plan { cluster: Some(ClusterPlan { max_connections: 1000 }), ..plan }
+}
+
+fn knobs() -> Knobs {
+    let workload = Workload::ratio(1, 1);
+    Knobs { load: true, clients: 12, pipeline: 4, workload, keyspace: 20_000, ..Knobs::default() }
+}
+
+fn both() -> [Nodes; 2] {
+    [Server::redis as fn() -> Recipe, Server::valkey].map(|recipe| Nodes::start(recipe, false))
+}
+
+/// All redirects by kind.
+fn redirects(past: &Past) -> BTreeMap<String, u64> {
+    let mut all = BTreeMap::new();
+    for (kind, n) in past.intervals().flat_map(|interval| &interval.redirects) {
+        *all.entry(kind.clone()).or_default() += n;
+    }
+    all
+}
+
+/// Asserts that nothing failed, and that each node's own count of what it carried out gives ours.
+fn assert_agreement(past: &Past, nodes: &Nodes, before: [u64; 2]) {
+    assert_eq!(past.errors(), BTreeMap::new());
+    let ops = past.ops();
+    for (command, before) in ["GET", "SET"].into_iter().zip(before) {
+        assert_eq!(nodes.calls(&command.to_lowercase()) - before, ops[command], "{command}");
+    }
+}
+
+fn wait_for_ops(session: &mut Driven, more: u64) {
+    let mut first = None;
+    session.wait_for("more operations", |records| {
+        let ops: u64 = intervals(records).map(|interval| interval.ops).sum();
+        (ops >= *first.get_or_insert(ops) + more).then_some(())
+    });
+}
+
+#[test]
+fn on_a_still_cluster_each_request_is_carried_out_once_and_none_is_redirected() {
+    for nodes in both() {
+        let plan = Plan { requests: Some(Requests::InAll(30_000)), threads: 2, ..plan_of(&nodes) };
+        let mut session = Driven::start(&plan, knobs());
+        session.wait_for_the_end();
+        let past = session.finish();
+        assert_agreement(&past, &nodes, [0, 0]);
+        assert_eq!((past.ops().values().sum::<u64>(), redirects(&past)), (30_000, BTreeMap::new()));
+        for node in &nodes.0 {
+            assert!(node.calls(&[], "get") > 3000, "the load is spread");
+        }
+    }
+}
+
+#[test]
+fn a_prefill_writes_each_key_once_wherever_its_slot_moves_to() {
+    let nodes = Nodes::start(Server::redis, false);
+    let workload = Arc::new(preset("get").unwrap().with_prefill().unwrap());
+    let knobs = Knobs { workload, keyspace: 100_000, ..knobs() };
+    let mut session = Driven::start(&plan_of(&nodes), knobs);
+    wait_for_ops(&mut session, ENOUGH);
+    for slot in 0..10 {
+        nodes.move_slot(slot, 0, 1);
+    }
+    session.wait_for("the whole prefill", |records| {
+        (intervals(records).map(|interval| interval.ops).sum::<u64>() == 100_000).then_some(())
+    });
+    let past = session.finish();
+    let keys: u64 = nodes.0.iter().map(|node| node.cli(&["DBSIZE"]).parse::<u64>().unwrap()).sum();
+    assert_eq!((keys, nodes.calls("set"), past.errors()), (100_000, 100_000, BTreeMap::new()));
+}
+
+#[test]
+fn operations_of_several_requests_are_carried_out_whole_by_the_node_of_their_first_key() {
+    let operation = |name: &str, together, steps: &[&str]| {
+        let steps = steps.iter().map(|step| (*step).to_owned()).collect();
+        Operation { name: name.to_owned(), weight: 1, together, steps, ..Operation::default() }
+    };
+    let operations = vec![
+        operation("multi", Together::Multi, &["INCR {key}", "GET {key.same}"]),
+        operation("sequence", Together::Sequence, &["INCR {key}", "GET {key.same}"]),
+        operation("pipeline", Together::Pipeline, &["INCR {key}", "GET {key.same}"]),
+        operation("any", Together::Pipeline, &["ECHO x"]),
+    ];
+    let nodes = Nodes::start(Server::redis, false);
+    let keys = Workload::ratio(1, 1).keys.clone();
+    let workload = Arc::new(Workload { name: "several".to_owned(), keys, operations, ..Workload::default() });
+    let plan = Plan { requests: Some(Requests::InAll(8000)), ..plan_of(&nodes) };
+    let mut session = Driven::start(&plan, Knobs { workload, ..knobs() });
+    session.wait_for_the_end();
+    let past = session.finish();
+    let ops = past.ops();
+    let with_keys = ops["multi"] + ops["sequence"] + ops["pipeline"];
+    assert_eq!((past.errors(), with_keys + ops["any"]), (BTreeMap::new(), 8000));
+    assert_eq!((nodes.calls("incr"), nodes.calls("get")), (with_keys, with_keys));
+    let echoes: Vec<_> = nodes.0.iter().map(|node| node.calls(&[], "echo")).collect();
+    assert_eq!(echoes.iter().sum::<u64>(), ops["any"]);
+    assert!(echoes.iter().max().unwrap() - echoes.iter().min().unwrap() <= 1, "{echoes:?}");
+}
+
+#[test]
+fn through_a_live_reshard_each_request_is_carried_out_once() {
+    for nodes in both() {
+        let mut session = Driven::start(&plan_of(&nodes), knobs());
+        wait_for_ops(&mut session, ENOUGH);
+        for slot in 0..60 {
+            nodes.move_slot(slot, 0, 1);
+        }
+        wait_for_ops(&mut session, ENOUGH);
+        let past = session.finish();
+        assert_agreement(&past, &nodes, [0, 0]);
+        let redirects = redirects(&past);
+        assert!(redirects.get("MOVED").is_some_and(|n| *n > 0), "{redirects:?}");
+    }
+}
+
+#[test]
+fn a_failover_by_hand_costs_time_but_no_request() {
+    for recipe in [Server::redis as fn() -> Recipe, Server::valkey] {
+        let nodes = Nodes::start(recipe, true);
+        // A replica counts the writes of its primary as well.
+        let reads = Knobs { workload: Workload::ratio(0, 1), ..knobs() };
+        let mut session = Driven::start(&plan_of(&nodes), reads);
+        wait_for_ops(&mut session, ENOUGH);
+        nodes.0[3].cli(&["CLUSTER", "FAILOVER"]);
+        wait_for("the failover", || nodes.0[3].cli(&["ROLE"]).starts_with("master").then_some(()));
+        let before = nodes.0[3].calls(&[], "get");
+        wait_for_ops(&mut session, ENOUGH);
+        wait_for("load on the new primary", || (nodes.0[3].calls(&[], "get") > before).then_some(()));
+        let past = session.finish();
+        assert_eq!((past.errors(), nodes.calls("get")), (BTreeMap::new(), past.ops()["GET"]));
+        assert!(redirects(&past).contains_key("MOVED"));
+    }
+}
+
+#[test]
+fn after_a_primary_is_killed_its_requests_wait_for_the_new_one() {
+    let mut nodes = Nodes::start(Server::redis, true);
+    let reads = Knobs { workload: Workload::ratio(0, 1), ..knobs() };
+    let plan = Plan { timeout: Duration::from_secs(20), ..plan_of(&nodes) };
+    let mut session = Driven::start(&plan, reads);
+    wait_for_ops(&mut session, ENOUGH);
+    nodes.0[1].kill();
+    wait_for("the failover", || nodes.0[4].cli(&["ROLE"]).starts_with("master").then_some(()));
+    wait_for("load on the new primary", || (nodes.0[4].calls(&[], "get") > 0).then_some(()));
+    let past = session.finish();
+    // Only what was in flight on the lost connections is unknown.
+    let errors = past.errors();
+    assert!(errors.keys().all(|kind| kind == "reset"), "{errors:?}");
+    assert!(errors.values().sum::<u64>() <= 12 * 4, "{errors:?}");
+}
+
+#[test]
+fn a_limit_of_connections_holds_for_all_nodes_together() {
+    let nodes = Nodes::start(Server::redis, false);
+    let plan = plan_of(&nodes);
+    let plan = Plan {
+        cluster: Some(ClusterPlan { max_connections: 15 }),
+        requests: Some(Requests::InAll(5000)),
+        ..plan
+    };
+    let mut session = Driven::start(&plan, Knobs { pipeline: 1, ..knobs() });
+    wait_for_ops(&mut session, 500);
+    let lanes: usize = nodes.0.iter().map(|node| node.load_ids().len()).sum();
+    assert!((12..=15).contains(&lanes), "{lanes}");
+    session.wait_for_the_end();
+    assert_agreement(&session.finish(), &nodes, [0, 0]);
+}

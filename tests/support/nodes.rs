@@ -1,0 +1,85 @@
+//! A real cluster of three primaries, with a replica each where that is asked for.
+
+use super::{Recipe, Server, wait_for};
+
+const SLOTS: [[u16; 2]; 3] = [[0, 5460], [5461, 10_922], [10_923, 16_383]];
+
+/// The nodes of a cluster: the primaries first, and their replicas after them in the same order.
+pub struct Nodes(pub Vec<Server>);
+
+impl Nodes {
+    /// Starts a cluster and waits until every node can be used.
+    pub fn start(recipe: fn() -> Recipe, with_replicas: bool) -> Self {
+        let cluster = [
+            "--cluster-enabled",
+            "yes",
+            "--cluster-node-timeout",
+            "2000",
+            "--save",
+            "",
+            "--appendonly",
+            "no",
+        ];
+        let count = if with_replicas { 6 } else { 3 };
+        let nodes = Self((0..count).map(|_| recipe().with_args(&cluster).start()).collect());
+        for (n, node) in nodes.0.iter().enumerate() {
+            if let Some([from, to]) = SLOTS.get(n) {
+                node.cli(&["CLUSTER", "ADDSLOTSRANGE", &from.to_string(), &to.to_string()]);
+            }
+            node.cli(&["CLUSTER", "SET-CONFIG-EPOCH", &(n + 1).to_string()]);
+            node.cli(&["CLUSTER", "MEET", "127.0.0.1", &nodes.0[0].port_text()]);
+        }
+        nodes.wait_until_ok();
+        for (n, replica) in nodes.0.iter().enumerate().skip(3) {
+            replica.cli(&["CLUSTER", "REPLICATE", &nodes.id(n - 3)]);
+            wait_for("a replica", || {
+                replica.cli(&["INFO", "replication"]).contains("master_link_status:up").then_some(())
+            });
+        }
+        nodes.wait_until_ok();
+        nodes
+    }
+
+    /// Waits until every node knows all others and the owners of all slots.
+    pub fn wait_until_ok(&self) {
+        let known = format!("cluster_known_nodes:{}", self.0.len());
+        for node in &self.0 {
+            wait_for("the state of the cluster", || {
+                let info = node.cli(&["CLUSTER", "INFO"]);
+                let is_ok = ["cluster_state:ok", "cluster_slots_ok:16384", &known];
+                is_ok.iter().all(|line| info.contains(line)).then_some(())
+            });
+        }
+    }
+
+    /// The identifier of node `n`.
+    pub fn id(&self, n: usize) -> String {
+        self.0[n].cli(&["CLUSTER", "MYID"])
+    }
+
+    /// How often all nodes together carried `command` out. A replica counts the writes of its primary too.
+    pub fn calls(&self, command: &str) -> u64 {
+        self.0.iter().map(|node| node.calls(&[], command)).sum()
+    }
+
+    /// Moves a slot from node `from` to node `to`, key by key, as `redis-cli --cluster reshard` does.
+    pub fn move_slot(&self, slot: u16, from: usize, to: usize) {
+        let (slot, ids) = (slot.to_string(), [self.id(from), self.id(to)]);
+        let (source, target) = (&self.0[from], &self.0[to]);
+        target.cli(&["CLUSTER", "SETSLOT", &slot, "IMPORTING", &ids[0]]);
+        source.cli(&["CLUSTER", "SETSLOT", &slot, "MIGRATING", &ids[1]]);
+        loop {
+            let keys = source.cli(&["CLUSTER", "GETKEYSINSLOT", &slot, "100"]);
+            let keys: Vec<_> = keys.lines().filter(|key| !key.is_empty()).collect();
+            if keys.is_empty() {
+                break;
+            }
+            let port = target.port_text();
+            let migrate = ["MIGRATE", "127.0.0.1", &port, "", "0", "5000", "KEYS"];
+            source.cli(&[&migrate[..], &keys].concat());
+        }
+        for node in [target, source] {
+            assert_eq!(node.cli(&["CLUSTER", "SETSLOT", &slot, "NODE", &ids[1]]), "OK");
+        }
+    }
+}
