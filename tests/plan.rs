@@ -54,6 +54,23 @@ Some requests of the first client, with --seed 7
 ";
 
 #[test]
+fn operations_that_a_cluster_refuses_are_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("mine.toml");
+    let operation = |name: &str, step: &str| format!("[[operation]]\nname = '{name}'\nsteps = ['{step}']\n");
+    let told = |operations: &[String]| {
+        fs::write(&path, ["[keys.key]\n", &operations.concat()].concat()).unwrap();
+        planned(&["--workload", path.to_str().unwrap()]).expect_code(0).out
+    };
+    let good = operation("good", "MGET {key} {key.same}");
+    assert!(!told(std::slice::from_ref(&good)).contains("cluster"));
+    let text = told(&[operation("one", "MGET {key} {key}"), good, operation("two", "COPY {key} {key}")]);
+    let line =
+        "  refused by a cluster: one, two; the keys of one operation have different slots (CROSSSLOT)\n";
+    assert!(text.contains(line), "{text}");
+}
+
+#[test]
 fn a_file_is_told_with_its_distributions_its_values_and_its_prefill() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("mine.toml");

@@ -70,7 +70,15 @@ fn operations(preview: &Preview) -> String {
             operation.commands
         );
     }
-    text + &format!("  {} sent for an operation, mean of all\n", bytes(preview.bytes().round() as u64))
+    text += &format!("  {} sent for an operation, mean of all\n", bytes(preview.bytes().round() as u64));
+    let crossing = preview.operations.iter().filter(|operation| operation.crosses_slots);
+    let crossing: Vec<_> = crossing.map(|operation| operation.name.as_str()).collect();
+    if !crossing.is_empty() {
+        let (names, keys) =
+            (crossing.join(", "), "the keys of one operation have different slots (CROSSSLOT)");
+        text += &format!("  refused by a cluster: {names}; {keys}\n");
+    }
+    text
 }
 
 fn keys(sets: &[KeysPreview]) -> String {

@@ -63,6 +63,8 @@ pub struct OperationPreview {
     pub share: f64,
     /// The mean number of bytes that the operation sends.
     pub bytes: f64,
+    /// Whether keys of the operation have different slots, so that a cluster refuses it.
+    pub crosses_slots: bool,
     /// The operation's commands, as written in the workload.
     pub commands: String,
 }
@@ -187,12 +189,13 @@ impl Asking<'_> {
     }
 
     fn operations(&self) -> Result<Vec<OperationPreview>, DatasetError> {
-        let ahead = |(place, share, bytes): Weighed| {
+        let ahead = |Weighed { place, share, bytes, crosses_slots }| {
             let operation: &Operation = &self.workload.operations[place];
             OperationPreview {
                 name: untrusted::text(&operation.name),
                 share,
                 bytes,
+                crosses_slots,
                 commands: readable::commands_of(operation),
             }
         };
@@ -251,8 +254,8 @@ impl Asking<'_> {
     fn prefill(&self) -> Result<PrefillPreview, DatasetError> {
         let workload = self.workload;
         let requests = workload.prefill_requests(self.keyspace);
-        let bytes: f64 =
-            self.weighed(Program::of_prefill)?.iter().map(|(_, share, bytes)| share * bytes).sum();
+        let weighed = self.weighed(Program::of_prefill)?;
+        let bytes: f64 = weighed.iter().map(|operation| operation.share * operation.bytes).sum();
         Ok(PrefillPreview {
             requests,
             keys: workload.prefilled_keys(self.keyspace).total().unwrap_or(requests),

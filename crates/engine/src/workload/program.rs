@@ -22,8 +22,17 @@ use crate::protocol::Dialect;
 /// The name of a set of keys, and the prefix before their numbers.
 type SetName = (String, String);
 
-/// An operation's index, its share of all operations from 0 to 1, and its mean number of bytes on the wire.
-pub(super) type Weighed = (usize, f64, f64);
+/// Figures of an operation.
+pub(super) struct Weighed {
+    /// The operation's index.
+    pub(super) place: usize,
+    /// The operation's share of all operations, 0 to 1.
+    pub(super) share: f64,
+    /// The mean number of bytes on the wire.
+    pub(super) bytes: f64,
+    /// Whether a request had keys of different slots.
+    pub(super) crosses_slots: bool,
+}
 
 /// The requests of a load. Each client draws requests with its own [`Draws`].
 #[derive(Debug)]
@@ -159,11 +168,10 @@ impl Program {
     /// Returns the slot of the first key of operation `op` with these bytes. Returns `None` if the operation has no key,
     /// so that any node of a cluster can get it.
     pub fn slot(&self, op: OpId, bytes: &[u8]) -> Option<u16> {
-        self.templates.first_keys[op.index()]?.slot(bytes)
+        self.templates.keys[op.index()].first_slot(bytes)
     }
 
-    /// Returns each operation's index, its share of all operations, and its mean number of bytes on the wire over `of`
-    /// draws. In a prefill, the draws are spread over the keys from the first to the last. With a dataset, the number
+    /// Returns the figures of each operation over `of` draws. In a prefill, the draws are spread over the keys from the first to the last. With a dataset, the number
     /// of draws is rounded down to whole passes over the records, if `of` is enough for one.
     ///
     /// # Errors
@@ -173,7 +181,7 @@ impl Program {
         let of = of - of % records.min(of);
         let mut before = 0;
         let weighed = self.templates.asked.iter().enumerate().map(|(place, asked)| {
-            let (weight, mut bytes) = (asked.0 - before, 0);
+            let (weight, mut bytes, mut crosses_slots) = (asked.0 - before, 0, false);
             before = asked.0;
             let first = self.templates.firsts.get(place).copied().unwrap_or_default();
             for n in 0..of {
@@ -184,8 +192,10 @@ impl Program {
                     return Err(failure.clone());
                 }
                 bytes += out.length_in_all();
+                crosses_slots |= self.templates.keys[asked.1.index()].cross_slots(&out);
             }
-            Ok((asked.1.index(), weight as f64 / self.templates.total as f64, bytes as f64 / of as f64))
+            let share = weight as f64 / self.templates.total as f64;
+            Ok(Weighed { place: asked.1.index(), share, bytes: bytes as f64 / of as f64, crosses_slots })
         });
         weighed.collect()
     }

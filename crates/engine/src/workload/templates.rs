@@ -9,8 +9,8 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use super::{
     Dataset, OpId, Operation, Operations, Together, Values, Workload,
-    first_key::FirstKey,
     key_form::SetNames,
+    key_places::KeyPlaces,
     operations::{EXEC, MULTI},
     slots::{FIELDS, NumberSource},
     step::{Fragment, Step},
@@ -30,8 +30,8 @@ pub(super) struct Templates {
     pub(super) later: Vec<(OpId, Vec<Template>)>,
     /// The operations that use a record.
     pub(super) of_records: Vec<OpId>,
-    /// Where the first key of each operation is, by the operation's number.
-    pub(super) first_keys: Vec<Option<FirstKey>>,
+    /// Where the keys of each operation are, by the operation's number.
+    pub(super) keys: Vec<KeyPlaces>,
     /// The names and the expected replies of all operations.
     pub(super) operations: Arc<Operations>,
 }
@@ -84,8 +84,9 @@ impl Templates {
         mut making: Making,
     ) -> (Self, Vec<NumberSource>) {
         let operations = Arc::new(Operations::of_all(all, making.dialect));
-        let first_keys = all.iter().map(|(operation, steps)| FirstKey::of(operation, steps)).collect();
-        let mut made = Self { operations, first_keys, ..Self::default() };
+        let keys = all.iter().map(|(operation, steps)| KeyPlaces::of(operation, steps, making.dialect));
+        let keys = keys.collect();
+        let mut made = Self { operations, keys, ..Self::default() };
         for OperationSpec { share, place, steps } in asked {
             made.total = made.total.saturating_add(share);
             let (op, (operation, _)) = (OpId(place as u16), all[place]);

@@ -1,0 +1,224 @@
+//! Where the keys of an operation are in its bytes. The slot of the first key decides which node of a cluster gets the
+//! operation, and all keys must have the same slot.
+
+use super::{
+    Operation, Outgoing, Together,
+    step::{Fragment, Step},
+};
+use crate::{
+    protocol::{Dialect, key_slot, request_word},
+    untrusted,
+};
+
+/// The position of a key of an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct KeyPlace {
+    /// How many replies are awaited before the key is written.
+    step: usize,
+    /// The number of the command among those that are written at once, from 0.
+    command: usize,
+    /// The number of the word in the command; the command's name is word 0.
+    word: usize,
+}
+
+/// The positions of an operation's keys, in the order in which they are written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct KeyPlaces(Vec<KeyPlace>);
+
+impl KeyPlaces {
+    /// Returns the positions of the keys of `operation`. Bytes that are sent as they are have no known keys.
+    pub(super) fn of(operation: &Operation, steps: &[Step], dialect: Dialect) -> Self {
+        if operation.is_raw || !dialect.has_collections() {
+            return Self::default();
+        }
+        let place = |n: usize| match operation.together {
+            Together::Pipeline => (0, n),
+            // A transaction begins with MULTI.
+            Together::Multi => (0, n + 1),
+            Together::Sequence => (n, 0),
+        };
+        let of_step = |(n, step)| {
+            let (step_number, command) = place(n);
+            keys(step).into_iter().map(move |word| KeyPlace { step: step_number, command, word })
+        };
+        Self(steps.iter().enumerate().flat_map(of_step).collect())
+    }
+
+    /// Returns the slot of the first key in the bytes that are written at first; `None` if there is none. Any node of a
+    /// cluster can get such an operation.
+    pub(super) fn first_slot(&self, operation: &[u8]) -> Option<u16> {
+        let first = self.0.first().filter(|first| first.step == 0)?;
+        request_word(operation, first.command, first.word).map(key_slot)
+    }
+
+    /// Returns whether the keys of a filled operation have different slots, so that a cluster refuses the operation.
+    pub(super) fn cross_slots(&self, out: &Outgoing) -> bool {
+        let step = |n: usize| if n == 0 { Some(out) } else { out.later.get(n - 1) };
+        let mut slots = self
+            .0
+            .iter()
+            .filter_map(|key| request_word(&step(key.step)?.bytes, key.command, key.word).map(key_slot));
+        let first = slots.next();
+        slots.any(|slot| Some(slot) != first)
+    }
+}
+
+/// Commands without keys, with `*` for any end of the name.
+const KEYLESS: &str = "\
+    ACL|* ASKING AUTH BGREWRITEAOF BGSAVE CLIENT|* CLUSTER|* COMMAND COMMAND|* CONFIG|* DBSIZE DEBUG DISCARD ECHO \
+    EXEC FLUSHALL FLUSHDB FT.* FUNCTION|* HELLO INFO KEYS LASTSAVE LATENCY|* LOLWUT MEMORY|DOCTOR MEMORY|PURGE \
+    MEMORY|STATS MODULE|* MULTI PING PUBLISH PUBSUB|* RANDOMKEY ROLE SAVE SCAN SCRIPT|* SLOWLOG|* SWAPDB TIME \
+    UNWATCH WAIT WAITAOF";
+/// Commands whose only key is word 2.
+const SECOND: &str = "MEMORY|USAGE OBJECT|* XGROUP|* XINFO|*";
+/// Commands with the number of their keys as word 1.
+const COUNTED_FIRST: &str = "LMPOP SINTERCARD ZDIFF ZINTER ZINTERCARD ZMPOP ZUNION";
+/// Commands with the number of their keys as word 2.
+const COUNTED_SECOND: &str = "BLMPOP BZMPOP EVAL EVALSHA EVALSHA_RO EVAL_RO FCALL FCALL_RO";
+/// Commands whose keys follow the word STREAMS.
+const OF_STREAMS: &str = "XREAD XREADGROUP";
+
+/// Commands whose arguments are all keys.
+const ALL: &str = "\
+    DEL EXISTS MGET PFCOUNT PFMERGE SDIFF SDIFFSTORE SINTER SINTERSTORE SUNION SUNIONSTORE TOUCH UNLINK WATCH";
+/// Commands whose arguments are all keys but the last.
+const ALL_BUT_LAST: &str = "BLPOP BRPOP BZPOPMAX BZPOPMIN JSON.MGET";
+/// Commands whose first two arguments are keys.
+const TWO: &str = "\
+    BLMOVE BRPOPLPUSH COPY GEOSEARCHSTORE LCS LMOVE RENAME RENAMENX RPOPLPUSH SMOVE ZRANGESTORE";
+/// Commands that write to the key in word 1, with the number of the other keys as word 2.
+const STORING: &str = "ZDIFFSTORE ZINTERSTORE ZUNIONSTORE";
+
+/// Returns the positions of a step's keys. The only key of an unknown command is its first argument.
+fn keys(step: &Step) -> Vec<usize> {
+    let (command, words) = (step.command().unwrap_or_default(), step.0.len());
+    let is_in = |list: &str| {
+        list.split(' ').any(|name| match name.strip_suffix('*') {
+            Some(beginning) => command.starts_with(beginning),
+            None => command == name,
+        })
+    };
+    let text = |place: usize| match step.0.get(place)?.as_slice() {
+        [Fragment::Text(text)] => Some(untrusted::bytes(text).to_ascii_uppercase()),
+        _ => None,
+    };
+    // If the number of keys differs between requests, only the first key is known.
+    let counted = |place: usize| {
+        let count = text(place).and_then(|count| count.parse().ok()).unwrap_or(1);
+        (place + 1..words).take(count)
+    };
+    let keys: Vec<usize> = match command.as_str() {
+        _ if is_in(KEYLESS) => Vec::new(),
+        _ if is_in(ALL) => (1..words).collect(),
+        _ if is_in(ALL_BUT_LAST) => (1..words.saturating_sub(1)).collect(),
+        _ if is_in(TWO) => vec![1, 2],
+        _ if is_in(STORING) => [1].into_iter().chain(counted(2)).collect(),
+        _ if is_in(COUNTED_FIRST) => counted(1).collect(),
+        _ if is_in(COUNTED_SECOND) => counted(2).collect(),
+        _ if is_in(OF_STREAMS) => {
+            let streams = (1..words).find(|place| text(*place).is_some_and(|word| word == "STREAMS"));
+            streams.map_or_else(Vec::new, |word| {
+                (word + 1..words).take((words - word - 1).div_ceil(2)).collect()
+            })
+        }
+        "MSET" | "MSETNX" => (1..words).step_by(2).collect(),
+        "JSON.MSET" => (1..words).step_by(3).collect(),
+        "BITOP" | "TR.BITOP" => (2..words).collect(),
+        _ if is_in(SECOND) => vec![2],
+        _ => vec![1],
+    };
+    keys.into_iter().filter(|word| *word < words).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        protocol::Dialect,
+        workload::{
+            Draws, Outgoing,
+            testing::{described, of, program},
+        },
+    };
+
+    #[test]
+    fn keys_are_where_the_command_has_them() {
+        let cases: [(&str, &[usize]); 24] = [
+            ("GET {key}", &[1]),
+            ("SET app:{key}:x {value}", &[1]),
+            ("ping", &[]),
+            ("CLIENT ID", &[]),
+            ("SCRIPT LOAD 'return 1'", &[]),
+            ("MGET {key} {a} x", &[1, 2, 3]),
+            ("MSET {key} 1 {a} 2", &[1, 3]),
+            ("BLPOP {key} {a} 0", &[1, 2]),
+            ("COPY {key} {a} REPLACE", &[1, 2]),
+            ("BITOP AND {key} {a} x", &[2, 3, 4]),
+            ("OBJECT ENCODING {key}", &[2]),
+            ("MEMORY USAGE {key}", &[2]),
+            ("MEMORY DOCTOR", &[]),
+            ("XGROUP CREATE {key} g $", &[2]),
+            ("SINTERCARD 2 {key} {a} LIMIT 1", &[2, 3]),
+            ("SINTERCARD {number 1..2} {key} {a}", &[2]),
+            ("ZUNIONSTORE x 2 {key} {a} WEIGHTS 1 2", &[1, 3, 4]),
+            ("EVAL 'return 1' 0 x", &[]),
+            ("EVAL 'return 1' 1 {key} x", &[3]),
+            ("XREADGROUP GROUP g c COUNT 1 streams {key} {a} > >", &[7, 8]),
+            ("XREAD COUNT 1", &[]),
+            ("NEWER.COMMAND {key} x", &[1]),
+            ("FT.SEARCH idx x", &[]),
+            ("DEL", &[]),
+        ];
+        for (step, places) in cases {
+            assert_eq!(keys(&Step::read(step, &described()).unwrap()), places, "{step}");
+        }
+    }
+
+    fn slot(together: Together, steps: &[&str]) -> Option<u16> {
+        let steps = steps.iter().map(|step| (*step).to_owned()).collect();
+        let operation = Operation { together, steps, ..Operation::command("x", 1) };
+        let program = program(&of(vec![operation]), 1);
+        let (mut draws, mut out) = (Draws::new(1), Outgoing::default());
+        let op = program.append(&mut draws, &mut out);
+        program.slot(op, &out.bytes)
+    }
+
+    #[test]
+    fn an_operation_has_the_slot_of_its_first_key() {
+        let drawn = Some(key_slot(b"k:key:000000000000"));
+        use Together::{Multi, Pipeline, Sequence};
+        assert_eq!(slot(Pipeline, &["SET {key} {value}"]), drawn);
+        assert_eq!(slot(Multi, &["PING", "INCR {key}"]), drawn);
+        assert_eq!(slot(Pipeline, &["PING", "GET {key}"]), drawn);
+        assert_eq!(slot(Pipeline, &["SET 'a {value}' {key}"]), slot(Pipeline, &["SET 'a {value}' x"]));
+        assert_eq!(slot(Sequence, &["GET foo", "SET {key} x"]), Some(12_182));
+        assert_eq!(slot(Sequence, &["PING", "SET {key} x"]), None);
+        assert_eq!(slot(Pipeline, &["PING"]), None);
+    }
+
+    #[test]
+    fn an_operation_whose_keys_can_have_different_slots_crosses_slots() {
+        use Together::{Multi, Pipeline, Sequence};
+        let crosses = |together, steps: &[&str]| {
+            let steps = steps.iter().map(|step| (*step).to_owned()).collect();
+            let operation = Operation { together, steps, ..Operation::command("x", 1) };
+            let weighed = program(&of(vec![operation]), 1000).weighed(50, &mut Draws::new(1)).unwrap();
+            weighed[0].crosses_slots
+        };
+        assert!(crosses(Pipeline, &["MGET {key} {key}"]));
+        assert!(!crosses(Pipeline, &["MGET {key} {key.same}"]));
+        assert!(!crosses(Pipeline, &["MGET '{t}{key}' '{t}{key}'"]));
+        assert!(!crosses(Pipeline, &["GET {key}"]));
+        assert!(crosses(Multi, &["GET {key}", "INCR x"]));
+        assert!(crosses(Sequence, &["GET {key}", "PING", "SET {key} x"]));
+        assert!(!crosses(Sequence, &["GET {key}", "SET {key.same} x"]));
+    }
+
+    #[test]
+    fn bytes_that_are_written_as_they_are_have_no_slot() {
+        let raw = Operation { is_raw: true, ..Operation::command("GET foo\r\n", 1) };
+        let steps = [Step::read("GET foo", &described()).unwrap()];
+        assert_eq!(KeyPlaces::of(&raw, &steps, Dialect::Resp2), KeyPlaces::default());
+        assert_eq!(request_word(&Dialect::Resp2.encode(&[b"GET"]), 0, 1), None);
+    }
+}
