@@ -74,6 +74,30 @@ fn on_a_still_cluster_each_request_is_carried_out_once_and_none_is_redirected() 
 }
 
 #[test]
+fn knobs_are_turned_on_a_cluster_and_no_request_is_lost() {
+    let nodes = Nodes::start(Server::redis, false);
+    let mut session = Driven::start(&plan_of(&nodes), knobs());
+    let changes: [fn(&mut Knobs); 7] = [
+        |knobs| knobs.clients = 3,
+        |knobs| (knobs.clients, knobs.pipeline) = (30, 1),
+        |knobs| knobs.rate = Some(3000),
+        |knobs| knobs.reconnect = Some(5),
+        |knobs| knobs.workload = Workload::ratio(1, 2),
+        |knobs| (knobs.rate, knobs.clients) = (None, 1),
+        |knobs| (knobs.reconnect, knobs.clients) = (None, 20),
+    ];
+    for change in changes {
+        wait_for_ops(&mut session, 500);
+        session.turn(change);
+    }
+    wait_for_ops(&mut session, 500);
+    session.turn(|knobs| knobs.load = false);
+    session.turn(|knobs| knobs.load = true);
+    wait_for_ops(&mut session, 500);
+    assert_agreement(&session.finish(), &nodes, [0, 0]);
+}
+
+#[test]
 fn a_prefill_writes_each_key_once_wherever_its_slot_moves_to() {
     let nodes = Nodes::start(Server::redis, false);
     let workload = Arc::new(preset("get").unwrap().with_prefill().unwrap());
@@ -136,11 +160,49 @@ fn through_a_live_reshard_each_request_is_carried_out_once() {
 }
 
 #[test]
+fn a_node_that_joins_gets_its_share_and_one_that_leaves_loses_no_request() {
+    let mut nodes = Nodes::start(Server::redis, false);
+    let reads = Knobs { workload: Workload::ratio(0, 1), ..knobs() };
+    let mut session = Driven::start(&plan_of(&nodes), reads);
+    wait_for_ops(&mut session, ENOUGH);
+    nodes.join(Server::redis());
+    (0..40).for_each(|slot| nodes.move_slot(slot, 0, 3));
+    wait_for("load on the new node", || (nodes.0[3].calls(&[], "get") > 10).then_some(()));
+    (0..40).for_each(|slot| nodes.move_slot(slot, 3, 0));
+    wait_for_ops(&mut session, ENOUGH);
+    let of_the_left = nodes.0[3].calls(&[], "get");
+    nodes.leave();
+    wait_for_ops(&mut session, ENOUGH);
+    let past = session.finish();
+    assert_eq!(past.errors(), BTreeMap::new());
+    assert_eq!(nodes.calls("get") + of_the_left, past.ops()["GET"]);
+}
+
+#[test]
+fn an_atomic_migration_of_valkey_costs_no_request() {
+    let nodes = Nodes::start(Server::valkey, false);
+    let reads = Knobs { workload: Workload::ratio(0, 1), ..knobs() };
+    let mut session = Driven::start(&plan_of(&nodes), reads);
+    wait_for_ops(&mut session, ENOUGH);
+    let id = nodes.id(1);
+    let migrate = ["CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", "0", "999", "NODE", &id];
+    assert_eq!(nodes.0[0].cli(&migrate), "OK");
+    wait_for("the migration", || {
+        let nodes = nodes.0[1].cli(&["CLUSTER", "NODES"]);
+        nodes.lines().any(|line| line.contains("myself") && line.contains(" 0-999")).then_some(())
+    });
+    wait_for_ops(&mut session, ENOUGH);
+    let past = session.finish();
+    assert_eq!((past.errors(), nodes.calls("get")), (BTreeMap::new(), past.ops()["GET"]));
+    assert!(redirects(&past).contains_key("MOVED"));
+}
+
+#[test]
 fn a_failover_by_hand_costs_time_but_no_request() {
     for recipe in [Server::redis as fn() -> Recipe, Server::valkey] {
         let nodes = Nodes::start(recipe, true);
         // A replica counts the writes of its primary as well.
-        let reads = Knobs { workload: Workload::ratio(0, 1), ..knobs() };
+        let reads = Knobs { workload: Workload::ratio(0, 1), rate: Some(4000), ..knobs() };
         let mut session = Driven::start(&plan_of(&nodes), reads);
         wait_for_ops(&mut session, ENOUGH);
         nodes.0[3].cli(&["CLUSTER", "FAILOVER"]);

@@ -4,24 +4,26 @@ use super::{Recipe, Server, wait_for};
 
 const SLOTS: [[u16; 2]; 3] = [[0, 5460], [5461, 10_922], [10_923, 16_383]];
 
+/// A primary that loses its last slot stays one.
+const CLUSTER: [&str; 8] = [
+    "--cluster-enabled",
+    "yes",
+    "--cluster-node-timeout",
+    "2000",
+    "--cluster-allow-replica-migration",
+    "no",
+    "--save",
+    "",
+];
+
 /// The nodes of a cluster: the primaries first, and their replicas after them in the same order.
 pub struct Nodes(pub Vec<Server>);
 
 impl Nodes {
     /// Starts a cluster and waits until every node can be used.
     pub fn start(recipe: fn() -> Recipe, with_replicas: bool) -> Self {
-        let cluster = [
-            "--cluster-enabled",
-            "yes",
-            "--cluster-node-timeout",
-            "2000",
-            "--save",
-            "",
-            "--appendonly",
-            "no",
-        ];
         let count = if with_replicas { 6 } else { 3 };
-        let nodes = Self((0..count).map(|_| recipe().with_args(&cluster).start()).collect());
+        let nodes = Self((0..count).map(|_| recipe().with_args(&CLUSTER).start()).collect());
         for (n, node) in nodes.0.iter().enumerate() {
             if let Some([from, to]) = SLOTS.get(n) {
                 node.cli(&["CLUSTER", "ADDSLOTSRANGE", &from.to_string(), &to.to_string()]);
@@ -38,6 +40,23 @@ impl Nodes {
         }
         nodes.wait_until_ok();
         nodes
+    }
+
+    /// Starts another node, which has no slot, and lets it join.
+    pub fn join(&mut self, recipe: Recipe) {
+        let node = recipe.with_args(&CLUSTER).start();
+        node.cli(&["CLUSTER", "MEET", "127.0.0.1", &self.0[0].port_text()]);
+        self.0.push(node);
+        self.wait_until_ok();
+    }
+
+    /// Ends the last node, which has no slot, after all others have forgotten it.
+    pub fn leave(&mut self) {
+        let (id, left) = (self.id(self.0.len() - 1), self.0.pop());
+        for node in &self.0 {
+            assert_eq!(node.cli(&["CLUSTER", "FORGET", &id]), "OK");
+        }
+        drop(left);
     }
 
     /// Waits until every node knows all others and the owners of all slots.
