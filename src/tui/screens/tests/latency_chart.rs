@@ -196,5 +196,5 @@ fn after_the_load_the_latency_screen_shows_pings() {
     deliver(&mut model, vec![Record::Segment(Segment::new(36.0, 4, Knobs::default()))]);
     model.screen = Screen::Latency;
     let screen = lines(&drawn(&model, Theme::new(Colours::Ansi16, GlyphSet::Unicode), 120, 36)).join("\n");
-    assert!(screen.contains("─ ping, ") && !screen.contains("service"), "{screen}");
+    assert!(screen.contains(" ping, the whole") && !screen.contains("service"), "{screen}");
 }
