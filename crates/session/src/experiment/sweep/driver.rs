@@ -366,8 +366,14 @@ mod tests {
         let report = sweep.report();
         let lines: Vec<_> = report.lines().collect();
         assert_eq!(lines[0], "pipeline 16 does most: 640 k/s, p99 25.0 µs");
-        assert_eq!(lines[1], "the knee is near pipeline 16, 640 k/s (a model: the universal scalability law)");
-        assert_eq!(lines[2..4], ["", "pipeline      ops/s       p50       p99     p99.9  of the service time"]);
+        assert_eq!(
+            lines[1],
+            "the knee is near pipeline 16, 640 k/s (a model: the universal scalability law)"
+        );
+        assert_eq!(
+            lines[2..4],
+            ["", "pipeline      ops/s       p50       p99     p99.9  of the service time"]
+        );
         assert_eq!(lines[7], "       8    537 k/s   14.9 µs   14.9 µs   14.9 µs");
         assert_eq!(lines[8], "      16    640 k/s   25.0 µs   25.0 µs   25.0 µs  best");
         assert_eq!(lines.len(), 11);
