@@ -68,7 +68,8 @@ fn status(seen: &KeysSeen) -> (String, Ink) {
                 let [before, during] = [before, during].map(units::percent);
                 format!("; the main thread was busy for {during} of that time, and for {before} before")
             });
-            format!("MONITOR: {} commands in 1 s at most{cpu}", count(seen.sampled))
+            let none = if seen.hottest.is_empty() { "; none of them names a key" } else { "" };
+            format!("MONITOR: {} commands in 1 s at most{none}{cpu}", count(seen.sampled))
         }
         (_, KeyWay::Monitor) => "MONITOR: a second without and a second with it".to_owned(),
         (state, KeyWay::Scan) => {

@@ -90,7 +90,8 @@ impl Tally {
         sum.bytes += bytes;
         sum.squares += bytes * bytes;
         self.largest.add(sampled.bytes, key);
-        if let Some(frequency) = sampled.frequency {
+        // Of a key that is not used, the counter falls to 0.
+        if let Some(frequency) = sampled.frequency.filter(|counter| *counter > 0) {
             self.hottest.add(frequency, key);
         }
     }
@@ -235,5 +236,8 @@ mod tests {
         let largest = tally.largest.seen();
         assert_eq!((largest.len(), largest[0].key.as_str(), largest[9].amount), (MOST_SHOWN, "k:99", 90));
         assert_eq!(tally.hottest.seen()[1].key, "k:98");
+        let mut unused = Tally::new();
+        unused.add(b"k:0", &sampled(0));
+        assert_eq!((unused.largest.seen().len(), unused.hottest.seen().len()), (1, 0));
     }
 }
