@@ -23,6 +23,7 @@ use crate::{
     clock::{Clock, TICK_NS, seconds},
     events::EventKind,
     knobs::Knobs,
+    load::Load,
     probe::{HostPlan, HostProbe, IntrinsicProbe, WakeProbe, WatchedServer},
     untrusted,
 };
@@ -127,7 +128,11 @@ impl Live {
     /// Returns whether the load is over at every target: its time has passed, or all its requests were answered or
     /// lost.
     pub fn is_over(&self) -> bool {
-        self.targets.iter().all(|target| target.load.is_over())
+        self.loads().all(Load::is_over)
+    }
+
+    fn loads(&self) -> impl Iterator<Item = &Load> {
+        self.targets.iter().filter_map(|target| target.load.as_ref())
     }
 
     /// Adds a listener, which receives the first record, the records of the current segments, and all later records.
@@ -160,8 +165,8 @@ impl Live {
 
     /// Ends the load of all targets at once, and waits for the last replies. Probes and records continue.
     pub fn end_load(&mut self) {
-        self.targets.iter().for_each(|target| target.load.stop());
-        self.targets.iter_mut().for_each(|target| target.load.end());
+        self.loads().for_each(Load::stop);
+        self.targets.iter_mut().filter_map(|target| target.load.as_mut()).for_each(Load::end);
     }
 
     /// Ends the session: ends the load, waits for the last replies, and ends the probes and the collector.

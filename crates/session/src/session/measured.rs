@@ -2,6 +2,7 @@
 
 use std::{
     io,
+    num::NonZeroU32,
     sync::mpsc::{Receiver, Sender, channel},
     time::Duration,
 };
@@ -10,9 +11,9 @@ use thiserror::Error;
 
 use super::{Segment, collector::Message, target_records::TargetInputs};
 use crate::{
-    clock::Clock,
+    clock::{Clock, seconds},
     knobs::Knobs,
-    load::{Load, LoadError, Plan, Turned},
+    load::{Load, LoadError, Output, Plan, Turned},
     probe::{PingPlan, PingProbe, ServerPid},
     server::{self, ConfigChange},
 };
@@ -44,6 +45,10 @@ pub struct TargetBeginning {
     pub server: Receiver<server::Message>,
     /// Whether this target gets the load when it is switched on; otherwise another target gets it.
     pub carries: bool,
+    /// Whether this target is only watched: it never gets load.
+    pub is_watched: bool,
+    /// PINGs a second; with many targets less than with one.
+    pub pings_per_s: NonZeroU32,
 }
 
 /// A target under measurement.
@@ -51,8 +56,8 @@ pub struct Measured {
     clock: Clock,
     /// The number of the target in the session, from 0.
     target: usize,
-    /// The load of the target.
-    pub(super) load: Load,
+    /// The load of the target; `None` if the target is only watched.
+    pub(super) load: Option<Load>,
     _ping: PingProbe,
     collector: Sender<Message>,
     in_force: Knobs,
@@ -71,12 +76,19 @@ impl Measured {
         clock: Clock,
         collector: Sender<Message>,
     ) -> Result<(Self, TargetInputs), LiveError> {
-        let TargetBeginning { plan, knobs: wanted, server, carries, .. } = beginning;
+        let TargetBeginning { plan, knobs: wanted, server, carries, is_watched, pings_per_s, .. } = beginning;
         let in_force = carried(&wanted, carries);
-        let (load, output) = Load::start(&plan, in_force.clone(), warmup, clock)?;
+        let (load, output) = match is_watched {
+            true => (None, Output { rings: Vec::new(), events: channel().1 }),
+            false => {
+                let (load, output) = Load::start(&plan, in_force.clone(), warmup, clock)?;
+                (Some(load), output)
+            }
+        };
         let (ping_up, pings) = channel();
-        let ping = PingProbe::start(PingPlan::new(plan.target), clock, ping_up)?;
-        let changed_ns = load.turned().since_ns;
+        let ping_plan = PingPlan { per_second: pings_per_s, ..PingPlan::new(plan.target) };
+        let ping = PingProbe::start(ping_plan, clock, ping_up)?;
+        let changed_ns = load.as_ref().map_or_else(|| clock.now_ns(), |load| load.turned().since_ns);
         let measured =
             Self { clock, target, load, _ping: ping, collector, in_force, wanted, carries, changed_ns };
         Ok((measured, TargetInputs { load: output, ping: pings, server, pid: ServerPid::default() }))
@@ -101,48 +113,50 @@ impl Measured {
     pub(super) fn settle(&mut self) {
         let now_ns = self.clock.now_ns();
         let is_turned = self.next() != self.in_force && now_ns - self.changed_ns >= SETTLE_NS;
-        if self.load.is_warm() || is_turned {
+        if self.load.as_ref().is_some_and(Load::is_warm) || is_turned {
             self.go_on();
         }
     }
 
     /// Returns whether the prefill is complete and the load can begin.
     pub(super) fn is_filled(&self) -> bool {
-        self.load.is_filled()
+        self.load.as_ref().is_some_and(Load::is_filled)
     }
 
     /// Begins a new segment with the requested settings, for example after a prefill.
     pub(super) fn go_on(&mut self) {
         self.in_force = self.next();
-        let turned = self.load.set(&self.in_force);
-        self.changed_ns = self.begin_segment(turned, None);
+        self.begin_segment(Load::set, None);
     }
 
     /// Applies these load settings at once, and runs a new prefill before the load.
     pub(super) fn fill(&mut self, knobs: Knobs) {
         self.wanted = knobs;
         self.in_force = self.next();
-        let turned = self.load.fill(&self.in_force);
-        self.changed_ns = self.begin_segment(turned, None);
+        self.begin_segment(Load::fill, None);
     }
 
     /// Begins a new segment with the same load settings, because a parameter of the server was set.
     pub fn retuned(&mut self, change: ConfigChange) {
-        let turned = self.load.set(&self.in_force);
-        self.begin_segment(turned, Some(change));
+        self.begin_segment(Load::set, Some(change));
     }
 
-    /// Sends the record of a new segment to the collector; returns the segment's start in nanoseconds of the session.
-    fn begin_segment(&self, turned: Turned, config: Option<ConfigChange>) -> u64 {
-        let since_ns = turned.since_ns;
+    /// Begins a new segment with the knobs in force, by this function of the load, and sends its record to the
+    /// collector.
+    fn begin_segment(&mut self, turn: fn(&Load, &Knobs) -> Turned, config: Option<ConfigChange>) {
+        let Some(load) = &self.load else { return };
+        let turned = turn(load, &self.in_force);
+        self.changed_ns = turned.since_ns;
         // The collector only ends after `finish`.
         drop(self.collector.send(Message::Segment(self.target, self.segment(turned, config))));
-        since_ns
     }
 
-    /// Returns the first segment.
+    /// Returns the first segment. A target that is only watched has no other.
     pub(super) fn first_segment(&self) -> Segment {
-        self.segment(self.load.turned(), None)
+        match &self.load {
+            Some(load) => self.segment(load.turned(), None),
+            None => Segment::new(seconds(self.changed_ns), 1, self.in_force.clone()),
+        }
     }
 
     fn segment(&self, turned: Turned, config: Option<ConfigChange>) -> Segment {

@@ -133,10 +133,13 @@ fn begin(
         let plan = Plan { target: target.clone(), ..commission.plan.clone() };
         let carries = commission.carrier.is_none_or(|carrier| carrier == number);
         let knobs = Knobs { load: false, ..commission.knobs.clone() };
-        targets.push(TargetBeginning { plan, knobs, heard: None, server, carries });
+        let (is_watched, pings_per_s) = (commission.is_watched(number), commission.pings_per_s());
+        targets.push(TargetBeginning { plan, knobs, heard: None, server, carries, is_watched, pings_per_s });
     }
+    // All nodes have answered by then, or are named by their addresses only.
+    let deadline = Instant::now() + FIRST_INFO;
     for target in targets.iter_mut().skip(usize::from(commission.unreachable.is_some())) {
-        target.heard = target.server.recv_timeout(FIRST_INFO).ok();
+        target.heard = target.server.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok();
     }
     let mut identities = targets.iter().map(|target| identity(target, commission.keys == Keys::OwnServers));
     let first = SessionStart::now(identities.next().unwrap_or_default());
@@ -232,7 +235,10 @@ fn pass(
         if let Some(cause) = &node.unreachable {
             peers.send(node.number, Notice::Unreachable { since_s: 0.0, cause: cause.clone() });
         }
-        passed.push(node.gate.want(commission.knobs.clone(), &node.control));
+        passed.push(match node.is_watched {
+            true => Some(Knobs { load: false, ..commission.knobs.clone() }),
+            false => node.gate.want(commission.knobs.clone(), &node.control),
+        });
     }
     for may_write in [false, true] {
         for (node, own) in nodes.iter_mut().zip(&mut passed) {

@@ -1,6 +1,6 @@
 //! The commission of a session: everything that the session has to do.
 
-use std::{path::PathBuf, time::Duration};
+use std::{num::NonZeroU32, path::PathBuf, time::Duration};
 
 use super::{Danger, Notice};
 use crate::{
@@ -32,6 +32,11 @@ pub struct Commission {
     pub plan: Plan,
     /// The targets of nodes 1, 2 and so on; the rest of the plan applies to them too.
     pub others: Vec<Target>,
+    /// The targets of the nodes after these, which are only watched: they never get load, and nothing is written to
+    /// them.
+    pub watched: Vec<Target>,
+    /// The reason why no node gets load, if none does.
+    pub refuses_load: Option<String>,
     /// The only node that gets the load at first; `None` if all nodes get it.
     pub carrier: Option<u16>,
     /// The load settings at the start.
@@ -82,6 +87,8 @@ impl Commission {
             most_clients: most_clients(plan.threads, 1),
             plan,
             others: Vec::new(),
+            watched: Vec::new(),
+            refuses_load: None,
             carrier: None,
             knobs: Knobs::default(),
             warmup: None,
@@ -104,6 +111,17 @@ impl Commission {
     }
     /// Returns all nodes, in the order of their numbers.
     pub fn targets(&self) -> impl Iterator<Item = &Target> {
-        std::iter::once(&self.plan.target).chain(&self.others)
+        std::iter::once(&self.plan.target).chain(&self.others).chain(&self.watched)
+    }
+
+    /// Returns whether the node with this number is only watched.
+    pub fn is_watched(&self, number: u16) -> bool {
+        usize::from(number) > self.others.len()
+    }
+
+    /// Returns the number of PINGs a second to each node: 100 up to five nodes, then 500 in all, but at least 5.
+    pub(super) fn pings_per_s(&self) -> NonZeroU32 {
+        let nodes = self.targets().count() as u32; // few enough for a number of 16 bits
+        NonZeroU32::new((500 / nodes).clamp(5, 100)).unwrap_or(NonZeroU32::MIN)
     }
 }

@@ -78,8 +78,11 @@ impl Running {
     fn try_to(&mut self, peer: usize, order: &Order) -> Result<(), String> {
         match order {
             Order::SetKnobs(knobs) | Order::Prefill(knobs) => {
+                if let Some(why) = self.commission.refuses_load.as_ref().filter(|_| knobs.load) {
+                    return Err(why.clone());
+                }
                 check_clients(knobs, self.commission.most_clients)?;
-                self.nodes.iter().try_for_each(|node| {
+                self.nodes.iter().filter(|node| !node.is_watched).try_for_each(|node| {
                     let spoken = knobs.workload.check_dialect(node.target.dialect, node.gate.names());
                     spoken.map_err(|error| error.to_string())
                 })?;
@@ -88,7 +91,7 @@ impl Running {
             Order::Carry(node) if usize::from(*node) < self.nodes.len() => self.live.carry(*node),
             Order::Carry(node) => return Err(format!("the session has no node {node}")),
             Order::SetConfig { parameter, to } => {
-                for node in &mut self.nodes {
+                for node in self.nodes.iter_mut().filter(|node| !node.is_watched) {
                     node.tuning.set(Wish { parameter, to: to.clone(), peer }, &node.control);
                 }
             }
@@ -119,7 +122,7 @@ impl Running {
     }
 
     fn set_knobs(&mut self, knobs: &Knobs, fills: bool) {
-        for node in &mut self.nodes {
+        for node in self.nodes.iter_mut().filter(|node| !node.is_watched) {
             node.fills |= fills;
             node.want(knobs.clone(), &mut self.live);
         }

@@ -32,6 +32,8 @@ pub(super) struct Node {
     pub(super) gate: Gate,
     pub(super) refusals: Refusals,
     pub(super) tuning: Tuning,
+    /// Whether the node is only watched: it never gets load.
+    pub(super) is_watched: bool,
     /// The reason why the node could not be reached before the session began, if it could not.
     pub(super) unreachable: Option<String>,
     fill: Fill,
@@ -54,16 +56,18 @@ impl Node {
         owner: &Owner,
     ) -> Self {
         let is_own = commission.keys == Keys::OwnServers;
+        let is_watched = commission.is_watched(number);
         let ledger = if is_own { Ledger::unmarked() } else { Ledger::new(commission.run, owner.clone()) };
         Self {
             number,
             target: target.clone(),
             // This reads before redyno sets its own marker.
-            leftovers: (!is_own).then(|| control.find_leftovers()),
+            leftovers: (!is_own && !is_watched).then(|| control.find_leftovers()),
             control,
             gate: Gate::new(commission, ledger.clone()),
             refusals: Refusals::new(commission.keeps_going),
             tuning: Tuning::new(ledger),
+            is_watched,
             unreachable: commission.unreachable.clone().filter(|_| number == 0),
             fill: Fill::default(),
             keys: None,
