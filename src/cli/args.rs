@@ -5,8 +5,8 @@ use std::{ffi::OsString, sync::Arc};
 use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches, Parser, error::ErrorKind};
 
 use super::{
-    commands::Given, experiment_args::ExperimentArgs, load_args::LoadArgs, session_args::SessionArgs,
-    target_args::TargetArgs,
+    commands::Given, experiment_args::ExperimentArgs, load_args::LoadArgs, nodes_args::NodesArgs,
+    session_args::SessionArgs, target_args::TargetArgs,
 };
 use crate::{
     compat::redis_cli::OneshotArgs,
@@ -23,6 +23,7 @@ key of the keyspace, {value} a value, {number 1..9} a number; all else is sent a
 Examples:
   redyno                              try it: with the built-in server, if none runs here
   redyno -h 10.0.0.5 -p 6379          watch a server, without load: latency of PING, and INFO
+  redyno redis://a redis://b          watch several servers side by side
   redyno @prod                        the same for a target of the config file; see redyno config
   redyno -p 6379 -c 200 -P 16         generate load, and change it while it runs
   redyno -p 6379 -- 3: SET {key} {value} \\; GET {key}
@@ -60,6 +61,9 @@ pub struct CommandLine {
     /// The server to measure.
     #[command(flatten)]
     pub target: TargetArgs,
+    /// The other servers of the session.
+    #[command(flatten)]
+    pub nodes: NodesArgs,
     /// The requests to send.
     #[command(flatten)]
     pub load: LoadArgs,
@@ -135,21 +139,40 @@ impl CommandLine {
     }
 }
 
-/// Replaces `@NAME` and `-u @NAME` by `--target=NAME`, and returns all words. Does not replace words of commands
-/// without a target, or values of options.
+/// Replaces `@NAME` and `-u @NAME` by `--target=NAME`, and a URI without an option by `--uri=URI`. If the main command has
+/// several such words, each becomes `--node=WORD`. Returns all words. Does not replace words of commands without a
+/// target, or values of options.
 fn with_named_targets(args: &[OsString]) -> Vec<OsString> {
     let name = |word: &OsString| {
         let word = word.to_str()?;
         ["@", "-u@", "--uri=@"].iter().find_map(|before| word.strip_prefix(before)).map(str::to_owned)
     };
     let options = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
-    if !args[..options].iter().any(|word| name(word).is_some()) {
+    let is_uri =
+        |word: &OsString| word.to_str().is_some_and(|word| word.contains("://") && !word.starts_with('-'));
+    if !args[..options].iter().any(|word| name(word).is_some() || is_uri(word)) {
         return args.to_vec();
     }
     let line = CommandLine::command();
     let command = args.get(1).and_then(|word| line.find_subcommand(word)).unwrap_or(&line);
     if !command.get_arguments().any(|option| option.get_id() == "named") {
         return args.to_vec();
+    }
+    let is_free = |place: usize| place == 0 || !takes_value(command, &args[place - 1]);
+    let is_server = |place: &usize| {
+        let word = &args[*place];
+        is_free(*place) && (is_uri(word) || word.to_str().is_some_and(|word| word.starts_with('@')))
+    };
+    let is_main = std::ptr::eq(command, &line);
+    let servers: Vec<usize> = (1..options).filter(is_server).collect();
+    if is_main && (servers.len() > 1 || servers.iter().any(|place| is_uri(&args[*place]))) {
+        let option = if servers.len() > 1 { "--node=" } else { "--uri=" };
+        let word = |(place, word): (usize, &OsString)| {
+            let mut named = OsString::from(if servers.contains(&place) { option } else { "" });
+            named.push(word);
+            named
+        };
+        return args.iter().enumerate().map(word).collect();
     }
     let mut words: Vec<OsString> = Vec::new();
     for (place, word) in args.iter().enumerate() {

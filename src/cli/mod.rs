@@ -15,6 +15,7 @@ mod experiment_args;
 mod export;
 mod load_args;
 mod man;
+mod nodes_args;
 mod preview;
 mod reading;
 mod recordings;

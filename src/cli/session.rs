@@ -26,6 +26,7 @@ pub(super) fn plan(mut line: CommandLine, matches: &ArgMatches, given: Invocatio
     effect::check_mode(matches, &line, has_terminal)?;
     let suggested = line.choose()?;
     line.session.follow(&suggested);
+    let servers = line.nodes.targets(&mut line.target, given)?;
     config::resolve(&mut line.target, given, !line.session.plan)?;
     let oneshot = line.oneshot.plan(line.target.target()?, line.session.json).map_err(UsageError::of)?;
     if let Some(oneshot) = oneshot {
@@ -50,6 +51,7 @@ pub(super) fn plan(mut line: CommandLine, matches: &ArgMatches, given: Invocatio
     let mut plan = session_plan(&line.target, &line.load, &line.session)?;
     plan.loads_own &= !line.experiment.is_given();
     plan.fills_own &= !line.experiment.is_given();
+    line.nodes.settle(&servers, &mut plan)?;
     plan.commission.is_attended = !is_headless;
     let knobs = plan.commission.knobs.clone();
     let course = line.experiment.course(knobs.clone(), line.session.duration, !is_headless)?;

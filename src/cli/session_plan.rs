@@ -74,6 +74,7 @@ pub(super) fn session_plan(
             metrics: session.metrics.clone(),
             on_finding: session.on_finding.clone(),
         },
+        finds_nodes: false,
         names: Vec::new(),
     })
 }

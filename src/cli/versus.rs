@@ -8,6 +8,7 @@ use super::{
     command::{Arguments, Invocation, Planned},
     config,
     load_args::LoadArgs,
+    nodes_args,
     session_args::SessionArgs,
     session_plan::session_plan,
     target_args::TargetArgs,
@@ -19,7 +20,7 @@ use crate::{
     experiment::{Ab, Plan, Side},
     load::most_clients,
     print::printer::Form,
-    runner::{AbRun, Failure, SessionPlan, UsageError},
+    runner::{AbRun, SessionPlan, UsageError},
 };
 
 const AFTER: &str = "\
@@ -84,7 +85,8 @@ impl Arguments for VersusArgs {
         self.load.choose()?;
         self.load.follow_defaults(&config::defaults(given)?.load);
         self.load = LoadArgs { load: true, seed: Some(self.load.seed()), ..self.load };
-        let plan = self.session(&self.targets(given)?)?;
+        let targets = nodes_args::targets(&[self.a.clone(), self.b.clone()], &self.tls, given)?;
+        let plan = self.session(&targets)?;
         plan.check_clients()?;
         plan.check_dialect()?;
         let times = Plan { anyway: self.anyway, ..Plan::default() }.with_parts_of(self.part);
@@ -98,7 +100,7 @@ impl VersusArgs {
     ///
     /// # Errors
     /// When a target or the load is invalid; the error names the target.
-    fn session(&self, targets: &[TargetArgs; 2]) -> Result<SessionPlan, UsageError> {
+    fn session(&self, targets: &[TargetArgs]) -> Result<SessionPlan, UsageError> {
         let target = |side| {
             let target = targets[side as usize].target();
             target.map_err(|error| UsageError::of(format!("{side:?}: {error}")))
@@ -112,25 +114,6 @@ impl VersusArgs {
         // The connections of all clients exist for each target.
         plan.commission.most_clients = most_clients(plan.commission.plan.threads, 2);
         Ok(plan)
-    }
-
-    /// Returns the options of both targets. The options of TLS apply to the targets that use TLS.
-    fn targets(&self, given: Invocation) -> Result<[TargetArgs; 2], Failure> {
-        let mut targets = [&self.a, &self.b].map(|uri| match uri.reveal().strip_prefix('@') {
-            Some(name) => TargetArgs { named: Some(name.to_owned()), ..TargetArgs::default() },
-            None => TargetArgs { uri: Some(uri.clone()), ..TargetArgs::default() },
-        });
-        for target in &mut targets {
-            config::resolve(target, given, true)?;
-        }
-        let speaks = targets.each_ref().map(TargetArgs::speaks_tls);
-        for (target, speaks_tls) in targets.iter_mut().zip(speaks) {
-            if self.tls.tls || speaks_tls || !speaks.contains(&true) {
-                let of_file = std::mem::replace(&mut target.tls, self.tls.clone());
-                target.tls.follow(of_file);
-            }
-        }
-        Ok(targets)
     }
 }
 
@@ -152,7 +135,9 @@ mod tests {
         let line =
             TestArgs::try_parse_from(std::iter::once("versus").chain(line.split_whitespace())).unwrap();
         let given = Invocation { line: TestArgs::command, has_terminal: false, is_real: false };
-        let targets = line.versus.targets(given).map_err(|error| error.to_string())?;
+        let words = [line.versus.a.clone(), line.versus.b.clone()];
+        let targets =
+            nodes_args::targets(&words, &line.versus.tls, given).map_err(|error| error.to_string())?;
         let plan = line.versus.session(&targets).map_err(|error| error.to_string())?;
         Ok(plan.commission.targets().cloned().collect::<Vec<_>>().try_into().unwrap())
     }

@@ -40,7 +40,7 @@ pub(super) fn destination(plan: &SessionPlan) -> Result<Destination, Failure> {
         return built_in(&target);
     }
     let mut unreachable = None;
-    for (node, target) in (0..).zip(commission.targets()) {
+    for (node, target) in (0..).zip(commission.targets()).take(1 + commission.others.len()) {
         match reach(target, limit).map_err(|error| if commission.redacts { error.redacted() } else { error })
         {
             Ok(_) => {}

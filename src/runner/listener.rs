@@ -34,10 +34,12 @@ pub trait Listener {
     }
 }
 
-/// A timeline keeps all measurements until the end.
+/// A timeline keeps all measurements of the first node until the end.
 impl Listener for Timeline {
     fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
-        if let Delivery::Record(record) = delivery {
+        if let Delivery::Record(record) = delivery
+            && record.is_of(0)
+        {
             self.push(record);
         }
         Vec::new()

@@ -61,6 +61,8 @@ pub struct SessionPlan {
     pub words: ProgramWords,
     /// The outputs of the session.
     pub outputs: Outputs,
+    /// Whether the session also watches the other nodes of the target's cluster, or its primary and replicas.
+    pub finds_nodes: bool,
     /// The names of the nodes, if there are several.
     pub names: Vec<String>,
 }
@@ -82,7 +84,7 @@ impl SessionPlan {
     /// When they do not; the error names the unsupported commands.
     pub fn check_dialect(&self) -> Result<(), UsageError> {
         let names = &self.commission.plan.names;
-        for (node, target) in self.commission.targets().enumerate() {
+        for (node, target) in self.commission.targets().take(1 + self.commission.others.len()).enumerate() {
             let spoken =
                 self.knobs().try_for_each(|knobs| knobs.workload.check_dialect(target.dialect, names));
             spoken.map_err(|error| match self.names.get(node) {

@@ -1,6 +1,6 @@
 //! The session of a plan from its beginning to its result, with its listeners.
 
-use std::sync::mpsc::Receiver;
+use std::{sync::mpsc::Receiver, time::Duration};
 
 use anyhow::Context as _;
 
@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     app::Program,
+    endpoint::neighbours,
     knobs::{Knobs, MAX_CLIENTS},
     load::most_clients,
     server::value_words,
@@ -23,6 +24,11 @@ use crate::{
     signals::{Signal, listen as signals},
     units, untrusted,
 };
+
+/// How long a server may take to connect, and again to name its neighbours.
+const FIND_LIMIT: Duration = Duration::from_secs(1);
+/// The largest number of servers that are watched beside the target.
+const MOST_WATCHED: usize = 127;
 
 /// The error at the end of a session that could not undo all of its changes.
 const STAYS_BEHIND: &str = "some changes to the server were not undone; see above";
@@ -74,6 +80,7 @@ impl Running {
         let destination = destination(&plan)?;
         let files = plan.record_to(recording, &destination)?;
         plan.settle(&destination)?;
+        plan.find_nodes(&destination);
         let SessionPlan { commission, words, names, outputs, .. } = plan;
         let (knobs, is_attended) = (commission.knobs.clone(), commission.is_attended);
         let recordings = commission.recordings_in.clone();
@@ -157,6 +164,46 @@ impl SessionPlan {
         }
         self.commission.recording = recording;
         Ok(files)
+    }
+
+    /// Adds the servers that belong together with the destination, if they are wanted. Without them, the session watches
+    /// the destination alone, and says why.
+    fn find_nodes(&mut self, destination: &Destination) {
+        let target = &destination.target;
+        let is_known = destination.built_in.is_none() && destination.unreachable.is_none();
+        if !self.finds_nodes || !is_known || !target.dialect.has_databases() {
+            return;
+        }
+        let found = neighbours(target, FIND_LIMIT);
+        let commission = &mut self.commission;
+        match found {
+            Ok(mut others) => {
+                if others.len() > MOST_WATCHED {
+                    let text = format!(
+                        "{} further nodes were found; the first {MOST_WATCHED} of them are watched",
+                        others.len()
+                    );
+                    commission.notices.push(Notice::Warning(text));
+                    others.truncate(MOST_WATCHED);
+                }
+                if !others.is_empty() {
+                    let all = [target].into_iter().chain(&others);
+                    self.names = all.map(|target| target.address.to_string()).collect();
+                    let text = format!(
+                        "{} are watched too (--one-node leaves them out); the lines are about {}, --json and \
+                         recordings about all nodes",
+                        self.names[1..].join(", "),
+                        self.names[0]
+                    );
+                    commission.notices.extend((!commission.is_attended).then_some(Notice::Info(text)));
+                }
+                commission.watched = others;
+            }
+            Err(error) => {
+                let text = format!("the other nodes of this server are not watched: {error}");
+                commission.notices.push(Notice::Warning(text));
+            }
+        }
     }
 
     /// Adapts the plan to its destination, and checks the plan.

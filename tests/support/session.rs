@@ -89,8 +89,15 @@ impl Driven {
     pub fn start_beside(plans: Vec<(Plan, Knobs)>) -> Self {
         let (listener, incoming) = queue();
         let start = SessionStart::now(ServerIdentity::default());
-        let target =
-            |(plan, knobs)| TargetBeginning { plan, knobs, heard: None, server: channel().1, carries: true };
+        let target = |(plan, knobs)| TargetBeginning {
+            plan,
+            knobs,
+            heard: None,
+            server: channel().1,
+            carries: true,
+            is_watched: false,
+            pings_per_s: std::num::NonZeroU32::new(100).expect("100 is not 0"),
+        };
         let beginning = Beginning {
             start,
             warmup: None,

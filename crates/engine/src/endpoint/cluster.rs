@@ -18,7 +18,7 @@ use arc_swap::{ArcSwap, Guard};
 use rand::RngExt;
 use thiserror::Error;
 
-use super::{Address, NodeNumber, ReachError, Role, Talk, Target, Topology, TopologyError, talk};
+use super::{Address, NodeNumber, ReachError, Role, Talk, Target, TlsError, Topology, TopologyError, talk};
 
 /// The shortest time between two questions.
 const GAP: Duration = Duration::from_millis(100);
@@ -27,7 +27,7 @@ const JITTER: Duration = Duration::from_millis(25);
 /// How long one node may take to connect and to answer, before the next node is asked.
 const LIMIT: Duration = Duration::from_secs(1);
 /// The longest accepted reply: 16 384 ranges of one slot, with two replicas each, have about 6 MB.
-const LONGEST: usize = 16 << 20;
+pub(super) const LONGEST: usize = 16 << 20;
 
 /// A cluster, and its last known topology. Dropping the cluster ends its thread.
 #[derive(Debug)]
@@ -63,6 +63,9 @@ pub enum ClusterError {
         "no slot of this cluster has an owner, so it stores no key; assign slots (CLUSTER ADDSLOTSRANGE 0 16383)"
     )]
     NoOwners,
+    /// A node has an address for which TLS cannot be used.
+    #[error("{0}")]
+    Tls(#[from] TlsError),
     /// The system starts no thread.
     #[error("the thread that follows the cluster cannot start: {0}")]
     Thread(#[from] std::io::Error),

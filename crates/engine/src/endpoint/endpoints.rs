@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use super::{Address, Credentials, Endpoint, Resolution, Resolver, Tls};
+use super::{Address, Credentials, Endpoint, Resolution, Resolver, Tls, TlsError};
 use crate::protocol::Dialect;
 
 /// The shortest time between two lookups of a name: 250 ms.
@@ -35,6 +35,17 @@ pub struct Target {
     pub tls: Option<Tls>,
     /// The resolver for the server's host name.
     pub resolver: Resolver,
+}
+
+impl Target {
+    /// Returns the same target at another address, as for another node of a cluster.
+    ///
+    /// # Errors
+    /// When TLS cannot be used for that address.
+    pub fn at(&self, address: Address) -> Result<Self, TlsError> {
+        let tls = self.tls.as_ref().map(|tls| tls.at(&address)).transpose()?;
+        Ok(Self { address, tls, ..self.clone() })
+    }
 }
 
 /// The addresses of a target, which are looked up again after a loss. All times are those of the caller's clock, in ns.

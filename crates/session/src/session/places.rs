@@ -14,7 +14,7 @@ const MOST: usize = 4096;
 /// The time between two positions at first, in seconds of the session.
 const APART_S: f64 = 10.0;
 /// The largest number of nodes whose segments are kept: redyno shows no more nodes.
-const MOST_NODES: u16 = 16;
+const MOST_NODES: u16 = 128;
 
 /// A position between two lines of a recording, and the state of the reader there.
 #[derive(Debug, Clone, Default)]

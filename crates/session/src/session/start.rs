@@ -19,6 +19,16 @@ impl SessionStart {
             host: Host::this(),
         }
     }
+
+    /// Returns the same record with the server of this node as its target; node 0 has the target itself.
+    #[must_use]
+    pub fn of_node(&self, node: u16) -> Self {
+        let mut session = self.clone();
+        if let Some(place) = usize::from(node).checked_sub(1) {
+            session.target = self.nodes.get(place).cloned().unwrap_or_default();
+        }
+        session
+    }
 }
 
 impl Host {

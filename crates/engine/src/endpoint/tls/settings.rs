@@ -94,6 +94,14 @@ impl Tls {
         self.server_name.to_str().into_owned()
     }
 
+    /// Returns the same configuration for the server at another address. With a given server name, the name stays.
+    ///
+    /// # Errors
+    /// When the address cannot have a certificate.
+    pub fn at(&self, address: &Address) -> Result<Self, TlsError> {
+        Ok(Self { server_name: server_name(&self.settings, address)?, ..self.clone() })
+    }
+
     /// Creates the TLS state of a new connection.
     pub(super) fn session(&self) -> Result<ClientConnection, rustls::Error> {
         ClientConnection::new(Arc::clone(&self.config), self.server_name.clone())

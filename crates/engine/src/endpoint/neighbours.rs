@@ -1,0 +1,147 @@
+//! Finds the servers that belong together with a server: the other nodes of its cluster, its replicas, or its primary
+//! with that primary's other replicas.
+
+use std::time::Duration;
+
+use super::{Address, ClusterError, Role, Talk, Target, Topology, cluster::LONGEST, node_address, talk};
+use crate::protocol::RespValue;
+
+/// Returns the other servers that belong together with the server at `target`: primaries before their replicas. There
+/// are none if the server is alone, or if it refuses to name them. Each server may take `limit` to connect, and again to
+/// answer.
+///
+/// # Errors
+/// When the server cannot be reached, or what it says about its cluster is not usable.
+pub fn neighbours(target: &Target, limit: Duration) -> Result<Vec<Target>, ClusterError> {
+    let mut asked = Asked::new(target, limit)?;
+    if field(&asked.info("cluster")?, "cluster_enabled") == Some("1") {
+        return asked.nodes();
+    }
+    let info = asked.info("replication")?;
+    let addresses = match master(&info, &target.address) {
+        None => replicas(&info, &target.address),
+        Some(primary) => {
+            let own = asked.run_id()?;
+            let mut primary_asked = Asked::new(&target.at(primary.clone())?, limit)?;
+            let others = replicas(&primary_asked.info("replication")?, &primary);
+            // A server does not know by which address others reach it, but it knows the name of its own run.
+            let is_other = |address: &Address| {
+                let same_port = port(address) == port(&target.address);
+                !same_port
+                    || Asked::of(target, address, limit).and_then(|mut it| it.run_id()).ok()
+                        != Some(own.clone())
+            };
+            std::iter::once(primary).chain(others.into_iter().filter(is_other)).collect()
+        }
+    };
+    addresses.into_iter().map(|address| Ok(target.at(address)?)).collect()
+}
+
+/// A connection to a server that is asked for its neighbours.
+struct Asked {
+    talk: Talk,
+    target: Target,
+    limit: Duration,
+}
+
+impl Asked {
+    fn new(target: &Target, limit: Duration) -> Result<Self, ClusterError> {
+        Ok(Self { talk: talk(target, limit)?.bounded(LONGEST), target: target.clone(), limit })
+    }
+
+    /// Connects to the server at `address` as to `target`.
+    fn of(target: &Target, address: &Address, limit: Duration) -> Result<Self, ClusterError> {
+        Self::new(&target.at(address.clone())?, limit)
+    }
+
+    /// Returns the reply to a command.
+    fn reply(&mut self, words: &[&[u8]]) -> Result<Vec<u8>, ClusterError> {
+        let mut reply = Vec::new();
+        self.talk
+            .ask(&self.target.dialect.encode(words), 1, self.limit, |bytes, _| reply = bytes.to_vec())?;
+        Ok(reply)
+    }
+
+    /// Returns a section of INFO; an empty text if the server refuses INFO.
+    fn info(&mut self, section: &str) -> Result<String, ClusterError> {
+        let reply = self.reply(&[b"INFO", section.as_bytes()])?;
+        let text = RespValue::read(&reply).and_then(|reply| reply.text().map(<[u8]>::to_vec));
+        Ok(String::from_utf8_lossy(&text.unwrap_or_default()).into_owned())
+    }
+
+    fn run_id(&mut self) -> Result<String, ClusterError> {
+        Ok(field(&self.info("server")?, "run_id").unwrap_or_default().to_owned())
+    }
+
+    /// Returns the other nodes of the cluster: each primary, followed by its replicas.
+    fn nodes(&mut self) -> Result<Vec<Target>, ClusterError> {
+        let topology =
+            Topology::default().read(&self.reply(&[b"CLUSTER", b"SLOTS"])?, &self.target.address)?;
+        let reply = self.reply(&[b"CLUSTER", b"MYID"])?;
+        let own =
+            RespValue::read(&reply).and_then(|reply| reply.text().map(<[u8]>::to_vec)).unwrap_or_default();
+        let is_other = |id: &str, address: &Address| id.as_bytes() != own && *address != self.target.address;
+        let of_role = |role: Role| topology.nodes().filter(move |(_, node)| node.role == role);
+        let with_replicas =
+            |(number, node)| std::iter::once(node).chain(of_role(Role::Replica(number)).map(|(_, it)| it));
+        let nodes = of_role(Role::Primary).flat_map(with_replicas);
+        let others = nodes.filter(|node| is_other(&node.id, &node.address));
+        others.map(|node| Ok(self.target.at(node.address.clone())?)).collect()
+    }
+}
+
+/// Returns the value of a field of INFO.
+fn field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
+    info.lines()
+        .find_map(|line| line.split_once(':').filter(|(field, _)| *field == name))
+        .map(|(_, value)| value.trim())
+}
+
+/// Returns the address of the primary of a replica; `None` for a primary.
+fn master(info: &str, asked: &Address) -> Option<Address> {
+    let port = field(info, "master_port")?.parse().ok()?;
+    node_address(field(info, "master_host")?.as_bytes(), port, asked)
+}
+
+/// Returns the addresses of a primary's replicas, `slave0:ip=10.0.0.6,port=6379,state=online,…`.
+fn replicas(info: &str, asked: &Address) -> Vec<Address> {
+    let replica = |line: &str| {
+        let (name, values) = line.split_once(':')?;
+        name.strip_prefix("slave")?.parse::<u32>().ok()?;
+        let value = |name: &str| {
+            values.split(',').find_map(|pair| pair.split_once('=').filter(|pair| pair.0 == name))
+        };
+        let port = value("port")?.1.trim().parse().ok().filter(|port| *port > 0)?;
+        node_address(value("ip")?.1.as_bytes(), port, asked)
+    };
+    info.lines().filter_map(replica).collect()
+}
+
+fn port(address: &Address) -> Option<u16> {
+    if let Address::Tcp { port, .. } = address { Some(*port) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked() -> Address {
+        Address::Tcp { host: "10.0.0.9".into(), port: 6379 }
+    }
+
+    #[test]
+    fn replicas_are_read_from_info_and_lines_that_are_none_are_left_out() {
+        let info = "role:master\r\nconnected_slaves:2\r\nslave0:ip=10.0.0.6,port=6380,state=online,offset=1,lag=0\r\n\
+            slave1:ip=::1,port=6381,state=online\r\nslave2:port=1\r\nslave_priority:100\r\nslave3:ip=h,port=0\r\n";
+        let seen: Vec<_> = replicas(info, &asked()).iter().map(Address::to_string).collect();
+        assert_eq!(seen, ["10.0.0.6:6380", "[::1]:6381"]);
+        assert_eq!(master(info, &asked()), None);
+    }
+
+    #[test]
+    fn a_replica_names_its_primary() {
+        let info = "role:slave\r\nmaster_host:db.local\r\nmaster_port:7000\r\n";
+        assert_eq!(master(info, &asked()).unwrap().to_string(), "db.local:7000");
+        assert_eq!(field(info, "role"), Some("slave"));
+    }
+}

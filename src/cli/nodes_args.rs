@@ -1,0 +1,91 @@
+//! The options about further servers of a session.
+
+use clap::Args;
+
+use super::{command::Invocation, config, target_args::TargetArgs, tls_args::TlsArgs};
+use crate::{
+    endpoint::Password,
+    runner::{Failure, SessionPlan, UsageError},
+};
+
+/// Why several servers side by side get no load.
+const NO_LOAD: &str =
+    "several servers are watched side by side, and a load needs one; run redyno with one of them";
+
+/// NODES: the other servers of the session.
+#[derive(Args, Debug, Clone, Default)]
+#[command(next_help_heading = "Target")]
+pub struct NodesArgs {
+    /// Watch the named server only, and not the other nodes of its cluster, its replicas or its primary
+    #[arg(long, conflicts_with = "nodes")]
+    pub one_node: bool,
+    /// Servers to watch side by side, without load; written without the option: redyno URI URI
+    #[arg(long = "node", value_name = "URI", hide = true, conflicts_with_all = ["host", "port", "socket", "uri", "named"])]
+    pub nodes: Vec<Password>,
+}
+
+impl NodesArgs {
+    /// Returns the options of each server that is watched, and puts those of the first in place of `target`. Returns
+    /// nothing without such servers.
+    ///
+    /// # Errors
+    /// When a name is unknown in the config file.
+    pub(super) fn targets(
+        &self,
+        target: &mut TargetArgs,
+        given: Invocation,
+    ) -> Result<Vec<TargetArgs>, Failure> {
+        let servers = targets(&self.nodes, &target.tls, given)?;
+        if let Some(first) = servers.first() {
+            *target = first.clone();
+        }
+        Ok(servers)
+    }
+
+    /// Adds the servers that are watched to the plan of a session.
+    ///
+    /// # Errors
+    /// When a server's options are wrong, or the plan has a load.
+    pub(super) fn settle(&self, servers: &[TargetArgs], plan: &mut SessionPlan) -> Result<(), UsageError> {
+        plan.finds_nodes = !self.one_node && servers.is_empty();
+        if servers.is_empty() {
+            return Ok(());
+        }
+        if plan.commission.knobs.load {
+            return Err(UsageError::of(NO_LOAD));
+        }
+        let watched = servers.iter().map(TargetArgs::target).collect::<Result<Vec<_>, _>>()?;
+        plan.names = watched.iter().map(|target| target.address.to_string()).collect();
+        plan.commission.watched = watched.into_iter().skip(1).collect();
+        plan.commission.refuses_load = Some(NO_LOAD.to_owned());
+        Ok(())
+    }
+}
+
+/// Returns the options of several servers, each given as a URI or as `@NAME`. The options of TLS apply to the servers
+/// that use TLS.
+///
+/// # Errors
+/// When a name is unknown in the config file.
+pub(super) fn targets(
+    words: &[Password],
+    tls: &TlsArgs,
+    given: Invocation,
+) -> Result<Vec<TargetArgs>, Failure> {
+    let target = |word: &Password| match word.reveal().strip_prefix('@') {
+        Some(name) => TargetArgs { named: Some(name.to_owned()), ..TargetArgs::default() },
+        None => TargetArgs { uri: Some(word.clone()), ..TargetArgs::default() },
+    };
+    let mut targets: Vec<_> = words.iter().map(target).collect();
+    for target in &mut targets {
+        config::resolve(target, given, true)?;
+    }
+    let speaks: Vec<_> = targets.iter().map(TargetArgs::speaks_tls).collect();
+    for (target, speaks_tls) in targets.iter_mut().zip(&speaks) {
+        if tls.tls || *speaks_tls || !speaks.contains(&true) {
+            let of_file = std::mem::replace(&mut target.tls, tls.clone());
+            target.tls.follow(of_file);
+        }
+    }
+    Ok(targets)
+}
