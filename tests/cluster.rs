@@ -22,7 +22,7 @@ fn wait_until_ok(server: &Server) {
 }
 
 /// Two nodes with half of the slots each.
-fn two() -> [Server; 2] {
+pub fn two() -> [Server; 2] {
     let nodes = [Server::redis().with_args(&CLUSTER).start(), Server::redis().with_args(&CLUSTER).start()];
     nodes[0].cli(&["CLUSTER", "ADDSLOTSRANGE", "0", "8191"]);
     nodes[1].cli(&["CLUSTER", "ADDSLOTSRANGE", "8192", "16383"]);

@@ -88,6 +88,7 @@ mod unfit;
 mod untrusted;
 mod usage;
 mod versus;
+mod watched_nodes;
 mod weights;
 mod workloads;
 mod ycsb;

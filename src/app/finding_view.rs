@@ -7,7 +7,7 @@ impl Model {
     /// Returns the findings, the most important first. A live view has the present findings; a frozen view and a
     /// recording have those of the whole segment shown.
     pub fn findings(&self) -> Vec<Finding> {
-        if self.view == View::Live && self.playback.is_none() {
+        if self.is_live() {
             return self.track().findings.now();
         }
         let cores = self.timeline().session().map_or(0, |session| session.host.cores);

@@ -12,8 +12,15 @@ impl Model {
     /// Carries out an action that changes only the view; ignores others.
     pub(super) fn look(&mut self, action: Action) {
         match action {
-            Action::Show(screen) => self.show(screen),
-            Action::TurnScreen(by) => self.show(self.screen.turned(by)),
+            Action::Show(screen) if self.screens().any(|shown| shown == screen) => self.show(screen),
+            Action::Show(_) => self.say(Tone::Info, "this session has one server only; Nodes shows several"),
+            Action::TurnScreen(by) => {
+                let screens: Vec<_> = self.screens().collect();
+                let at = screens.iter().position(|screen| *screen == self.screen).unwrap_or(0);
+                // One step back is written as all steps but one.
+                let by = if by == 1 { 1 } else { screens.len() - 1 };
+                self.show(screens[(at + by) % screens.len()]);
+            }
             Action::Maximise => self.maximise(),
             Action::Minimise => self.maximised = None,
             Action::ScrollOperations(rows) => self.scroll_operations(rows),
@@ -25,6 +32,7 @@ impl Model {
             Action::SelectRow(by) => match self.screen {
                 Screen::Segments => self.select_segment(by),
                 Screen::Log => self.select_line(by),
+                Screen::Nodes => self.select_node(by),
                 _ => {}
             },
             Action::TurnFilter(direction) => self.turn_filter(direction),
@@ -34,6 +42,7 @@ impl Model {
                 match self.screen {
                     Screen::Segments => self.go_to_segment(),
                     Screen::Log => self.go_to_line(),
+                    Screen::Nodes => self.show_node(),
                     _ => {}
                 }
                 self.play_on();

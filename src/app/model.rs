@@ -11,7 +11,7 @@ use crate::{
     experiment::{Dimension, Experiment},
     knobs::Knobs,
     server::KeysSeen,
-    session::{Record, Timeline, TimelineOptions},
+    session::{Timeline, TimelineOptions},
 };
 
 /// The state of the load now, and pending changes.
@@ -60,8 +60,6 @@ pub struct Message {
     pub since_s: f64,
 }
 
-/// The largest number of nodes that are shown: a person cannot watch more at once. A recording may have more.
-const MOST_TRACKS: usize = 16;
 /// How long a message is shown, in seconds of the session.
 const MESSAGE_S: f64 = 8.0;
 
@@ -113,8 +111,12 @@ const USUAL_COLUMNS: u16 = 60;
 /// The model: all state of the screen.
 #[derive(Debug, Clone)]
 pub struct Model {
-    /// The tracks: one per node, or a single one. Figures and tables show the first track, which always exists.
+    /// The tracks: one per node, or a single one. The first track always exists, and is that of the load.
     pub(super) tracks: Vec<Track>,
+    /// The number of the track that figures and tables show.
+    pub(super) node: usize,
+    /// The selected row of the nodes; `None` until the user selects one.
+    pub(super) selected_node: Option<usize>,
     /// The moment that is shown.
     pub view: View,
     /// The length of the time stretch that is shown.
@@ -173,7 +175,7 @@ pub struct Model {
     pub(super) effects: Vec<Effect>,
     /// The knobs at the start of the session.
     pub(super) initial: Knobs,
-    options: TimelineOptions,
+    pub(super) options: TimelineOptions,
 }
 
 impl Model {
@@ -181,6 +183,8 @@ impl Model {
     pub fn new(knobs: Knobs, options: TimelineOptions) -> Self {
         Self {
             tracks: vec![Track::new(Timeline::new(options))],
+            node: 0,
+            selected_node: None,
             view: View::Live,
             zoom: Zoom::default(),
             columns: USUAL_COLUMNS,
@@ -246,17 +250,22 @@ impl Model {
         if tracks.is_empty() { self } else { Self { tracks, ..self } }
     }
 
-    /// Returns the tracks; figures and tables show the first track.
+    /// Returns the tracks, one for each node.
     pub fn tracks(&self) -> &[Track] {
         &self.tracks
     }
 
     /// Returns the track that figures and tables show.
     pub fn track(&self) -> &Track {
-        &self.tracks[0]
+        &self.tracks[self.node]
     }
 
-    /// Returns the first track's session so far.
+    /// Returns whether the screen shows the present moment of a live session.
+    pub(super) fn is_live(&self) -> bool {
+        self.view == View::Live && self.playback.is_none()
+    }
+
+    /// Returns the session so far of the node that is shown.
     pub fn timeline(&self) -> &Timeline {
         self.track().timeline()
     }
@@ -271,23 +280,10 @@ impl Model {
         &self.track().reachability
     }
 
-    /// Adds a record of the session to the track of its node. The first record of another node begins a new track.
-    pub(super) fn push(&mut self, record: &Record) {
-        let next = self.tracks.len();
-        if next < MOST_TRACKS && record.node().is_some_and(|node| usize::from(node) == next) {
-            self.tracks.push(Track::new(Timeline::new(self.options)));
-        }
-        for (node, track) in (0..).zip(&mut self.tracks) {
-            if record.is_of(node) {
-                track.push(record);
-            }
-        }
-    }
-
     /// Returns the knobs in force: those of the current segment, or in a recording those of the segment shown.
     /// Before the first segment, these are the knobs at the start.
     pub fn in_force(&self) -> &Knobs {
-        let segments = self.timeline().segments();
+        let segments = self.loaded().segments();
         let segment = match self.cursor_s().filter(|_| self.playback.is_some()) {
             Some(cursor_s) => segments.holding_at(cursor_s),
             None => segments.current(),
@@ -298,14 +294,14 @@ impl Model {
     /// Returns the knobs to show: those that the user wants, or in a frozen view those of the segment at the cursor.
     pub fn knobs_shown(&self) -> &Knobs {
         let Some(cursor_s) = self.cursor_s() else { return self.panel.wanted() };
-        let segment = self.timeline().segments().holding_at(cursor_s);
+        let segment = self.loaded().segments().holding_at(cursor_s);
         segment.map_or(&self.initial, |segment| &segment.start.knobs)
     }
 
     /// Returns the state of the load, and pending changes.
     pub fn load_state(&self) -> LoadState {
         let (wanted, in_force) = (self.panel.wanted(), self.in_force());
-        match self.track().reachability {
+        match self.tracks[0].reachability {
             _ if self.course != Course::Running || wanted == in_force => {
                 if in_force.load {
                     LoadState::On
@@ -323,7 +319,7 @@ impl Model {
 
     /// Returns whether the target answered at the moment shown.
     pub fn reachability_shown(&self) -> Reachability {
-        if self.view == View::Live && self.playback.is_none() {
+        if self.is_live() {
             return self.track().reachability.clone();
         }
         match self.shown().outage() {
@@ -340,12 +336,12 @@ impl Model {
     /// Returns the message to show at present.
     pub fn message(&self) -> Option<&Message> {
         // While a recording is shown, the session's time does not measure how long a message has been visible.
-        let stands = |since_s: f64| self.playback.is_some() || self.timeline().now_s() - since_s < MESSAGE_S;
+        let stands = |since_s: f64| self.playback.is_some() || self.loaded().now_s() - since_s < MESSAGE_S;
         self.message.as_ref().filter(|message| stands(message.since_s))
     }
 
     pub(super) fn say(&mut self, tone: Tone, text: impl Into<String>) {
-        self.message = Some(Message { text: text.into(), tone, since_s: self.timeline().now_s() });
+        self.message = Some(Message { text: text.into(), tone, since_s: self.loaded().now_s() });
     }
 
     /// Adds a file to the list in the session's summary.

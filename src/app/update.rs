@@ -93,7 +93,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
 fn on_delivery(model: &mut Model, delivery: &Delivery) {
     match delivery {
         Delivery::Record(record) => on_record(model, record),
-        Delivery::Notice(_, notice) => model.take(notice.clone()),
+        Delivery::Notice(node, notice) => model.take(usize::from(*node), notice.clone()),
         Delivery::Stretch(stretch) => model.take_stretch(stretch),
         Delivery::Refused(order, reason) => {
             if matches!(order, Order::SetKnobs(_) | Order::Prefill(_)) {
@@ -121,12 +121,13 @@ fn on_delivery(model: &mut Model, delivery: &Delivery) {
 /// user's answer.
 fn is_held_back(model: &Model, first: &Segment) -> bool {
     let wanted = model.panel.wanted();
-    let is_first = model.timeline().segments().current().is_none();
+    let is_first = model.loaded().segments().current().is_none();
     is_first && wanted.load && first.knobs == Knobs { load: false, ..wanted.clone() }
 }
 
 fn on_record(model: &mut Model, record: &Record) {
     if let Record::Segment(segment) = record
+        && segment.node == 0
         && !model.panel.is_overtaken(&segment.knobs)
         && model.panel.wanted() == model.in_force()
         && !is_held_back(model, segment)
@@ -141,16 +142,20 @@ fn on_record(model: &mut Model, record: &Record) {
 
 impl Model {
     /// Handles a notice of the source.
-    fn take(&mut self, notice: Notice) {
+    fn take(&mut self, node: usize, notice: Notice) {
         match notice {
             Notice::FirstWrite(question) => self.mode = Mode::Asking(Question::FirstWrite(question)),
             Notice::Danger(question) => self.mode = Mode::Asking(Question::Danger(question)),
             Notice::Unreachable { since_s, cause } => {
-                self.tracks[0].reachability = Reachability::Down { since_s, cause };
+                if let Some(track) = self.tracks.get_mut(node) {
+                    track.reachability = Reachability::Down { since_s, cause };
+                }
             }
             Notice::Reachable => {
-                let since_s = self.timeline().now_s();
-                self.tracks[0].reachability = Reachability::Up { since_s };
+                let since_s = self.loaded().now_s();
+                if let Some(track) = self.tracks.get_mut(node) {
+                    track.reachability = Reachability::Up { since_s };
+                }
             }
             Notice::Info(text) => self.say(Tone::Info, text),
             Notice::Recording(state) => {

@@ -253,7 +253,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        app::{Delivery, Model, Msg, Screen, update},
+        app::{Delivery, Model, Msg, update},
         knobs::Knobs,
         session::TimelineOptions,
         tui::{
@@ -327,7 +327,7 @@ mod tests {
             let (x, y) = find(&rows[2..], knob.name());
             assert_eq!(spots.at(x, y + 2), Spot::Knob(knob));
         }
-        for screen in Screen::ALL {
+        for screen in model.screens() {
             let (x, y) = find(&rows, &format!("{} {}", screen.key(), screen.name()));
             assert_eq!(spots.at(x, y), Spot::Tab(screen));
         }

@@ -23,6 +23,8 @@ pub enum Screen {
     Log,
     /// Throughput and latency as functions of the value of a knob.
     Curve,
+    /// The nodes of a cluster, a primary with its replicas, or several servers side by side.
+    Nodes,
 }
 
 /// A row of the table of screens.
@@ -156,13 +158,28 @@ const CURVE: ScreenRow = ScreenRow {
     ..ScreenRow::PLAIN
 };
 
-const TABLE: [(Screen, ScreenRow); 6] = [
+/// The Nodes screen: a row for each server of the session.
+const NODES: ScreenRow = ScreenRow {
+    name: "Nodes",
+    key: '7',
+    keys: key_table! {
+        in Context::Screen(Screen::Nodes);
+        ROWS, ROWS_WRITTEN, Some(("↑↓", "select", 2)),
+            "Select a node.";
+        &[(key(KeyCode::Enter), Action::GoToRow)], "Enter", Some(("Enter", "show this node", 1)),
+            "Show the selected node on all other screens.";
+    },
+    ..ScreenRow::PLAIN
+};
+
+const TABLE: [(Screen, ScreenRow); 7] = [
     (Screen::Overview, OVERVIEW),
     (Screen::Latency, LATENCY),
     (Screen::Server, SERVER),
     (Screen::Segments, SEGMENTS),
     (Screen::Log, LOG),
     (Screen::Curve, CURVE),
+    (Screen::Nodes, NODES),
 ];
 
 impl Screen {
@@ -206,11 +223,6 @@ impl Screen {
     pub(in crate::app) fn turns_parameters(self) -> bool {
         self.row().turns_parameters
     }
-
-    /// Returns the screen `by` places after this one; the first screen follows the last.
-    pub(in crate::app) fn turned(self, by: usize) -> Self {
-        Self::ALL[(self as usize + by) % Self::ALL.len()]
-    }
 }
 
 /// A pane of a screen that can be shown alone.
@@ -249,7 +261,7 @@ mod tests {
     #[test]
     fn each_screen_finds_its_own_row_and_each_row_binds_its_own_keys() {
         for (n, screen) in Screen::ALL.into_iter().enumerate() {
-            assert_eq!((screen as usize, screen.turned(Screen::ALL.len())), (n, screen));
+            assert_eq!(screen as usize, n);
             assert!(screen.keys().iter().all(|binding| binding.context == Context::Screen(screen)));
         }
     }

@@ -9,6 +9,7 @@
 mod curve;
 mod latency;
 mod log;
+mod nodes;
 mod segments;
 mod server;
 #[cfg(test)]
@@ -41,6 +42,7 @@ const fn drawing(screen: Screen) -> Drawing {
         Screen::Segments => row(segments::draw, Some(segments::draw)),
         Screen::Log => row(log::draw, Some(log::draw)),
         Screen::Curve => row(curve::draw, Some(curve::draw_few)),
+        Screen::Nodes => row(nodes::draw, Some(nodes::draw)),
     }
 }
 

@@ -180,7 +180,7 @@ fn load(model: &Model, glyphs: &Glyphs) -> (String, Ink) {
 
 /// Draws the key hints that fit.
 pub fn footer(paint: &mut Paint, area: Rect, model: &Model) {
-    let tabs = tabs(model.screen, area.width);
+    let tabs = tabs(model, area.width);
     let length: usize = tabs.iter().map(|(_, text, _)| text.chars().count()).sum();
     let tabs_x = area.right().saturating_sub(length as u16);
     let mut rest = from_column(area, tabs_x);
@@ -206,12 +206,12 @@ const ROOM_FOR_NAMES: u16 = 110;
 const ROOM_FOR_TABS: u16 = 60;
 
 /// Returns the keys of all screens, and the name of the present screen.
-fn tabs(shown: Screen, width: u16) -> Vec<(Screen, String, Ink)> {
+fn tabs(model: &Model, width: u16) -> Vec<(Screen, String, Ink)> {
     if width < ROOM_FOR_TABS {
         return Vec::new();
     }
     let tab = |screen: Screen| {
-        let is_shown = screen == shown;
+        let is_shown = screen == model.screen;
         let text = if is_shown || width >= ROOM_FOR_NAMES {
             format!(" {} {} ", screen.key(), screen.name())
         } else {
@@ -219,7 +219,7 @@ fn tabs(shown: Screen, width: u16) -> Vec<(Screen, String, Ink)> {
         };
         (screen, text, if is_shown { Ink::Selected } else { Ink::Faint })
     };
-    Screen::ALL.into_iter().map(tab).collect()
+    model.screens().map(tab).collect()
 }
 
 #[cfg(test)]

@@ -354,7 +354,7 @@ impl Lanes<'_> {
     }
 }
 
-fn draw_column(paint: &mut Paint, plot: Rect, x: u16, cell: Cell, ink: Ink) {
+pub fn draw_column(paint: &mut Paint, plot: Rect, x: u16, cell: Cell, ink: Ink) {
     let glyphs = paint.glyphs();
     let bottom = plot.bottom() - 1;
     match cell {

@@ -107,7 +107,7 @@ fn warnings(model: &Model) -> Vec<Finding> {
 }
 
 /// Returns the colour for a severity.
-pub(super) fn ink(severity: Severity) -> Ink {
+pub fn ink(severity: Severity) -> Ink {
     if severity == Severity::Problem { Ink::Bad } else { Ink::Warn }
 }
 
@@ -265,8 +265,8 @@ mod tests {
         take(&mut model, records);
         take(&mut model, made.next_tick());
         assert_eq!(sentence(&model, 120).1, Ink::Text);
-        let event = Event::new(3.25, EventKind::Restarted);
-        take(&mut model, vec![Record::Event(event)]);
+        let silent = Interval { t_s: 3.25, segment: 1, ..Interval::default() };
+        take(&mut model, vec![Record::Interval(Box::new(silent))]);
         let (text, ink) = sentence(&model, 120);
         assert!(
             text.starts_with("since 00:00: the server does not answer: no good reply to the load for 3.0 s")

@@ -1,0 +1,106 @@
+//! Several servers in one session: the nodes of a cluster, a primary with its replicas, servers side by side.
+
+use redyno::session::Record;
+
+use crate::{
+    cluster::two,
+    support::{
+        Server, free_port,
+        program::{redyno, run},
+        terminal::{DOWN, Terminal, quit},
+        wait_for,
+    },
+};
+
+fn uri(port: u16) -> String {
+    format!("redis://127.0.0.1:{port}")
+}
+
+/// A primary and a replica of it that has its data.
+fn pair() -> [Server; 2] {
+    let servers = [Server::redis().start(), Server::redis().start()];
+    servers[1].cli(&["REPLICAOF", "127.0.0.1", &servers[0].port_text()]);
+    wait_for("the replica", || {
+        servers[1].cli(&["INFO", "replication"]).contains("master_link_status:up").then_some(())
+    });
+    servers
+}
+
+/// The ports of the nodes that a session without load watches, and how many PINGs each has answered.
+fn watched(args: &[&str]) -> Vec<(u16, u64)> {
+    let outcome = run(&[args, &["--headless", "--json", "--duration", "1.5"]].concat()).expect_code(0);
+    let records = outcome.records();
+    let Some(Record::Session(session)) = records.first() else { panic!("{records:?}") };
+    let addresses = std::iter::once(&session.target).chain(&session.nodes);
+    let answered = |node: u16| {
+        let pings = records.iter().filter(|record| record.is_of(node));
+        pings.map(|record| if let Record::Ping(span) = record { span.body.rtt.count() } else { 0 }).sum()
+    };
+    let port = |address: &str| address.rsplit(':').next().unwrap().parse().unwrap();
+    (0..).zip(addresses).map(|(node, it)| (port(&it.address), answered(node))).collect()
+}
+
+#[test]
+fn a_primary_is_watched_with_its_replica_whichever_of_them_is_named() {
+    let [primary, replica] = pair();
+    for (named, other) in [(&primary, &replica), (&replica, &primary)] {
+        let seen = watched(&["-p", &named.port_text()]);
+        let ports: Vec<_> = seen.iter().map(|(port, _)| *port).collect();
+        assert_eq!(ports, [named.port(), other.port()]);
+        assert!(seen.iter().all(|(_, pings)| *pings > 0), "{seen:?}");
+        assert_eq!(watched(&["-p", &named.port_text(), "--one-node"]).len(), 1);
+    }
+}
+
+#[test]
+fn all_nodes_of_a_cluster_are_watched_and_nothing_is_written() {
+    let nodes = two();
+    let ports: Vec<_> = watched(&["-p", &nodes[1].port_text()]).into_iter().map(|(port, _)| port).collect();
+    assert_eq!(ports, [nodes[1].port(), nodes[0].port()]);
+    assert!(nodes.iter().all(|node| node.cli(&["DBSIZE"]) == "0"));
+}
+
+#[test]
+fn servers_side_by_side_are_watched_without_load_and_one_that_is_dead_holds_up_no_other() {
+    let server = Server::redis().start();
+    let dead = free_port();
+    let seen = watched(&[&uri(server.port()), &uri(dead)]);
+    assert_eq!((seen[0].0, seen[1]), (server.port(), (dead, 0)));
+    assert!(seen[0].1 > 0, "{seen:?}");
+    let refused = run(&[&uri(server.port()), &uri(dead), "--headless", "--load"]).expect_code(2);
+    assert!(refused.err.contains("a load needs one"), "{}", refused.err);
+}
+
+#[test]
+fn the_screen_lists_the_nodes_and_shows_the_one_that_is_chosen_everywhere() {
+    let servers = [Server::redis().start(), Server::valkey().start()];
+    let uris = servers.each_ref().map(|server| uri(server.port()));
+    let mut terminal = Terminal::start(&redyno(&uris.each_ref().map(String::as_str)), 120, 36);
+    terminal.wait_for_text("7 Nodes");
+    terminal.press("7");
+    for server in &servers {
+        terminal.wait_for_text(&format!("127.0.0.1:{}", server.port()));
+    }
+    terminal.press(DOWN);
+    terminal.press("\r");
+    let chosen = format!("127.0.0.1:{}", servers[1].port());
+    terminal.wait_for("the chosen node in the header", |screen| {
+        screen.lines().next()?.contains(&chosen).then_some(())
+    });
+    terminal.press("1l");
+    terminal.wait_for_text("a load needs one");
+    quit(terminal, &servers[0]);
+}
+
+#[test]
+fn a_node_that_stops_to_answer_is_marked_and_named_with_its_cause() {
+    let [primary, mut replica] = pair();
+    let mut terminal = Terminal::start(&redyno(&["-p", &primary.port_text()]), 120, 36);
+    terminal.wait_for_text("7 Nodes");
+    terminal.press("7");
+    terminal.wait_for_text(&format!("127.0.0.1:{}", replica.port()));
+    terminal.press(DOWN);
+    replica.kill();
+    terminal.wait_for_text("it has not answered since");
+    quit(terminal, &primary);
+}
