@@ -97,12 +97,7 @@ impl Account {
             return;
         }
         match record {
-            Record::Session(session) if self.node > 0 => {
-                let mut session = session.clone();
-                let own = session.nodes.get(usize::from(self.node) - 1);
-                session.target = own.cloned().unwrap_or_default();
-                self.take(&Record::Session(session));
-            }
+            Record::Session(session) => self.take(&Record::Session(session.of_node(self.node))),
             record => self.take(record),
         }
     }
