@@ -16,7 +16,7 @@ use crate::support::{
 };
 
 /// What is not a command line, and a part of the line that says why.
-const WRONG: [(&str, &str); 90] = [
+const WRONG: [(&str, &str); 91] = [
     ("--lod", "did you mean '--load'?"),
     ("nonsense", "unrecognized subcommand 'nonsense'"),
     ("-p", "a value is required for '--port <PORT>'"),
@@ -96,8 +96,9 @@ const WRONG: [(&str, &str); 90] = [
     ("-c 5 --no-load", "-c has no effect with --no-load"),
     ("replay x --headless --no-mouse", "cannot be used with"),
     ("replay x --screenshot y.svg --no-mouse", "cannot be used with"),
-    ("redis://h", "unrecognized subcommand 'redis://h'; a URI is given with -u"),
-    ("-p 1 redis://h", "a URI is given with -u"),
+    ("ab redis://h", "unexpected argument 'redis://h' found; a URI is given with -u"),
+    ("-p 1 redis://h", "the argument '--port <PORT>' cannot be used with '--uri <URI>'"),
+    ("-p 1 redis://a redis://b", "the argument '--port <PORT>' cannot be used with"),
     ("-h redis://h", "-h takes a host name or address; give the URI with -u"),
     ("-s unix:///s", "-s takes the path of a Unix socket; give the URI with -u"),
     ("--intrinsic-latency 0", "'--intrinsic-latency <SECONDS>': it must be a number of seconds above 0"),
