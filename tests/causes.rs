@@ -107,7 +107,13 @@ fn many_large_mgets_are_named_though_none_is_slow() {
             Nuisance::client(server.port(), move |_| request.clone())
         })
         .collect();
-    running.wait_for_lines(1, "MGET takes");
+    // On a fast machine, most of the time is spent on reading the requests and writing the replies.
+    running.wait_for("MGET by its name", |out| {
+        ["MGET takes", "MGET asks for many keys at once"]
+            .iter()
+            .any(|words| out.contains(words))
+            .then_some(())
+    });
 }
 
 #[test]

@@ -13,6 +13,9 @@ const LARGE: f64 = 65_536.0;
 /// The smallest rate, in bytes per second, that others notice: as much as a network of 1 Gbit/s has.
 const MUCH: f64 = 100e6;
 
+/// A mean request of this many bytes has hundreds of keys.
+const MANY_KEYS: f64 = 4096.0;
+
 /// Returns the finding at present.
 pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
     let per_s = now.steady(Gauge::BytesOut, stands).filter(|per_s| *per_s >= MUCH)?;
@@ -24,17 +27,29 @@ pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
     let time = outside
         .map(|share| format!("{} of the main thread's time is outside of commands", units::percent(share)));
     let short = format!("replies of {} on average", units::bytes(mean as u64));
-    let long = format!("clients read large keys: {short}, {}/s in all", units::bytes(per_s as u64));
-    let next = "redis-cli --bigkeys finds the keys; read parts (GETRANGE, HMGET, LRANGE), split or compress the value";
+    let sum = units::bytes(per_s as u64);
+    let request =
+        now.gauge(Gauge::BytesIn).zip(now.gauge(Gauge::OpsPerS)).map(|(bytes, ops)| bytes / ops.max(1.0));
+    let many = request.filter(|bytes| *bytes >= MANY_KEYS).zip(now.commands().into_iter().next());
+    let (long, next) = match many {
+        Some((bytes, command)) => (
+            format!("{} asks for many keys at once: {short} to requests of {}, {sum}/s in all", command.name, units::bytes(bytes as u64)),
+            format!("CLIENT LIST shows who sends it (cmd={}); ask for fewer keys in a request", command.name.to_lowercase()),
+        ),
+        None => (
+            format!("clients read large keys: {short}, {sum}/s in all"),
+            "redis-cli --bigkeys finds the keys; read parts (GETRANGE, HMGET, LRANGE), split or compress the value".to_owned(),
+        ),
+    };
     let finding = Finding::of(Severity::Warning, short, long);
-    let finding = finding.with([longest(now, None), by_time(now), time, now.pings.slowed()], next);
+    let finding = finding.with([longest(now, None), by_time(now), time, now.pings.slowed()], &next);
     Some(Finding { explains: outside.unwrap_or_default(), ..finding })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{diagnose::fixture::found, events::EventKind};
+    use crate::{diagnose::fixture::found, events::EventKind, server::CommandStat};
 
     #[test]
     fn a_big_key_is_named_by_the_slow_log() {
@@ -52,5 +67,21 @@ mod tests {
         assert_eq!(found.long, "clients read large keys: replies of 2.86 MiB on average, 1.12 GiB/s in all");
         assert_eq!(found.evidence[0], "slow log: GET page:1 11.0 ms from 10.0.0.7:5");
         assert!(read(20e6).iter().all(|found| found.rule != "big reply"));
+    }
+
+    #[test]
+    fn large_replies_to_large_requests_are_those_of_many_keys() {
+        let found = found(5, |second| {
+            second.status.gauges.set(Gauge::BytesOut, Some(211e6));
+            second.status.gauges.set(Gauge::BytesIn, Some(70e6));
+            second.status.gauges.set(Gauge::OpsPerS, Some(1900.0));
+            let mget = CommandStat { calls: 1900, usec: 260_000, ..CommandStat::default() };
+            second.status.command_stats.insert("mget".to_owned(), mget);
+        });
+        assert_eq!(
+            found[0].long,
+            "MGET asks for many keys at once: replies of 108 KiB on average to requests of 36.0 KiB, 201 MiB/s in all"
+        );
+        assert!(found[0].next.contains("(cmd=mget)"), "{}", found[0].next);
     }
 }
