@@ -44,7 +44,7 @@ pub struct AbArgs {
     /// The second setting, B, which the verdict is about
     #[arg(long, value_name = "KNOBS")]
     pub to: String,
-    /// Length of a part in seconds; a pair has one part of each setting [default: 3]
+    /// Time under each setting in seconds, for each pair [default: 3]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub part: Option<Duration>,
     /// Continue even if redyno is the limit on both sides of the first three pairs

@@ -52,7 +52,7 @@ pub struct VersusArgs {
     /// The second target, B, which the verdict is about
     #[arg(value_name = "URI")]
     pub b: Password,
-    /// Length of a part in seconds; a pair has one part of each target [default: 3]
+    /// Time under load of each target in seconds, for each pair [default: 3]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub part: Option<Duration>,
     /// Continue even if redyno is the limit on both sides of the first three pairs

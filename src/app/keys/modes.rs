@@ -174,8 +174,8 @@ pub(super) const STEER: &[Binding] = key_table! {
         "Measure the intrinsic latency of this machine: a busy loop that uses a whole core for the time that \
          you enter. Press i again to stop the loop.";
     &[(on('I'), Action::GentleIntrinsic)], "I", Some(("I", "gentle", 9)),
-        "Measure the intrinsic latency with a loop that is busy only a tenth of the time, so that it can stay on. Press I \
-         again to stop the loop.";
+        "Measure the intrinsic latency all the time, with a loop that is busy only a tenth of the time. Press I again to \
+         stop it.";
 };
 
 /// Keys to find commands, and to keep results: marks, recordings, exports, pictures.

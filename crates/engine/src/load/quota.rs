@@ -1,6 +1,6 @@
 //! The limit on the operations of a run. All workers together send exactly as many operations as the limit says,
 //! whatever the pipeline is and whatever fails. Workers claim operations from the shared quota. If each client has
-//! a fixed part of the quota, a worker gets the parts of its clients instead.
+//! a quota of its own, a worker gets the sum of the quotas of its clients.
 //!
 //! ```text
 //!  Quota (all workers) ──claims of a few thousand──► Allowance (one worker) ──► batches

@@ -14,7 +14,7 @@ pub(super) const LARGE: usize = 64 * 1024;
 /// The maximum number of digits of a CAS number.
 const LONGEST_NUMBER: usize = 20;
 
-/// Requests to be written, without their large values.
+/// The bytes of requests that are sent next. Large values are not copied into them.
 #[derive(Debug, Clone, Default)]
 pub struct Outgoing {
     pub(super) bytes: Vec<u8>,

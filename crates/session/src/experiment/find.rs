@@ -52,7 +52,7 @@ const REST_S: f64 = 0.5;
 enum FindPhase {
     /// The closed loop.
     Peak,
-    /// The load runs at half the rate of the next trial.
+    /// The load now runs at half of the rate that the next trial will have.
     Rest(Trial),
     /// A trial of a rate.
     Trial(Trial),

@@ -28,8 +28,8 @@ pub struct Clients {
     pub since_s: Option<f64>,
     /// Clients with the same host, name and library; the ten groups with the most connections.
     pub groups: Vec<ClientGroup>,
-    /// At most 20 clients: those with the most output memory, bytes of requests, commands, traffic and memory, and
-    /// those that connected last or were active last. Redyno's own only fill free rows.
+    /// At most 20 clients, the first by each of these figures: output memory, size of unread requests, commands,
+    /// traffic, memory. Clients that connected last or were active last follow. Redyno's own only fill free rows.
     pub rows: Vec<ClientRow>,
 }
 

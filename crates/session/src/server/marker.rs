@@ -125,7 +125,7 @@ impl Marker {
         self.has_keys() || self.has_changed_server() || !self.strange.is_empty()
     }
 
-    /// Returns whether there is anything to undo apart from keys.
+    /// Returns whether changes other than keys have to be undone.
     pub fn has_changed_server(&self) -> bool {
         !self.tuned.is_empty() || !self.made.is_empty()
     }
