@@ -23,7 +23,8 @@ pub(super) fn look(now: &Now, _: bool) -> Option<Finding> {
     let is_on = |gauge| now.gauge(gauge).is_some_and(|on| on > 0.0);
     let (saves, rewrites) = (is_on(Gauge::Saving), is_on(Gauge::Rewriting));
     let copied = now.gauge(Gauge::CopyOnWrite).filter(|bytes| *bytes > 0.0);
-    let copied = copied.map(|bytes| format!("{} copied because clients changed them", units::bytes(bytes as u64)));
+    let copied =
+        copied.map(|bytes| format!("{} copied because clients changed them", units::bytes(bytes as u64)));
     let slowed = now.pings.slowed();
     let size = now
         .status()

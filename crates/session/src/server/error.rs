@@ -46,7 +46,9 @@ pub enum ServerError {
     #[error("{0}")]
     Unfit(String),
     /// Another session has set this parameter and will restore it.
-    #[error("{by}, has set {name} and will restore it; if that session was killed, run `redyno clean` to restore it")]
+    #[error(
+        "{by}, has set {name} and will restore it; if that session was killed, run `redyno clean` to restore it"
+    )]
     Taken {
         /// The name of the parameter.
         name: String,

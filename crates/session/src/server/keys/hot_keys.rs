@@ -1,4 +1,4 @@
-//! HOTKEYS (Redis 8.6): the server counts the time of each key for five seconds. A count that somebody else runs or has
+//! HOTKEYS (Redis 8.6): the server counts the time of each key for five seconds. A count that another client runs or has
 //! left is not touched.
 
 use std::time::{Duration, Instant};
@@ -29,11 +29,12 @@ pub(super) async fn look(wire: &Wire, shared: &Shared) -> Result<KeyState, Serve
         sleep(NAP).await;
     }
     let is_stopped = shared.is_stopped();
-    if is_stopped {
-        wire.data(&["HOTKEYS", "STOP"]).await?;
-    }
-    let reply = wire.data(&["HOTKEYS", "GET"]).await?;
+    let stopped = if is_stopped { wire.data(&["HOTKEYS", "STOP"]).await.map(drop) } else { Ok(()) };
+    let reply = wire.data(&["HOTKEYS", "GET"]).await;
+    // Whatever failed, the result does not stay on the server.
     wire.data(&["HOTKEYS", "RESET"]).await?;
+    stopped?;
+    let reply = reply?;
     let unexpected = || ServerError::Unexpected { command: "HOTKEYS GET".to_owned() };
     let Count { keys, .. } = Count::read(&reply).ok_or_else(unexpected)?;
     shared.publish(|seen| (seen.hottest, seen.hot_unit) = (keys, Some(HotUnit::Micros)));

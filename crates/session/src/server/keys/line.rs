@@ -29,6 +29,9 @@ pub(super) enum Found {
     Nothing,
 }
 
+/// The longest accepted reply, in bytes: MONITOR repeats the values of commands.
+const LONGEST: usize = 16 << 20;
+
 /// The connection.
 pub(super) struct Line {
     pub(super) talk: Talk,
@@ -41,7 +44,7 @@ impl Line {
     /// Connects to `target`, which speaks RESP2. Commands are counted in `sent`.
     pub(super) fn open(target: &Target, sent: Sent) -> Result<Self, ServerError> {
         let talk = talk(target, LIMIT).map_err(|error| ServerError::Unreachable(error.to_string()))?;
-        let mut line = Self { talk, sent, shortest: LIMIT };
+        let mut line = Self { talk: talk.bounded(LONGEST), sent, shortest: LIMIT };
         // A server that refuses a name works without it.
         match line.ask(&[vec![b"CLIENT", b"SETNAME", NAME]]) {
             Err(error) if !error.is_refused() => return Err(error),
