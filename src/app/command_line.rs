@@ -104,7 +104,7 @@ impl Model {
     /// # Errors
     /// A message, if there is no such command line.
     fn command_line(&self) -> Result<String, String> {
-        let shown = self.shown();
+        let shown = self.tracks[0].reading(self.view);
         let current = shown.segment().ok_or("there is no segment yet")?;
         let knobs = &current.start.knobs;
         let of_recording = || {
@@ -115,7 +115,7 @@ impl Model {
         let options = options(knobs)
             .ok_or_else(|| format!("the command line has no option for the workload {}", knobs.workload))?;
         let mut set = Tuned::default();
-        let until = self.segments().iter().filter(|s| s.start.segment <= current.start.segment);
+        let until = self.tracks[0].segments().iter().filter(|s| s.start.segment <= current.start.segment);
         until.for_each(|segment| set.take(&segment.start));
         let set = set.since(&Tuned::default()).into_iter().map(|set| format!("after CONFIG SET {set}"));
         let password = program.has_password.then(|| "the password in REDISCLI_AUTH".to_owned());

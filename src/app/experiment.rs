@@ -65,9 +65,9 @@ impl Model {
 
     pub(super) fn begin_experiment(&mut self, asked: ExperimentSpec) {
         let mut experiment = asked.begin();
-        let now_s = self.loaded().now_s();
+        let now_s = self.timeline().now_s();
         // The experiment must know the present segment, as if it had been fed from the beginning.
-        let present = self.loaded().segments().current().map(|segment| segment.start.clone());
+        let present = self.timeline().segments().current().map(|segment| segment.start.clone());
         let begin = present.map(|segment| Record::Segment(Segment { t_s: now_s, ..segment }));
         let orders = begin.map_or_else(Vec::new, |begin| experiment.take(&Delivery::Record(Arc::new(begin))));
         // The next curve has the experiment's own dimension.

@@ -10,7 +10,7 @@ impl Model {
         if self.is_live() {
             return self.track().findings.now();
         }
-        let cores = self.timeline().session().map_or(0, |session| session.host.cores);
+        let cores = self.track().timeline().session().map_or(0, |session| session.host.cores);
         let shown = self.shown();
         shown.segment().map_or_else(Vec::new, |segment| of_segment(&segment.start, &segment.total, cores))
     }

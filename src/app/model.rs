@@ -265,9 +265,10 @@ impl Model {
         self.view == View::Live && self.playback.is_none()
     }
 
-    /// Returns the session so far of the node that is shown.
+    /// Returns the session so far of the first node, which gets the load. Figures of the node that is shown are those of
+    /// [`shown`](Self::shown) and [`track`](Self::track).
     pub fn timeline(&self) -> &Timeline {
-        self.track().timeline()
+        self.tracks[0].timeline()
     }
 
     /// Returns the first track's session, after the screen has closed.
@@ -283,7 +284,7 @@ impl Model {
     /// Returns the knobs in force: those of the current segment, or in a recording those of the segment shown.
     /// Before the first segment, these are the knobs at the start.
     pub fn in_force(&self) -> &Knobs {
-        let segments = self.loaded().segments();
+        let segments = self.timeline().segments();
         let segment = match self.cursor_s().filter(|_| self.playback.is_some()) {
             Some(cursor_s) => segments.holding_at(cursor_s),
             None => segments.current(),
@@ -294,7 +295,7 @@ impl Model {
     /// Returns the knobs to show: those that the user wants, or in a frozen view those of the segment at the cursor.
     pub fn knobs_shown(&self) -> &Knobs {
         let Some(cursor_s) = self.cursor_s() else { return self.panel.wanted() };
-        let segment = self.loaded().segments().holding_at(cursor_s);
+        let segment = self.timeline().segments().holding_at(cursor_s);
         segment.map_or(&self.initial, |segment| &segment.start.knobs)
     }
 
@@ -328,20 +329,20 @@ impl Model {
         }
     }
 
-    /// Returns all findings of the session so far.
+    /// Returns all findings about the first node so far.
     pub fn episodes(&self) -> &Episodes {
-        self.track().findings.episodes()
+        self.tracks[0].findings.episodes()
     }
 
     /// Returns the message to show at present.
     pub fn message(&self) -> Option<&Message> {
         // While a recording is shown, the session's time does not measure how long a message has been visible.
-        let stands = |since_s: f64| self.playback.is_some() || self.loaded().now_s() - since_s < MESSAGE_S;
+        let stands = |since_s: f64| self.playback.is_some() || self.timeline().now_s() - since_s < MESSAGE_S;
         self.message.as_ref().filter(|message| stands(message.since_s))
     }
 
     pub(super) fn say(&mut self, tone: Tone, text: impl Into<String>) {
-        self.message = Some(Message { text: text.into(), tone, since_s: self.loaded().now_s() });
+        self.message = Some(Message { text: text.into(), tone, since_s: self.timeline().now_s() });
     }
 
     /// Adds a file to the list in the session's summary.

@@ -12,7 +12,7 @@ use crate::{
 const MOST_TRACKS: usize = 128;
 /// A node runs an uneven share of the commands if its share is this many times the mean share of the primaries.
 const UNEVEN: f64 = 1.5;
-/// With fewer commands a second than this in all, shares say nothing.
+/// With fewer commands a second than this in all, differences of the shares are chance.
 const LEAST_PER_S: f64 = 100.0;
 
 /// What the screen Nodes shows of one node at the moment shown.
@@ -28,7 +28,7 @@ pub struct NodeRow<'a> {
     pub server: String,
     /// Commands per second as the node counts them.
     pub ops_per_s: Option<f64>,
-    /// The share of the commands of all primaries; `None` for a replica, and if the primaries are idle.
+    /// The share of the commands of all primaries of a cluster; `None` for a replica, and if the primaries are idle.
     pub share: Option<f64>,
     /// The round trip times of PING in the last minute: at few PINGs a second, a shorter time has no p99.
     pub ping: Latency,
@@ -46,11 +46,6 @@ pub struct NodeRow<'a> {
 pub const NODE_GAUGES: [Gauge; 4] = [Gauge::Cpu, Gauge::UsedMemory, Gauge::Clients, Gauge::ReplicaLag];
 
 impl Model {
-    /// Returns the session so far of the node that gets the load.
-    pub(super) fn loaded(&self) -> &Timeline {
-        self.tracks[0].timeline()
-    }
-
     /// Adds a record of the session to the track of its node. The first record of another node begins a new track.
     pub(super) fn push(&mut self, record: &Record) {
         let next = self.tracks.len();
@@ -90,7 +85,9 @@ impl Model {
     pub fn node_rows(&self) -> Vec<NodeRow<'_>> {
         let mut rows: Vec<_> =
             self.tracks.iter().enumerate().map(|(number, track)| self.node_row(number, track)).collect();
-        let is_primary = |row: &&mut NodeRow| row.role == "master" && row.outage.is_none();
+        // Servers that have nothing to do with each other share no commands.
+        let is_cluster = self.shown().status().is_some_and(|status| status.body.mode == "cluster");
+        let is_primary = |row: &&mut NodeRow| is_cluster && row.role == "master" && row.outage.is_none();
         let total: f64 = rows.iter_mut().filter(is_primary).filter_map(|row| row.ops_per_s).sum();
         if total > 0.0 {
             rows.iter_mut()
@@ -171,7 +168,8 @@ mod tests {
         model.push(&Record::Session(SessionStart { nodes, ..SessionStart::now(identity("a:1")) }));
         for (node, ops) in (0..).zip(ops) {
             let gauges = Gauges::from([(Gauge::OpsPerS, ops)]);
-            let status = Status { role: "master".to_owned(), gauges, ..Status::default() };
+            let status =
+                Status { role: "master".to_owned(), mode: "cluster".to_owned(), gauges, ..Status::default() };
             model.push(&Record::Server(Box::new(Moment::new(1.0, status))).at_node(node));
         }
         model

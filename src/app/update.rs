@@ -121,7 +121,7 @@ fn on_delivery(model: &mut Model, delivery: &Delivery) {
 /// user's answer.
 fn is_held_back(model: &Model, first: &Segment) -> bool {
     let wanted = model.panel.wanted();
-    let is_first = model.loaded().segments().current().is_none();
+    let is_first = model.timeline().segments().current().is_none();
     is_first && wanted.load && first.knobs == Knobs { load: false, ..wanted.clone() }
 }
 
@@ -152,7 +152,7 @@ impl Model {
                 }
             }
             Notice::Reachable => {
-                let since_s = self.loaded().now_s();
+                let since_s = self.timeline().now_s();
                 if let Some(track) = self.tracks.get_mut(node) {
                     track.reachability = Reachability::Up { since_s };
                 }

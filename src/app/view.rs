@@ -33,7 +33,7 @@ impl Model {
     /// Returns the time at which the session begins, in seconds. It is above 0 for the second and later files of a
     /// recording.
     pub(super) fn begins_s(&self) -> f64 {
-        self.timeline().begins_s().min(self.known_s())
+        self.track().timeline().begins_s().min(self.known_s())
     }
 
     /// Returns the latest moment of all tracks.

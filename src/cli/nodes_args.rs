@@ -8,6 +8,9 @@ use crate::{
     runner::{Failure, SessionPlan, UsageError},
 };
 
+/// The largest number of servers in a session.
+const MOST_SERVERS: usize = 128;
+
 /// Why several servers side by side get no load.
 const NO_LOAD: &str =
     "several servers are watched side by side, and a load needs one; run redyno with one of them";
@@ -20,7 +23,7 @@ pub struct NodesArgs {
     #[arg(long, conflicts_with = "nodes")]
     pub one_node: bool,
     /// Servers to watch side by side, without load; written without the option: redyno URI URI
-    #[arg(long = "node", value_name = "URI", hide = true, conflicts_with_all = ["host", "port", "socket", "uri", "named"])]
+    #[arg(long = "node", value_name = "URI", hide = true, conflicts_with_all = ["host", "port", "socket", "uri", "named", "user", "password", "askpass", "db", "resp3"])]
     pub nodes: Vec<Password>,
 }
 
@@ -50,6 +53,13 @@ impl NodesArgs {
         plan.finds_nodes = !self.one_node && servers.is_empty();
         if servers.is_empty() {
             return Ok(());
+        }
+        if servers.len() > MOST_SERVERS {
+            let text = format!(
+                "{} servers are more than the {MOST_SERVERS} that one session watches; leave some out",
+                servers.len()
+            );
+            return Err(UsageError::Line(text));
         }
         if plan.commission.knobs.load {
             return Err(UsageError::of(NO_LOAD));

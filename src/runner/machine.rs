@@ -65,7 +65,9 @@ impl Machine {
     /// Takes the next record.
     pub(super) fn push(&mut self, record: &Record) {
         match record {
-            Record::Segment(segment) => self.is_aside = segment.aside().is_some() || !segment.knobs.load,
+            Record::Segment(segment) if segment.node == 0 => {
+                self.is_aside = segment.aside().is_some() || !segment.knobs.load;
+            }
             Record::Wake(span) if !self.is_aside => self.late.merge(&span.body.late),
             Record::Interval(interval) if !self.is_aside && record.is_of(0) => {
                 self.requests.merge(interval.response.as_ref().unwrap_or(&interval.service));

@@ -45,7 +45,9 @@ impl Listener for Printed {
             return Vec::new();
         }
         self.written = self.printer.push(record);
-        self.ycsb.iter_mut().for_each(|timeline| timeline.push(record));
+        if record.is_of(0) {
+            self.ycsb.iter_mut().for_each(|timeline| timeline.push(record));
+        }
         if self.written.is_err() { vec![Order::End] } else { Vec::new() }
     }
 

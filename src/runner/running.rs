@@ -171,7 +171,9 @@ impl SessionPlan {
     fn find_nodes(&mut self, destination: &Destination) {
         let target = &destination.target;
         let is_known = destination.built_in.is_none() && destination.unreachable.is_none();
-        if !self.finds_nodes || !is_known || !target.dialect.has_databases() {
+        // The addresses of other nodes are texts of the server, which --redact leaves out.
+        let is_wanted = self.finds_nodes && !self.commission.redacts;
+        if !is_wanted || !is_known || !target.dialect.has_databases() {
             return;
         }
         let found = neighbours(target, FIND_LIMIT);

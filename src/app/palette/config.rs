@@ -81,7 +81,7 @@ impl Model {
     /// Returns the offer to write the keys that the present workload reads, or the reason why that is impossible.
     pub(super) fn prefill(&self) -> Option<Offer> {
         let wanted = self.panel.wanted();
-        let is_filling = self.loaded().segments().current().is_some_and(|now| now.start.prefill.is_some());
+        let is_filling = self.timeline().segments().current().is_some_and(|now| now.start.prefill.is_some());
         let made = match wanted.workload.with_prefill() {
             _ if is_filling => Err("the keys are being written".to_owned()),
             made => made.map_err(|error| error.to_string()),

@@ -115,12 +115,12 @@ fn table(area: Rect, rows: &[NodeRow]) -> Table<Key> {
     let address = (longest + 2).clamp(8, ADDRESS);
     let has = |key: &Key| match key {
         Key::Gauge(place) => rows.iter().any(|row| row.gauges[*place].is_some()),
-        Key::Share => rows.len() > 1,
+        Key::Share => rows.iter().any(|row| row.share.is_some()),
         _ => true,
     };
     let needed: Vec<_> = NEEDED.into_iter().filter(|(key, ..)| has(key)).collect();
     let room = area.width.saturating_sub(MARK + address);
-    // The time axis comes before the figures that are only nice to have.
+    // The time axis is more important than the last figures.
     let least = if area.width >= WIDE { LANE } else { 0 };
     let shown = fitting(room - least, needed.iter().map(|(.., width)| *width));
     let mut shown = needed[..shown].to_vec();
@@ -207,7 +207,7 @@ fn details(paint: &mut Paint, area: Rect, model: &Model, rows: &[NodeRow]) {
     let mut said: Vec<(String, Ink)> = Vec::new();
     if let Some((busy, share, mean)) = Model::uneven_node(rows) {
         let text = format!(
-            "node {} runs {} of the commands; an even share is {}: its keys are asked for more often than others",
+            "node {} runs {} of the commands; an even share is {}: some of its keys are used much more often than others, or it has more slots",
             busy + 1,
             units::percent(share),
             units::percent(mean)

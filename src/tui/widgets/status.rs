@@ -189,7 +189,10 @@ fn prefill(model: &Model) -> Option<String> {
 }
 
 fn idle(model: &Model) -> String {
-    format!("load off: only {} are sent; l turns the load on", model.timeline().words().questions)
+    let questions = model.timeline().words().questions;
+    // Of several nodes, only the first can get load, and servers side by side get none.
+    let next = if model.tracks().len() > 1 { "7 shows the nodes" } else { "l turns the load on" };
+    format!("load off: only {questions} are sent; {next}")
 }
 
 /// Returns the settings of the load as a sentence, shorter if `width` requires it.

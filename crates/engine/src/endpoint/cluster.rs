@@ -190,10 +190,10 @@ impl Shared {
         }
         let topology = self.topology.load_full();
         let members = topology.nodes().filter(|(_, node)| node.role != Role::Outside);
-        let members =
-            members.map(|(_, node)| Target { address: node.address.clone(), ..self.target.clone() });
+        let members = members.map(|(_, node)| self.target.at(node.address.clone()));
         let mut failure = None;
-        for target in members.chain([self.target.clone()]) {
+        for target in members.chain([Ok(self.target.clone())]) {
+            let target = target?;
             let asked = bounded(&target, LIMIT).and_then(|mut talk| {
                 self.ask_and_publish(&target, &mut talk)?;
                 Ok(talk)

@@ -25,13 +25,11 @@ pub fn neighbours(target: &Target, limit: Duration) -> Result<Vec<Target>, Clust
             let mut primary_asked = Asked::new(&target.at(primary.clone())?, limit)?;
             let others = replicas(&primary_asked.info("replication")?, &primary);
             // A server does not know by which address others reach it, but it knows the name of its own run.
-            let is_other = |address: &Address| {
-                let same_port = port(address) == port(&target.address);
-                !same_port
-                    || Asked::of(target, address, limit).and_then(|mut it| it.run_id()).ok()
-                        != Some(own.clone())
+            let is_own = |address: &Address| {
+                let run = Asked::of(target, address, limit).and_then(|mut it| it.run_id()).ok().flatten();
+                run.is_some() && run == own
             };
-            std::iter::once(primary).chain(others.into_iter().filter(is_other)).collect()
+            std::iter::once(primary).chain(others.into_iter().filter(|address| !is_own(address))).collect()
         }
     };
     addresses.into_iter().map(|address| Ok(target.at(address)?)).collect()
@@ -69,8 +67,9 @@ impl Asked {
         Ok(String::from_utf8_lossy(&text.unwrap_or_default()).into_owned())
     }
 
-    fn run_id(&mut self) -> Result<String, ClusterError> {
-        Ok(field(&self.info("server")?, "run_id").unwrap_or_default().to_owned())
+    /// Returns the name of the server's run; `None` if the server refuses to name it.
+    fn run_id(&mut self) -> Result<Option<String>, ClusterError> {
+        Ok(field(&self.info("server")?, "run_id").filter(|run| !run.is_empty()).map(str::to_owned))
     }
 
     /// Returns the other nodes of the cluster: each primary, followed by its replicas.
@@ -115,10 +114,6 @@ fn replicas(info: &str, asked: &Address) -> Vec<Address> {
         node_address(value("ip")?.1.as_bytes(), port, asked)
     };
     info.lines().filter_map(replica).collect()
-}
-
-fn port(address: &Address) -> Option<u16> {
-    if let Address::Tcp { port, .. } = address { Some(*port) } else { None }
 }
 
 #[cfg(test)]

@@ -102,7 +102,10 @@ impl Night {
         for (started, glance, path) in &files {
             let (first, of_first, first_path) = &files[0];
             let (own, other) = (&glance.session.target, &of_first.session.target);
-            if own.address != other.address {
+            let nodes = |glance: &Glance| -> Vec<String> {
+                glance.session.nodes.iter().map(|node| node.address.clone()).collect()
+            };
+            if own.address != other.address || nodes(glance) != nodes(of_first) {
                 let [own, other] = [own, other].map(|target| target.address.clone());
                 return Err(ReadError::OtherTarget((*path).clone(), own, (*first_path).clone(), other));
             }

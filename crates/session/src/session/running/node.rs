@@ -20,8 +20,8 @@ use crate::{
 };
 
 /// The warning about MOVED.
-const OTHER_NODES: &str = "MOVED: this is one node of a cluster, and redyno talks to no other: requests for keys that \
-    other nodes hold are errors and no operations, so all figures are those of this node's share of the keys";
+const OTHER_NODES: &str = "MOVED: the load goes to this node of the cluster only: requests for keys that other nodes hold \
+    are errors and no operations, so the figures of the load are about this node's share of the keys";
 
 /// A node: a server that is measured, and the steps before redyno's first write to it.
 pub(super) struct Node {
