@@ -82,7 +82,12 @@ fn a_killed_run_is_found_on_its_node_and_cleaned_up() {
 fn a_node_with_half_of_the_slots_keeps_nothing_and_what_moved_means_is_told_once() {
     for (n, node) in two().iter().enumerate() {
         let outcome = load(node, &[]);
-        assert_eq!(outcome.err.matches("MOVED: this is one node of a cluster").count(), 1, "{}", outcome.err);
+        assert_eq!(
+            outcome.err.matches("MOVED: the load goes to this node of the cluster only").count(),
+            1,
+            "{}",
+            outcome.err
+        );
         assert_eq!(node.cli(&["DBSIZE"]), "0", "node {n}: {}", outcome.err);
     }
 }

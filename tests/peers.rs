@@ -210,7 +210,11 @@ const ROWS: &[Row] = &[
     ("the highest rate under a latency limit", "yes", || is_run("--find 'p99<1ms'")),
     ("two settings in alternation, with confidence", "yes", || is_run("ab -p 6379 --from")),
     ("removes what it wrote", "yes, exactly that", removes_what_it_wrote),
-    ("cluster with all of its nodes", "not yet", has_no_cluster_routing),
+    (
+        "cluster with all of its nodes",
+        "all are [watched](cluster.md); the load goes to one",
+        has_no_cluster_routing,
+    ),
     ("memcached", "yes, text and meta commands", speaks_memcached),
     ("your own commands, key distributions, data sets", "yes", || {
         is_run("-- 3: SET {key}");

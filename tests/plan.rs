@@ -58,13 +58,13 @@ fn operations_that_a_cluster_refuses_are_named() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("mine.toml");
     let operation = |name: &str, step: &str| format!("[[operation]]\nname = '{name}'\nsteps = ['{step}']\n");
-    let told = |operations: &[String]| {
+    let printed = |operations: &[String]| {
         fs::write(&path, ["[keys.key]\n", &operations.concat()].concat()).unwrap();
         planned(&["--workload", path.to_str().unwrap()]).expect_code(0).out
     };
     let good = operation("good", "MGET {key} {key.same}");
-    assert!(!told(std::slice::from_ref(&good)).contains("cluster"));
-    let text = told(&[operation("one", "MGET {key} {key}"), good, operation("two", "COPY {key} {key}")]);
+    assert!(!printed(std::slice::from_ref(&good)).contains("cluster"));
+    let text = printed(&[operation("one", "MGET {key} {key}"), good, operation("two", "COPY {key} {key}")]);
     let line =
         "  refused by a cluster: one, two; the keys of one operation have different slots (CROSSSLOT)\n";
     assert!(text.contains(line), "{text}");

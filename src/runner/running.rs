@@ -192,8 +192,8 @@ impl SessionPlan {
                     let all = [target].into_iter().chain(&others);
                     self.names = all.map(|target| target.address.to_string()).collect();
                     let text = format!(
-                        "{} are watched too (--one-node leaves them out); the lines are about {}, --json and \
-                         recordings about all nodes",
+                        "also watched: {} (--one-node leaves them out); the lines are about {}, --json and recordings \
+                         about all nodes",
                         self.names[1..].join(", "),
                         self.names[0]
                     );
