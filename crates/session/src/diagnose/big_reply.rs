@@ -26,18 +26,20 @@ pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
     let outside = now.gauge(Gauge::Cpu).map(|cpu| (cpu - in_commands(now).unwrap_or_default()).max(0.0));
     let time = outside
         .map(|share| format!("{} of the main thread's time is outside of commands", units::percent(share)));
-    let short = format!("replies of {} on average", units::bytes(mean as u64));
+    let replies = format!("replies of {} on average", units::bytes(mean as u64));
     let sum = units::bytes(per_s as u64);
     let request =
         now.gauge(Gauge::BytesIn).zip(now.gauge(Gauge::OpsPerS)).map(|(bytes, ops)| bytes / ops.max(1.0));
     let many = request.filter(|bytes| *bytes >= MANY_KEYS).zip(now.commands().into_iter().next());
-    let (long, next) = match many {
+    let (short, long, next) = match many {
         Some((bytes, command)) => (
-            format!("{} asks for many keys at once: {short} to requests of {}, {sum}/s in all", command.name, units::bytes(bytes as u64)),
+            format!("{} asks for many keys at once: {replies}", command.name),
+            format!("{} asks for many keys at once: {replies} to requests of {}, {sum}/s in all", command.name, units::bytes(bytes as u64)),
             format!("CLIENT LIST shows who sends it (cmd={}); ask for fewer keys in a request", command.name.to_lowercase()),
         ),
         None => (
-            format!("clients read large keys: {short}, {sum}/s in all"),
+            format!("clients read large keys: {replies}"),
+            format!("clients read large keys: {replies}, {sum}/s in all"),
             "redis-cli --bigkeys finds the keys; read parts (GETRANGE, HMGET, LRANGE), split or compress the value".to_owned(),
         ),
     };
@@ -82,6 +84,7 @@ mod tests {
             found[0].long,
             "MGET asks for many keys at once: replies of 108 KiB on average to requests of 36.0 KiB, 201 MiB/s in all"
         );
+        assert_eq!(found[0].short, "MGET asks for many keys at once: replies of 108 KiB on average");
         assert!(found[0].next.contains("(cmd=mget)"), "{}", found[0].next);
     }
 }
