@@ -11,8 +11,8 @@
 //!       └┴─────┴──────┴─────┴─
 //!        1    10     100   clients
 //! ```
-//! A line joins points that differ only in this knob. The horizontal axis is logarithmic if the largest value is
-//! many times the smallest.
+//! A line joins points that differ only in this knob; its label says in what it differs from the others. The
+//! horizontal axis is logarithmic if the largest value is many times the smallest.
 
 use ratatui::layout::Rect;
 
@@ -156,18 +156,6 @@ fn column(over: &Over, value: f64, dots: Dots) -> u16 {
     (over.x.share(value).clamp(0.0, 1.0) * f64::from(last)).round() as u16
 }
 
-/// Returns the points from left to right, grouped by their setting.
-fn series(curve: &Curve) -> Vec<Vec<&Point>> {
-    let mut series: Vec<Vec<&Point>> = Vec::new();
-    for point in curve.points() {
-        match series.iter_mut().find(|one| one[0].is_alike(point)) {
-            Some(one) => one.push(point),
-            None => series.push(vec![point]),
-        }
-    }
-    series
-}
-
 fn throughput(paint: &mut Paint, plot: Rect, over: &Over) {
     let rates = over.curve.points().iter().map(Point::ops_per_s);
     let top = linear_top(rates.fold(0.0, f64::max));
@@ -176,7 +164,9 @@ fn throughput(paint: &mut Paint, plot: Rect, over: &Over) {
     law(paint, plot, over, &axis);
     let (value, glyphs) = (|point: &Point| Some(point.ops_per_s()), paint.glyphs());
     let mark = |point: &Point| over.mark(point, glyphs);
-    Trace { axis: &axis, value: &value, ink: Ink::Throughput, mark: &mark }.draw(paint, plot, over);
+    let trace = Trace { axis: &axis, value: &value, ink: Ink::Throughput, mark: &mark };
+    trace.draw(paint, plot, over);
+    trace.names(paint, plot, over);
 }
 
 /// Draws the vertical axis left of `plot`; `label` formats its values.
@@ -184,6 +174,9 @@ pub fn y_axis(paint: &mut Paint, plot: Rect, axis: &ValueAxis, label: impl Fn(f6
     let chart = Rect { x: plot.x - GUTTER, width: plot.width + GUTTER, ..plot };
     value_axis::draw(paint, chart, plot.x - 1, axis, label);
 }
+
+/// The largest distance of a line's label from its last point.
+const FAR: u16 = 12;
 
 /// A figure to draw at the points of a curve, and its look.
 pub struct Trace<'a> {
@@ -201,8 +194,8 @@ impl Trace<'_> {
     /// Draws the lines, and the points over them.
     pub fn draw(&self, paint: &mut Paint, plot: Rect, over: &Over) {
         let dots = Dots::of(paint, plot);
-        for series in series(over.curve) {
-            series.windows(2).for_each(|pair| self.join(paint, over, dots, [pair[0], pair[1]]));
+        for line in over.curve.lines() {
+            line.points.windows(2).for_each(|pair| self.join(paint, over, dots, [pair[0], pair[1]]));
         }
         over.curve.points().iter().for_each(|point| self.dot(paint, over, dots, point));
     }
@@ -224,6 +217,30 @@ impl Trace<'_> {
                 (f64::from(from) + f64::from(to - from) * f64::from(n) / f64::from(steps)).round() as u16
             };
             dots.draw(paint, (at(x, end_x), at(y, end_y)), few, self.ink);
+        }
+    }
+
+    /// Draws the label of each line near its last point, where there is room: right of it, otherwise left of it, in its
+    /// own row first.
+    fn names(&self, paint: &mut Paint, plot: Rect, over: &Over) {
+        let dots = Dots::of(paint, plot);
+        for line in over.curve.lines().into_iter().filter(|line| !line.label.is_empty()) {
+            let Some((x, up)) = line.points.last().and_then(|point| self.place(over, dots, point)) else {
+                continue;
+            };
+            let (x, y) = dots.cell(x, up);
+            let width = line.label.chars().count() as u16;
+            let rows = [y, y + 1, y.saturating_sub(1)].into_iter().filter(|y| plot.rows().any(|r| r.y == *y));
+            let near = (1..=FAR).map(|gap| x.saturating_sub(width + gap));
+            let places =
+                rows.flat_map(|y| std::iter::once(x + 2).chain(near.clone()).map(move |from| (from, y)));
+            let is_free = |&(from, y): &(u16, u16)| {
+                let is_inside = from > plot.x && from + width <= plot.right();
+                is_inside && (from - 1..=from + width).all(|x| paint.at(x, y) == Some(" "))
+            };
+            if let Some((x, y)) = places.into_iter().find(is_free) {
+                paint.text(Rect { x, y, width, height: 1 }, &line.label, self.ink);
+            }
         }
     }
 

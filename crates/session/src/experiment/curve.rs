@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use super::{Dimension, Limit};
 use crate::{
     diagnose::our_limit,
-    knobs::Knobs,
+    knobs::{Knob, Knobs},
     session::{Interval, Segment, timeline::SegmentTotal},
     stats::{Latency, Usl},
 };
@@ -25,6 +25,31 @@ use crate::{
 struct Others {
     knobs: Knobs,
     config: BTreeMap<String, String>,
+}
+
+impl Others {
+    /// Returns what differs in any of `all`, as it is here: `pipeline 16, io-threads 4`; empty if nothing differs.
+    fn differing(&self, all: &[&Self]) -> String {
+        let knobs = Knob::of(&self.knobs).into_iter();
+        let knobs =
+            knobs.filter(|knob| all.iter().any(|other| knob.value(&other.knobs) != knob.value(&self.knobs)));
+        let knobs = knobs.map(|knob| format!("{} {}", knob.called(&self.knobs), knob.value(&self.knobs)));
+        let config = self
+            .config
+            .iter()
+            .filter(|(name, value)| all.iter().any(|other| other.config.get(*name) != Some(value)));
+        let config = config.map(|(name, value)| format!("{name} {value}"));
+        knobs.chain(config).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The points of a curve that differ only in the value of its knob.
+#[derive(Debug, Clone)]
+pub struct Line<'a> {
+    /// The points, sorted by value; at least one.
+    pub points: Vec<&'a Point>,
+    /// What distinguishes this line from the others: `pipeline 16`; empty if the curve has one line.
+    pub label: String,
 }
 
 /// The measurements at one value under one setting.
@@ -64,11 +89,6 @@ impl Point {
     /// Returns a percentile of the latencies that count, in microseconds; `None` with too few samples.
     pub fn percentile_us(&self, quantile: f64) -> Option<f64> {
         self.latency().percentile(quantile).map(|ns| ns as f64 / 1e3)
-    }
-
-    /// Returns whether both points have the same setting, apart from the value.
-    pub fn is_alike(&self, other: &Self) -> bool {
-        self.others == other.others
     }
 
     /// Returns the reason why redyno itself was the limit; `None` if it was not.
@@ -145,6 +165,21 @@ impl Curve {
         &self.points
     }
 
+    /// Returns the lines of the curve, in the order of their lowest value.
+    pub fn lines(&self) -> Vec<Line<'_>> {
+        let mut lines: Vec<Line> = Vec::new();
+        for point in &self.points {
+            match lines.iter_mut().find(|line| line.points[0].others == point.others) {
+                Some(line) => line.points.push(point),
+                None => lines.push(Line { points: vec![point], label: String::new() }),
+            }
+        }
+        let all: Vec<_> = lines.iter().map(|line| &line.points[0].others).collect();
+        let labels: Vec<_> = all.iter().map(|others| others.differing(&all)).collect();
+        lines.iter_mut().zip(labels).for_each(|(line, label)| line.label = label);
+        lines
+    }
+
     /// Returns the point with the highest throughput; with a limit, only points that keep the limit count. Of several
     /// points with this throughput, the point with the lowest value is returned. `None` if no request was answered.
     pub fn best(&self, limit: Option<&Limit>) -> Option<&Point> {
@@ -156,7 +191,7 @@ impl Curve {
     /// Fits the universal scalability law to all points. Returns `None` if the law does not apply to the dimension or
     /// to an open loop, if other settings differ, or if the law does not fit.
     pub fn law(&self) -> Option<Usl> {
-        let is_one = self.points.windows(2).all(|pair| pair[0].others == pair[1].others);
+        let is_one = self.lines().len() <= 1;
         // Under a rate, the throughput is the rate.
         let is_free = self.points.iter().all(|point| !point.is_open());
         let points: Vec<_> =
@@ -248,6 +283,8 @@ mod tests {
         assert_eq!(rows(&curve), [(50, vec![2, 5], 1500.0), (50, vec![4], 9000.0), (100, vec![1], 3000.0)]);
         assert_eq!(curve.points()[0].latency().count(), 3000, "all of both");
         assert_eq!(curve.best(None).map(|point| point.segments.clone()), Some(vec![4]));
+        let labels: Vec<_> = curve.lines().into_iter().map(|line| (line.points.len(), line.label)).collect();
+        assert_eq!(labels, [(2, "pipeline 1".to_owned()), (1, "pipeline 9".to_owned())]);
     }
 
     #[test]

@@ -32,7 +32,7 @@ mod words;
 
 pub use ab::{Ab, Pair, Plan, Side};
 pub use asked::ExperimentSpec;
-pub use curve::{Curve, Point};
+pub use curve::{Curve, Line, Point};
 pub use dimension::Dimension;
 pub use drawn::{AfterPair, Bounds, Drawn, Pairs, Points};
 pub use find::{Find, Tried};

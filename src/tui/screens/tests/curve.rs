@@ -85,6 +85,19 @@ fn what_was_turned_most_is_shown_and_a_key_lays_the_curve_over_another() {
 }
 
 #[test]
+fn each_line_says_in_what_it_differs_from_the_others() {
+    let both = [1, 8]
+        .into_iter()
+        .flat_map(|pipeline| [1, 10, 100].into_iter().map(move |clients| Knobs { pipeline, ..on(clients) }));
+    let shown = text(&turned(both), 120, 36);
+    let tick = GlyphSet::Unicode.glyphs().tick;
+    for label in [" pipeline 1 ", " pipeline 8 "] {
+        let charts = shown.lines().filter(|line| line.contains(tick) && line.contains(label)).count();
+        assert_eq!(charts, 1, "{label}: {shown}");
+    }
+}
+
+#[test]
 fn without_two_values_one_line_says_what_to_do() {
     for model in [turned([]), turned([on(50)])] {
         for (width, height) in [(120, 36), (80, 24), (40, 12)] {
