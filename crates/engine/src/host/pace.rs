@@ -3,8 +3,8 @@
 use super::own_thread;
 use crate::clock::SECOND_NS;
 
-/// A reading rests for this multiple of its CPU time: it takes 1 % of a core at most.
-const REST: u64 = 100;
+/// A reading rests for this multiple of its CPU time: it takes 0.4 % of a core at most.
+const REST: u64 = 250;
 
 /// When a reading is due.
 #[derive(Debug, Clone, Copy)]
