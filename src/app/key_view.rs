@@ -13,9 +13,16 @@ impl Model {
         self.keys.as_ref()
     }
 
+    /// Returns the address of the node whose keys are shown, if the session has several nodes.
+    pub fn keys_of(&self) -> Option<&str> {
+        let track = self.tracks().get(self.keys_of).filter(|_| self.tracks().len() > 1)?;
+        Some(self.node_row(self.keys_of, track).address)
+    }
+
     /// Opens the view of the keys, or shows why there is none.
     pub(super) fn open_keys(&mut self) {
-        let memcached = self.timeline().status().is_some_and(|status| !status.body.dialect().has_config());
+        let memcached =
+            self.track().timeline().status().is_some_and(|status| !status.body.dialect().has_config());
         match () {
             () if self.playback.is_some() => {
                 self.say(Tone::Info, "a recording holds no names of keys; a live session can look at them");
@@ -26,7 +33,12 @@ impl Model {
                     "memcached has no SCAN and no MEMORY USAGE, so its keys cannot be sampled",
                 );
             }
-            () => self.mode = Mode::Keys,
+            () => {
+                if self.keys_of != self.node() && !self.keys_go_on() {
+                    (self.keys, self.keys_of) = (None, self.node());
+                }
+                self.mode = Mode::Keys;
+            }
         }
     }
 
@@ -38,7 +50,7 @@ impl Model {
         if way != KeyWay::Monitor {
             return self.begin_look(way);
         }
-        let ops = self.timeline().status().and_then(|status| status.body.gauges[Gauge::OpsPerS]);
+        let ops = self.track().timeline().status().and_then(|status| status.body.gauges[Gauge::OpsPerS]);
         match ops.unwrap_or(0.0) {
             ops if ops > MOST_COMMANDS_PER_S as f64 => {
                 let rate = units::rate(ops);
@@ -60,7 +72,7 @@ impl Model {
     pub(super) fn begin_look(&mut self, way: KeyWay) {
         self.mode = Mode::Keys;
         self.keys = Some(KeysSeen { way, ..KeysSeen::default() });
-        self.ask(Order::LookAtKeys(way));
+        self.ask(Order::LookAtKeys { node: self.keys_of, way });
     }
 
     /// Ends a look at the keys that goes on.
@@ -106,18 +118,22 @@ mod tests {
         [Effect::Order(order)]
     }
 
+    fn look(way: KeyWay) -> Order {
+        Order::LookAtKeys { node: 0, way }
+    }
+
     #[test]
     fn nothing_is_asked_before_a_key_says_so_and_closing_the_view_stops_a_look() {
         let mut model = model(10.0);
         assert_eq!(press(&mut model, "d"), []);
         assert_eq!((&model.mode, model.keys_seen()), (&Mode::Keys, None));
-        assert_eq!(press(&mut model, "\n"), order(Order::LookAtKeys(KeyWay::Scan)));
+        assert_eq!(press(&mut model, "\n"), order(look(KeyWay::Scan)));
         assert_eq!(press(&mut model, "h"), [], "one at a time");
         assert_eq!(press(&mut model, "x"), order(Order::StopKeys));
         let seen = KeysSeen { state: KeyState::Stopped, sampled: 7, ..KeysSeen::default() };
         update(&mut model, Msg::Delivery(Delivery::Notice(0, Notice::Keys(Box::new(seen)))));
         assert_eq!(model.keys_seen().map(|seen| seen.sampled), Some(7));
-        assert_eq!(press(&mut model, "h"), order(Order::LookAtKeys(KeyWay::HotKeys)));
+        assert_eq!(press(&mut model, "h"), order(look(KeyWay::HotKeys)));
         assert_eq!(press(&mut model, "d"), order(Order::StopKeys));
         assert_eq!(model.mode, Mode::Screen);
     }
@@ -134,7 +150,7 @@ mod tests {
         );
         assert_eq!(press(&mut model, "n"), []);
         assert_eq!(model.mode, Mode::Keys);
-        assert_eq!(press(&mut model, "my"), order(Order::LookAtKeys(KeyWay::Monitor)));
+        assert_eq!(press(&mut model, "my"), order(look(KeyWay::Monitor)));
     }
 
     #[test]
@@ -145,7 +161,7 @@ mod tests {
         assert!(replay.message().unwrap().text.starts_with("a recording"));
         let mut model = model(1.0);
         press(&mut model, "d\n");
-        let refused = Delivery::Refused(Order::LookAtKeys(KeyWay::Scan), "no".to_owned());
+        let refused = Delivery::Refused(look(KeyWay::Scan), "no".to_owned());
         update(&mut model, Msg::Delivery(refused));
         assert_eq!(model.keys_seen().unwrap().state, KeyState::Failed("no".to_owned()));
     }

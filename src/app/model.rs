@@ -169,6 +169,8 @@ pub struct Model {
     pub(super) folded: BTreeSet<&'static str>,
     /// What the last look at the server's keys has seen.
     pub(super) keys: Option<KeysSeen>,
+    /// The number of the node of [`keys`](Self::keys).
+    pub(super) keys_of: usize,
     /// The tour, until it is over.
     pub(super) tour: Option<Tour>,
     /// The effects requested while the present message is handled.
@@ -211,6 +213,7 @@ impl Model {
             message: None,
             folded: BTreeSet::new(),
             keys: None,
+            keys_of: 0,
             tour: None,
             effects: Vec::new(),
             // Before the first segment, no setting is in force.

@@ -97,7 +97,7 @@ impl Model {
         rows
     }
 
-    fn node_row<'a>(&'a self, number: usize, track: &'a Track) -> NodeRow<'a> {
+    pub(super) fn node_row<'a>(&'a self, number: usize, track: &'a Track) -> NodeRow<'a> {
         let reading = track.reading(self.view);
         let status = reading.status().map(|status| &status.body);
         let identity = reading.session().map(|session| &session.target);
@@ -150,10 +150,10 @@ impl Model {
 mod tests {
     use super::*;
     use crate::{
-        app::{Key, KeyCode, Msg, update},
+        app::{Effect, Key, KeyCode, Msg, Order, update, update::tests::press},
         gauge::Gauges,
         knobs::Knobs,
-        server::Status,
+        server::{KeyWay, Status},
         session::{Moment, ServerIdentity, SessionStart, TimelineOptions},
     };
 
@@ -193,6 +193,9 @@ mod tests {
         update(&mut model, Msg::Key(Key::plain(KeyCode::Enter)));
         let address = model.shown().session().map(|session| session.target.address.clone());
         assert_eq!((model.node(), address.as_deref()), (2, Some("c:3")));
+        let look = Order::LookAtKeys { node: 2, way: KeyWay::Scan };
+        assert_eq!(press(&mut model, "d\n"), [Effect::Order(look)], "the keys, too, are those of this node");
+        assert_eq!(model.keys_of(), Some("c:3"));
     }
 
     #[test]

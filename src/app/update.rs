@@ -106,7 +106,7 @@ fn on_delivery(model: &mut Model, delivery: &Delivery) {
             if *order == Order::GentleIntrinsic(true) {
                 model.gentle_intrinsic = false;
             }
-            if matches!(order, Order::LookAtKeys(_)) {
+            if matches!(order, Order::LookAtKeys { .. }) {
                 model.keys_refused(reason);
             }
             if matches!(order, Order::Refine(_)) {

@@ -166,7 +166,7 @@ impl Source for ReplaySource {
                 "this is a recording: its knobs cannot be changed"
             }
             Order::SetConfig { .. } => "this is a recording: the server's parameters cannot be changed",
-            Order::LookAtKeys(_) | Order::StopKeys => "this is a recording: it holds no names of keys",
+            Order::LookAtKeys { .. } | Order::StopKeys => "this is a recording: it holds no names of keys",
             Order::RunIntrinsic(_) | Order::StopIntrinsic | Order::GentleIntrinsic(_) => {
                 "this is a recording: nothing is measured now"
             }

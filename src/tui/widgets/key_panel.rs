@@ -37,7 +37,8 @@ const KEYS: &str = " Enter sample  m MONITOR  h HOTKEYS  x stop  Esc close ";
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     let place = centred(area, area.width.min(WIDEST), area.height.saturating_sub(2));
     paint.clear(place);
-    let inner = padded(paint.frame(place, "keys"));
+    let title = model.keys_of().map_or_else(|| "keys".to_owned(), |address| format!("keys of {address}"));
+    let inner = padded(paint.frame(place, &title));
     let seen = model.keys_seen();
     let (text, ink) = seen.map_or_else(|| (OFFER.to_owned(), Ink::Text), status);
     let lines: Vec<_> = text.lines().flat_map(|line| wrapped(line, inner.width.into())).collect();

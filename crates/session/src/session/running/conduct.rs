@@ -95,8 +95,11 @@ impl Running {
                     node.tuning.set(Wish { parameter, to: to.clone(), peer }, &node.control);
                 }
             }
-            Order::LookAtKeys(way) => self.nodes[0].look_at_keys(*way)?,
-            Order::StopKeys => self.nodes[0].stop_keys(Duration::ZERO),
+            Order::LookAtKeys { node, way } => match self.nodes.get_mut(*node) {
+                Some(node) => node.look_at_keys(*way)?,
+                None => return Err(format!("the session has no node {node}")),
+            },
+            Order::StopKeys => self.nodes.iter().for_each(|node| node.stop_keys(Duration::ZERO)),
             Order::RunIntrinsic(length) => self.live.intrinsic().run(*length),
             Order::StopIntrinsic => self.live.intrinsic().stop(),
             Order::GentleIntrinsic(on) => self.live.intrinsic().gentle(*on),

@@ -28,8 +28,13 @@ pub enum Order {
         /// The new value of the parameter.
         to: String,
     },
-    /// Look at the keys of the first node; [`Notice::Keys`] reports the results.
-    LookAtKeys(KeyWay),
+    /// Look at the keys of a node; [`Notice::Keys`] reports the results.
+    LookAtKeys {
+        /// The number of the node, from 0.
+        node: usize,
+        /// How to look.
+        way: KeyWay,
+    },
     /// End the look at the keys early.
     StopKeys,
     /// Run the intrinsic probe for this long.
