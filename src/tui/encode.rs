@@ -26,12 +26,17 @@ struct Look {
     modifier: Modifier,
 }
 
-/// Appends the output for `cells`, which are in order of rows and columns. Before it and after it the terminal has its
-/// default look.
-pub fn encode<'a>(out: &mut Vec<u8>, cells: impl Iterator<Item = (u16, u16, &'a Cell)>) {
+/// Appends the output for `cells`, row by row, until `out` has `most` bytes: the row that is begun then is the last one.
+/// Returns the number of cells in the output. Before it and after it the terminal has its default look.
+pub fn encode(out: &mut Vec<u8>, cells: &[(u16, u16, &Cell)], most: usize) -> usize {
     let mut text = String::new();
-    let (mut at, mut look) = (None, Look::default());
-    for (x, y, cell) in cells {
+    let (mut at, mut look, mut encoded) = (None, Look::default(), 0);
+    for (x, y, cell) in cells.iter().copied() {
+        let begins = encoded > 0 && cells[encoded - 1].1 != y;
+        if begins && out.len() + text.len() >= most {
+            break;
+        }
+        encoded += 1;
         match at {
             Some((here, row)) if (here, row) == (x, y) => {}
             Some((here, row)) if row == y && here < x => push(&mut text, &number(x - here), 'C'),
@@ -50,6 +55,7 @@ pub fn encode<'a>(out: &mut Vec<u8>, cells: impl Iterator<Item = (u16, u16, &'a 
         push(&mut text, "", 'm');
     }
     out.extend_from_slice(text.as_bytes());
+    encoded
 }
 
 fn push(text: &mut String, parameters: &str, end: char) {
@@ -101,7 +107,9 @@ mod tests {
         buffer.set_string(7, 0, "e", Style::new());
         buffer.set_string(1, 1, "漢x", Style::new().light_red());
         let mut out = Vec::new();
-        encode(&mut out, Buffer::empty(buffer.area).diff(&buffer).into_iter());
+        let empty = Buffer::empty(buffer.area);
+        let cells = empty.diff(&buffer);
+        assert_eq!(encode(&mut out, &cells, usize::MAX), cells.len());
         let text = String::from_utf8(out.clone()).unwrap();
         let expected =
             "\x1b[1;1H\x1b[1;32mab\x1b[0;32;48;5;237mcd\x1b[3C\x1b[mE\x1b[2;2H\x1b[91m漢\x1b[2;4Hx\x1b[m";
@@ -112,5 +120,11 @@ mod tests {
         let cell = terminal.screen().cell(0, 2).unwrap();
         let colours = format!("{:?} {:?}", cell.fgcolor(), cell.bgcolor());
         assert_eq!((cell.bold(), colours.as_str()), (false, "Idx(2) Idx(237)"));
+        out.clear();
+        assert_eq!(
+            encode(&mut out, &cells, 1),
+            5,
+            "the first row is sent, however short the output is to be"
+        );
     }
 }

@@ -7,7 +7,8 @@
 //! A slow terminal gets so few frames that it is idle half of the time. So it shows the effect of a key press at
 //! once: no old frames are queued. The system takes more output than the terminal has shown. How fast the queue empties
 //! is known when it is full: then it takes as much as the terminal reads. From this follows how much is queued, and new
-//! data wait until the queue is short.
+//! data wait until the queue is short. A frame for new data is sent in parts, so that the frame that a key causes waits
+//! for one part at most.
 
 use std::{
     collections::VecDeque,
@@ -20,6 +21,8 @@ const SHORTEST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(2);
 /// A frame for new data begins only if the queue is empty after this time.
 const LONGEST_QUEUE_S: f64 = 0.1;
+/// The time that a slow line needs for a part of a frame.
+const PART_S: f64 = 0.25;
 /// The shortest and the longest time over which the line's rate is measured, in seconds. A line that takes nothing for
 /// longer has stalled, which is no rate.
 const MEASURED_S: (f64, f64) = (0.25, 4.0);
@@ -69,11 +72,21 @@ impl Pace {
         self.line.sent(now, sent, is_full);
     }
 
+    /// Returns the number of bytes after which a frame begins no further row.
+    pub fn part(&self) -> usize {
+        self.line.rate().map_or(usize::MAX, |rate| (rate * PART_S) as usize)
+    }
+
+    /// Returns whether it is time for the next part of a frame.
+    pub fn allows_part(&self, now: Instant) -> bool {
+        self.line.queue_s(now) <= LONGEST_QUEUE_S
+    }
+
     /// Returns whether it is time for a frame that only shows new data.
     pub fn allows(&self, now: Instant) -> bool {
         let took = self.took.max(self.line.time_of(self.line.sent - self.before));
         let apart = (took * 2).clamp(SHORTEST, LONGEST.max(took));
-        now.saturating_duration_since(self.began) >= apart && self.line.queue_s(now) <= LONGEST_QUEUE_S
+        now.saturating_duration_since(self.began) >= apart && self.allows_part(now)
     }
 }
 

@@ -207,18 +207,27 @@ impl<W: Write, E: Events> Loop<W, E> {
                 is_behind = !self.canvas.push()?;
                 pace.sent(Instant::now(), self.canvas.sent(), is_behind);
             }
-            // A key causes a frame at once, and new data causes one at its own pace. No frame begins before the last
-            // one was taken.
-            if !is_behind && (due == Due::Now || (due == Due::Data && pace.allows(Instant::now()))) {
+            // A key causes a frame at once, and new data causes one at its own pace, on a slow line in parts. No frame
+            // begins before the last one was taken.
+            let now = Instant::now();
+            let most = match due {
+                Due::Now => Some(usize::MAX),
+                _ if self.canvas.is_part() => pace.allows_part(now).then(|| pace.part()),
+                Due::Data => pace.allows(now).then(|| pace.part()),
+                Due::Nothing => None,
+            };
+            if let Some(most) = most.filter(|_| !is_behind) {
                 let theme = self.options.theme;
-                pace.begin(Instant::now());
+                if !self.canvas.is_part() {
+                    pace.begin(now);
+                }
                 let plan = screens::plan(self.canvas.area(), &model);
                 let effects = update(&mut model, Msg::Columns(plan.chart_columns()));
                 // For the next frame, a stretch of a recording may have to be read again.
                 self.carry_out(effects, &mut model, source)?;
                 let spots = &mut self.spots;
                 let draw = |buffer: &mut _| *spots = screens::draw(buffer, theme, &model, &plan);
-                is_behind = !self.canvas.frame(draw)?;
+                is_behind = !self.canvas.frame(most, draw)?;
                 pace.sent(Instant::now(), self.canvas.sent(), is_behind);
                 due = Due::Nothing;
             }

@@ -7,6 +7,7 @@
 
 use std::{
     io::{self, Write},
+    ops::Range,
     panic,
     sync::{
         Mutex, Once,
@@ -148,6 +149,10 @@ pub struct Canvas<W> {
     pub mouse: bool,
     /// Output that draws nothing; it is sent with the next frame.
     aside: Vec<u8>,
+    /// The row with which the next frame begins. Rows that did not fit into the last frame come first.
+    from: u16,
+    /// Whether the last frame left rows out.
+    is_part: bool,
 }
 
 impl<W: Write> Canvas<W> {
@@ -163,6 +168,8 @@ impl<W: Write> Canvas<W> {
             sent: 0,
             mouse: false,
             aside: Vec::new(),
+            from: 0,
+            is_part: false,
         }
     }
 
@@ -174,6 +181,11 @@ impl<W: Write> Canvas<W> {
     /// Returns the size of the screen.
     pub fn area(&self) -> Rect {
         self.next.area
+    }
+
+    /// Returns whether the last frame left rows out.
+    pub fn is_part(&self) -> bool {
+        self.is_part
     }
 
     /// Returns the number of bytes that the terminal has taken so far.
@@ -224,12 +236,12 @@ impl<W: Write> Canvas<W> {
         Ok(true)
     }
 
-    /// Draws a frame and sends the changes, unless the last frame is still being sent. Returns whether the terminal
-    /// has taken all output.
+    /// Draws a frame and sends the changes, unless the last frame is still being sent. After `most` bytes no further row
+    /// begins: the next frame sends the rest. Returns whether the terminal has taken all output.
     ///
     /// # Errors
     /// When the terminal cannot be written to.
-    pub fn frame(&mut self, paint: impl FnOnce(&mut Buffer)) -> io::Result<bool> {
+    pub fn frame(&mut self, most: usize, paint: impl FnOnce(&mut Buffer)) -> io::Result<bool> {
         if !self.push()? {
             return Ok(false);
         }
@@ -248,13 +260,31 @@ impl<W: Write> Canvas<W> {
         let changes = self.shown.diff(&self.next);
         if changes.is_empty() && !self.repaint && !is_aside {
             self.bytes.clear();
+            self.is_part = false;
             return Ok(true);
         }
-        encode(&mut self.bytes, changes.into_iter());
+        let (before, after) = changes.split_at(changes.partition_point(|(_, y, _)| *y < self.from));
+        let cells: Vec<_> = [after, before].concat();
+        let sent = encode(&mut self.bytes, &cells, most);
+        let mut left: Vec<_> = cells[sent..].iter().map(|(_, y, _)| *y).collect();
+        left.dedup();
         queue!(self.bytes, EndSynchronizedUpdate)?;
         self.repaint = false;
+        self.is_part = !left.is_empty();
+        self.from = left.first().copied().unwrap_or_default();
+        for row in left {
+            let cells = self.row(row);
+            self.next.content[cells.clone()].clone_from_slice(&self.shown.content[cells]);
+        }
         std::mem::swap(&mut self.shown, &mut self.next);
         self.push()
+    }
+
+    /// Returns the places of a row's cells.
+    fn row(&self, y: u16) -> Range<usize> {
+        let width = usize::from(self.next.area.width);
+        let begin = usize::from(y) * width;
+        begin..begin + width
     }
 }
 
@@ -281,7 +311,7 @@ mod tests {
 
     fn say(canvas: &mut Canvas<Wire>, text: &str) {
         canvas
-            .frame(|buffer| {
+            .frame(usize::MAX, |buffer| {
                 buffer.set_string(0, 0, text, Style::new());
             })
             .unwrap();
@@ -338,7 +368,7 @@ mod tests {
         canvas.out.room = 7;
         let mut painted = Vec::new();
         let mut draw = |canvas: &mut Canvas<Slow>, text: &str| {
-            let taken = canvas.frame(|buffer| {
+            let taken = canvas.frame(usize::MAX, |buffer| {
                 painted.push(text.to_owned());
                 buffer.set_string(0, 0, text, Style::new());
             });
@@ -355,6 +385,29 @@ mod tests {
         let frames: Vec<&str> = text.split_inclusive("\x1b[?2026l").collect();
         assert!(frames.len() == 2 && frames[0].contains("one") && frames[1].contains("three"), "{text:?}");
         assert!(frames.iter().all(|frame| frame.starts_with("\x1b[?2026h")), "{text:?}");
+    }
+
+    #[test]
+    fn a_frame_that_is_too_long_is_sent_in_parts_and_no_row_waits_forever() {
+        let mut canvas = Canvas::new(Wire::default(), Rect::new(0, 0, 4, 5));
+        let mut seen = vec![String::new(); 5];
+        for n in 0..6 {
+            canvas
+                .frame(1, |buffer| {
+                    (0..5).for_each(|y| buffer.set_string(0, y, format!("{n}{y}"), Style::new()));
+                })
+                .unwrap();
+            assert!(canvas.is_part(), "each frame changes each row");
+            let text = String::from_utf8_lossy(canvas.out.0.last().unwrap()).into_owned();
+            let row = (0..5).find(|y| text.contains(&format!("{n}{y}"))).expect("one row is sent");
+            seen[row] = format!("{n}{row}");
+        }
+        assert_eq!(seen, ["00", "11", "22", "33", "44"].map(|text| text.replacen("00", "50", 1)));
+        for _ in 0..5 {
+            canvas.frame(1, |buffer| buffer.set_string(0, 0, "50", Style::new())).unwrap();
+        }
+        assert!(!canvas.is_part());
+        assert_eq!(canvas.shown.content.iter().map(|cell| cell.symbol()).collect::<String>().trim(), "50");
     }
 
     #[test]

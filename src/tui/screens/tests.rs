@@ -267,7 +267,7 @@ fn ascii_sends_only_ascii_and_mono_no_colour() {
     let mut canvas = Canvas::new(&mut wire, Rect::new(0, 0, 120, 36));
     let theme = Theme::new(Colours::Mono, GlyphSet::Unicode);
     let plan = super::plan(canvas.area(), &model);
-    canvas.frame(|buffer| drop(draw(buffer, theme, &model, &plan))).unwrap();
+    canvas.frame(usize::MAX, |buffer| drop(draw(buffer, theme, &model, &plan))).unwrap();
     drop(canvas);
     let text = String::from_utf8(wire).unwrap();
     assert!(text.contains("\x1b[1m"), "mono still has bold");

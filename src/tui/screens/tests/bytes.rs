@@ -90,7 +90,7 @@ impl Session {
         let columns = plan(AREA, &self.model).chart_columns();
         update(&mut self.model, Msg::Columns(columns));
         let draw = |buffer: &mut _| drop(draw(buffer, self.theme, &self.model, &plan(AREA, &self.model)));
-        self.canvas.frame(draw).unwrap();
+        self.canvas.frame(usize::MAX, draw).unwrap();
     }
 
     /// Returns the bytes per second during the next records. Here each record of a tick may cause a frame, so there
