@@ -10,11 +10,13 @@ use anyhow::Context;
 
 use super::command::{Arguments, Invocation, Planned};
 use crate::{
-    demo::{Error, Fault, Handle, Options, Server},
+    demo::{Cluster, Error, Fault, Options, Server, Size},
     endpoint::Password,
+    load::most_clients,
     print::words::StreamText,
     runner::ends,
     signals::Signal,
+    units::counted,
     untrusted,
 };
 
@@ -24,18 +26,28 @@ const WATCH: Duration = Duration::from_millis(500);
 const AFTER: &str = "\
 Examples:
   redyno demo -p 7000
-  redyno demo -p 7000 --fault 'stall 500ms every 5s' --fault 'error LOADING 1%'";
+  redyno demo -p 7000 --fault 'stall 500ms every 5s' --fault 'error LOADING 1%'
+  redyno demo -p 7000 --nodes 3 --replicas 1 --fault 'failover node 1 after 30s'";
 
 /// The arguments of `redyno demo`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub struct DemoArgs {
-    /// Port on 127.0.0.1 to listen on; 0 for any free port
+    /// Port on 127.0.0.1 to listen on; 0 for any free port; the other nodes of a cluster get the ports after it
     #[arg(short, long, default_value_t = 6379)]
     port: u16,
 
-    /// Unix socket to listen on too
-    #[arg(short, long, value_name = "PATH")]
+    /// Run a cluster with this many primaries, at most 200
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=200))]
+    nodes: Option<u16>,
+
+    /// Replicas of each primary of the cluster, at most 4
+    #[arg(long, value_name = "COUNT", default_value_t = 0, requires = "nodes",
+          value_parser = clap::value_parser!(u16).range(0..=4))]
+    replicas: u16,
+
+    /// Unix socket to listen on too; not for a cluster
+    #[arg(short, long, value_name = "PATH", conflicts_with = "nodes")]
     socket: Option<PathBuf>,
 
     /// Password that clients must send
@@ -43,7 +55,8 @@ pub struct DemoArgs {
     password: Option<Password>,
 
     /// A fault to simulate; can be given several times: 'stall 500ms every 5s', 'slow GET 2ms',
-    /// 'delay GET 2ms nth 10', 'error LOADING 1%', 'cut every 10000', 'reset every 20s', 'garbage every 30s'
+    /// 'delay GET 2ms nth 10', 'error LOADING 1%', 'cut every 10000', 'reset every 20s', 'garbage every 30s';
+    /// for a cluster also 'slow load 5ms node 2', 'reshard 1000 every 10s', 'failover after 30s', 'hot 866 5k'
     #[arg(long = "fault", value_name = "FAULT")]
     faults: Vec<Fault>,
 }
@@ -56,6 +69,8 @@ impl Arguments for DemoArgs {
 
 /// Serves clients until `stop` receives a signal or its sender is dropped. Prints one line with the address.
 fn run(args: &DemoArgs, stop: &Receiver<Signal>, out: &mut impl Write) -> anyhow::Result<()> {
+    // Raises the limit of open files, and with it the number of clients.
+    most_clients(0, 1);
     let options = Options {
         address: SocketAddr::from((Ipv4Addr::LOCALHOST, args.port)),
         unix_socket: args.socket.clone(),
@@ -63,23 +78,39 @@ fn run(args: &DemoArgs, stop: &Receiver<Signal>, out: &mut impl Write) -> anyhow
         faults: args.faults.clone(),
         ..Options::default()
     };
-    let server = Server::start(options).map_err(|error| match error {
-        Error::Taken(_) => anyhow::anyhow!("{error}; give another port with -p, or -p 0 for any free port"),
-        other => other.into(),
-    })?;
-    writeln!(out, "{}", greeting(args, &server)).context("cannot write to the standard output")?;
-    while server.is_running() {
-        if stop.recv_timeout(WATCH) != Err(RecvTimeoutError::Timeout) {
-            break;
-        }
-        out.flush().context("cannot write to the standard output")?;
-    }
-    Ok(server.stop()?)
+    let Some(nodes) = args.nodes else {
+        let server = Server::start(options).map_err(explained)?;
+        serve(&greeting(args, &[server.address()]), || server.is_running(), stop, out)?;
+        return Ok(server.stop()?);
+    };
+    let size = Size { primaries: nodes.into(), replicas: args.replicas.into() };
+    let cluster = Cluster::start(&options, size).map_err(explained)?;
+    serve(&greeting(args, cluster.addresses()), || cluster.is_running(), stop, out)?;
+    Ok(cluster.stop()?)
 }
 
-/// Returns the address of the server, and how to use it.
-fn greeting(args: &DemoArgs, server: &Handle) -> String {
-    let port = server.address().port();
+fn explained(error: Error) -> anyhow::Error {
+    match error {
+        Error::Taken(_) => anyhow::anyhow!("{error}; give another port with -p, or -p 0 for any free port"),
+        other => other.into(),
+    }
+}
+
+fn serve(
+    greeting: &str,
+    is_running: impl Fn() -> bool,
+    stop: &Receiver<Signal>,
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
+    writeln!(out, "{greeting}").context("cannot write to the standard output")?;
+    while is_running() && stop.recv_timeout(WATCH) == Err(RecvTimeoutError::Timeout) {
+        out.flush().context("cannot write to the standard output")?;
+    }
+    Ok(())
+}
+
+/// Returns the addresses of the server or of the nodes, and how to use them.
+fn greeting(args: &DemoArgs, addresses: &[SocketAddr]) -> String {
     let password = if args.password.is_some() { " -a PASSWORD" } else { "" };
     let faults = match args.faults.len() {
         0 => String::new(),
@@ -88,11 +119,33 @@ fn greeting(args: &DemoArgs, server: &Handle) -> String {
     };
     let socket =
         args.socket.as_ref().map(|path| format!(" and {}", untrusted::path(path))).unwrap_or_default();
+    let replicas = args.replicas * args.nodes.unwrap_or(0);
+    let what = match args.nodes {
+        None => "a stand-in for Redis".to_owned(),
+        Some(nodes) if replicas == 0 => format!("a cluster of {}", counted(nodes.into(), "primary node")),
+        Some(nodes) => format!(
+            "a cluster of {} and {}",
+            counted(nodes.into(), "primary node"),
+            counted(replicas.into(), "replica")
+        ),
+    };
     format!(
-        "redyno demo: a stand-in for Redis at {}{socket}{faults}; drive it with `redyno -p {port}{password} --load`, \
-         end it with Ctrl-C",
-        server.address()
+        "redyno demo: {what} at 127.0.0.1:{}{socket}{faults}; drive it with `redyno -p {}{password} --load`, end it \
+         with Ctrl-C",
+        listed(addresses),
+        addresses[0].port()
     )
+}
+
+/// Returns the ports of some addresses, `7000-7002, 7010`.
+fn listed(addresses: &[SocketAddr]) -> String {
+    let mut ports: Vec<u16> = addresses.iter().map(SocketAddr::port).collect();
+    ports.sort_unstable();
+    let runs = ports.chunk_by(|port, next| port + 1 == *next).map(|run| match run {
+        [first, .., last] => format!("{first}-{last}"),
+        one => one[0].to_string(),
+    });
+    runs.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -123,6 +176,35 @@ mod tests {
                 && line.contains(" -a PASSWORD --load`")
         );
         assert_eq!((line.lines().count(), line.contains("secret")), (1, false));
+    }
+
+    #[test]
+    fn a_cluster_says_how_many_nodes_it_has_and_where() {
+        let args = parse(&["demo", "-p", "0", "--nodes", "2", "--replicas", "1"]).unwrap();
+        let addresses = [7000, 7001, 7003, 7004].map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+        let line = greeting(&args, &addresses);
+        let start = "redyno demo: a cluster of 2 primary nodes and 2 replicas at 127.0.0.1:7000-7001, 7003-7004; drive";
+        assert!(line.starts_with(start), "{line}");
+        let (stop, stopped) = mpsc::channel();
+        stop.send(Signal::Interrupt).unwrap();
+        let mut out = Vec::new();
+        run(&args, &stopped, &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap().lines().count(), 1);
+    }
+
+    #[test]
+    fn faults_that_the_server_cannot_have_are_refused() {
+        let (_stop, stopped) = mpsc::channel();
+        let error =
+            |words: &[&str]| run(&parse(words).unwrap(), &stopped, &mut Vec::new()).unwrap_err().to_string();
+        let alone = error(&["demo", "-p", "0", "--fault", "reshard 5"]);
+        assert_eq!(alone, "reshard, failover, hot and 'node N' are faults of a cluster; give --nodes 3");
+        let few = error(&["demo", "-p", "0", "--nodes", "2", "--fault", "stall 1s node 3"]);
+        assert_eq!(few, "the cluster has 2 nodes; give a node of a fault from 1 to 2");
+        assert_eq!(
+            error(&["demo", "-p", "0", "--nodes", "1", "--fault", "reshard 5"]),
+            "a reshard needs two primaries; give at least --nodes 2"
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A client that sends bytes and reads whole replies. Every read is bounded; a reply that does not come is a failure.
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
@@ -40,7 +40,11 @@ pub struct Client {
 
 impl Client {
     pub fn connect(server: &Handle) -> Self {
-        let stream = TcpStream::connect(server.address()).unwrap();
+        Self::at(server.address())
+    }
+
+    pub fn at(address: SocketAddr) -> Self {
+        let stream = TcpStream::connect(address).unwrap();
         stream.set_nodelay(true).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         Self { stream: Box::new(stream), bytes: Vec::new() }

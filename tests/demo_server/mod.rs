@@ -2,6 +2,7 @@
 //! each of its faults.
 
 mod client;
+mod cluster;
 mod faults;
 mod tools;
 mod wire;

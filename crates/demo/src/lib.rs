@@ -2,6 +2,6 @@
 //!
 //! The documentation of the package `redyno` lists all modules of the program.
 
-use redyno_engine::{clock, endpoint, units};
+use redyno_engine::{clock, endpoint, protocol, units};
 
 pub mod demo;

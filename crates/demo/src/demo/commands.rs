@@ -3,6 +3,7 @@
 //! The function of a command receives a [`Call`]: the arguments, the server's state and the reply to write. If the
 //! command fails, an error replaces the reply that it has begun.
 
+mod cluster;
 mod collections;
 mod connection;
 mod info;
@@ -12,7 +13,7 @@ mod table;
 #[cfg(test)]
 pub mod testing;
 
-pub use self::table::{AT_ONCE, COMMANDS, CommandId, GROWS, LOAD, OPEN, find, is_known};
+pub use self::table::{AT_ONCE, COMMANDS, CommandId, GROWS, LOAD, OPEN, READS, find, is_known};
 
 use std::time::Duration;
 

@@ -3,15 +3,22 @@
 //! The engine does not use sockets. The engine reads the clock once for each command: the run time of a command begins
 //! at the end of the previous command, or when the event loop wakes up.
 
+mod in_cluster;
+
 use std::{sync::Arc, time::Duration};
 
+use self::in_cluster::answer_in_cluster;
 use super::{
     commands::{AT_ONCE, COMMANDS, Call, CommandId, GROWS, LOAD, OPEN, find},
-    faults::{Occasion, Script, Treatment},
+    faults::{Kind, Occasion, Script, Treatment},
     reply::{Failure, Protocol, Reply},
     request::Arguments,
     state::{Config, Session, State, Stop},
 };
+use crate::protocol::key_slot;
+
+/// The number of the simulated client that reads hot keys; it has no connection.
+const HOT_CLIENT: usize = usize::MAX;
 
 /// The server's state and its script of faults.
 pub struct Engine {
@@ -30,12 +37,36 @@ impl Engine {
 
     /// Returns when the script's next stall is due.
     pub fn next_stall_ns(&self) -> Option<u64> {
-        self.script.next_stall_ns()
+        self.script.next_due_ns()
     }
 
     /// Returns the length of a stall that is due now, and schedules the next one.
     pub fn take_stall(&mut self) -> Option<Duration> {
-        self.script.take_stall(self.state.now_ns)
+        let due = self.script.take_due(self.state.now_ns)?;
+        if let Kind::Stall(length) = due.kind { Some(length) } else { None }
+    }
+
+    /// Runs the housekeeping, `hz` times a second, and the requests of simulated clients that read hot keys.
+    pub fn tick(&mut self) {
+        self.state.with_data(State::tick);
+        for (key, per_s) in self.script.hot_keys(self.state.now_ns) {
+            if self.state.member.as_ref().is_some_and(|member| member.owns(key_slot(key.as_bytes()))) {
+                self.read_often(&key, per_s / self.state.config.number("hz"));
+            }
+        }
+    }
+
+    fn read_often(&mut self, key: &str, times: u64) {
+        let request = format!("GET {key}");
+        let arguments = Arguments { bytes: request.as_bytes(), spans: &[0..3, 4..request.len()] };
+        let session = Session { address: "hot".to_owned(), authenticated: true, ..Session::default() };
+        self.state.sessions.insert(HOT_CLIENT, session);
+        let mut out = Vec::new();
+        for _ in 0..times {
+            out.clear();
+            self.answer((HOT_CLIENT, 1), arguments, &mut out);
+        }
+        self.state.sessions.swap_remove(&HOT_CLIENT);
     }
 
     /// Adds a new client, with a unique number.
@@ -67,7 +98,10 @@ impl Engine {
                 self.state.stats.commands[id].rejected += 1;
                 self.refuse(client, &failure, out);
             }
-            None => self.run_or_queue((client, id), arguments, treatment.slow, out),
+            None if self.state.member.is_some() => {
+                answer_in_cluster(&mut self.state, (client, id), arguments, treatment.slow, out);
+            }
+            None => run_or_queue(&mut self.state, (client, id), arguments, treatment.slow, out),
         }
         treatment
     }
@@ -87,27 +121,6 @@ impl Engine {
         }
     }
 
-    fn run_or_queue(
-        &mut self,
-        (client, id): (usize, CommandId),
-        arguments: Arguments<'_>,
-        slow: Duration,
-        out: &mut Vec<u8>,
-    ) {
-        let session = &mut self.state.sessions[&client];
-        let mut reply = Reply::new(out, session.protocol);
-        match &mut session.transaction {
-            Some(transaction) if !COMMANDS[id].has(AT_ONCE) => {
-                transaction.queue(id, arguments, slow);
-                reply.status("QUEUED");
-            }
-            _ => {
-                self.state.spend(slow);
-                Call { arguments, client, id, state: &mut self.state, reply }.run();
-            }
-        }
-    }
-
     fn treatment(&mut self, id: CommandId, position: u64) -> Treatment {
         if self.script.is_quiet() {
             return Treatment::default();
@@ -121,13 +134,41 @@ impl Engine {
         self.script.judge(occasion)
     }
 
-    /// Replies with an error and runs no command. If the client is in a transaction, EXEC will discard the transaction.
+    /// Replies with an error and runs no command.
     pub fn refuse(&mut self, client: usize, failure: &Failure, out: &mut Vec<u8>) {
-        if let Some(transaction) = &mut self.state.sessions[&client].transaction {
-            transaction.broken = true;
-        }
-        self.state.fail(failure, &mut Reply::new(out, Protocol::Resp2));
+        refuse(&mut self.state, client, failure, out);
     }
+}
+
+/// Runs a command, or queues it if the client is in a transaction. `slow` is the time by which a fault makes the command
+/// longer.
+pub fn run_or_queue(
+    state: &mut State,
+    (client, id): (usize, CommandId),
+    arguments: Arguments<'_>,
+    slow: Duration,
+    out: &mut Vec<u8>,
+) {
+    let session = &mut state.sessions[&client];
+    let mut reply = Reply::new(out, session.protocol);
+    match &mut session.transaction {
+        Some(transaction) if !COMMANDS[id].has(AT_ONCE) => {
+            transaction.queue(id, arguments, slow);
+            reply.status("QUEUED");
+        }
+        _ => {
+            state.spend(slow);
+            Call { arguments, client, id, state, reply }.run();
+        }
+    }
+}
+
+/// Replies with an error and runs no command. If the client is in a transaction, EXEC will discard the transaction.
+pub fn refuse(state: &mut State, client: usize, failure: &Failure, out: &mut Vec<u8>) {
+    if let Some(transaction) = &mut state.sessions[&client].transaction {
+        transaction.broken = true;
+    }
+    state.fail(failure, &mut Reply::new(out, Protocol::Resp2));
 }
 
 #[cfg(test)]

@@ -141,7 +141,7 @@ impl EventLoop {
             self.go_on(client, false);
         }
         if now_ns >= self.next_tick_ns {
-            self.engine.state.tick();
+            self.engine.tick();
             // Connections that could not be accepted for lack of descriptors are tried again.
             self.accept();
             self.next_tick_ns = now_ns + SECOND_NS / self.engine.state.config.number("hz");

@@ -7,13 +7,15 @@
 //! socket ◄─ outbox ◄────────── reply
 //! ```
 //! The server speaks RESP2 and RESP3, and its messages are those of Redis 7.0. The server needs so little CPU time that
-//! a measurement against it shows the cost of the load generator. The server has no persistence, replication, cluster
-//! or scripts; its only transaction commands are MULTI and EXEC.
+//! a measurement against it shows the cost of the load generator. The server has no persistence, replication or
+//! scripts; its only transaction commands are MULTI and EXEC. Several servers can be a cluster.
 //!
 //! The built-in server does not depend on redyno's load, probes, sessions or screens; it shares only the clock, the
-//! units and the type of a password with them.
+//! units, the slots of keys and the type of a password with them.
 
+mod cluster;
 mod commands;
+mod conductor;
 mod connection;
 mod engine;
 mod event_loop;
@@ -24,6 +26,7 @@ mod server;
 mod state;
 mod store;
 
+pub use self::conductor::{Cluster, Size};
 pub use self::faults::Fault;
 pub use self::server::{Error, Handle, Options, Server};
 

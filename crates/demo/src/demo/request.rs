@@ -52,7 +52,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// Returns the arguments from `first` on.
-    pub fn from(&self, first: usize) -> impl ExactSizeIterator<Item = &'a [u8]> + use<'a> {
+    pub fn from(&self, first: usize) -> impl ExactSizeIterator<Item = &'a [u8]> + Clone + use<'a> {
         let bytes = self.bytes;
         self.spans[first.min(self.spans.len())..].iter().map(move |span| &bytes[span.clone()])
     }

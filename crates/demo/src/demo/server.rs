@@ -13,6 +13,7 @@ use socket2::{SockAddr, Socket, Type};
 use thiserror::Error;
 
 use super::{
+    cluster::Member,
     engine::Engine,
     event_loop::{EventLoop, Listener, WAKER},
     faults::{Fault, Script},
@@ -70,6 +71,9 @@ pub enum Error {
     /// The server's thread panicked, because of a bug.
     #[error("the built-in server's thread panicked")]
     Panicked,
+    /// The faults do not suit the server.
+    #[error("{0}")]
+    Unfit(String),
 }
 
 /// Starts servers.
@@ -82,6 +86,16 @@ impl Server {
     /// # Errors
     /// When it cannot listen on its address, or the system refuses a poll or a thread.
     pub fn start(options: Options) -> Result<Handle, Error> {
+        match options.faults.iter().any(Fault::needs_cluster) {
+            true => Err(Error::Unfit(
+                "reshard, failover, hot and 'node N' are faults of a cluster; give --nodes 3".to_owned(),
+            )),
+            false => Self::launch(options, None),
+        }
+    }
+
+    /// Starts a server that is alone, or a node of a cluster.
+    pub(super) fn launch(options: Options, member: Option<Member>) -> Result<Handle, Error> {
         let tcp = listen(&options.address.into()).map_err(|source| match source.kind() {
             ErrorKind::AddrInUse => Error::Taken(options.address),
             _ => Error::Listen { place: options.address.to_string(), source },
@@ -98,14 +112,18 @@ impl Server {
         let poll = Poll::new()?;
         let waker = Waker::new(poll.registry(), WAKER)?;
         let stop = Arc::new(Stop::default());
-        let config = Config::new(address.port(), options.password.as_ref().map_or("", Password::reveal));
+        let mut config = Config::new(address.port(), options.password.as_ref().map_or("", Password::reveal));
+        if member.is_some() {
+            config.join_cluster();
+        }
         let seed = options.seed;
         let thread = std::thread::Builder::new().name("demo".to_owned()).spawn({
             let stop = Arc::clone(&stop);
             move || {
                 let script = Script::new(options.faults, seed);
                 // The engine's clock starts here, on the server's thread.
-                let engine = Engine::new(config, script, Arc::clone(&stop), seed);
+                let mut engine = Engine::new(config, script, Arc::clone(&stop), seed);
+                engine.state.member = member.map(Arc::new);
                 EventLoop::new(poll, listeners, engine, stop)?.run()
             }
         })?;

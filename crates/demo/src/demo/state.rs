@@ -25,14 +25,12 @@ use rand_pcg::Pcg64Mcg;
 
 use self::stats::{SlowEntry, Slowlog, shortened};
 use super::{
+    cluster::{Member, SlotUse},
     reply::{Failure, Protocol, Reply},
     request::{Arguments, Span},
-    store::{Database, Map},
+    store::{Database, Map, databases},
 };
 use crate::clock::Clock;
-
-/// The number of databases.
-pub const DATABASES: usize = 16;
 
 /// The number of keys of a database that each round of housekeeping checks for expiry; the limit keeps rounds short.
 const SWEPT_PER_TICK: usize = 10_000;
@@ -71,6 +69,10 @@ pub struct State {
     pub run_id: String,
     /// The time of the current command, in ns since the start.
     pub now_ns: u64,
+    /// The place of the server in a cluster; `None` if the server is alone.
+    pub member: Option<Arc<Member>>,
+    /// What the requests for each slot have cost on this node.
+    pub slot_use: Map<u16, SlotUse>,
     spending: Spending,
     stop: Arc<Stop>,
     clock: Clock,
@@ -85,7 +87,7 @@ impl State {
         // The id distinguishes runs, so it does not come from the seed.
         let mut id_source = rand::rng();
         Self {
-            databases: (0..DATABASES).map(|_| Database::default()).collect(),
+            databases: databases(),
             config,
             stats: Stats::new(commands),
             slowlog: Slowlog::default(),
@@ -95,6 +97,8 @@ impl State {
             peak_bytes: 0,
             run_id: (0..5).map(|_| format!("{:08x}", id_source.random::<u32>())).collect(),
             now_ns: 0,
+            member: None,
+            slot_use: Map::default(),
             spending: Spending::default(),
             stop,
             clock: Clock::start(),
@@ -139,6 +143,26 @@ impl State {
     /// Records that the server was idle until now.
     pub fn idled(&mut self) {
         self.spending.end();
+    }
+
+    /// Calls `act` with the data in place: a node of a cluster shares its data with its replicas.
+    pub fn with_data<R>(&mut self, act: impl FnOnce(&mut Self) -> R) -> R {
+        let Some(member) = self.member.clone() else { return act(self) };
+        let mut data = member.shared.databases(member.shard);
+        std::mem::swap(&mut *data, &mut self.databases);
+        let result = act(self);
+        std::mem::swap(&mut *data, &mut self.databases);
+        result
+    }
+
+    /// Returns the mode of the server, as INFO and HELLO name it.
+    pub fn mode(&self) -> &'static str {
+        if self.member.is_some() { "cluster" } else { "standalone" }
+    }
+
+    /// Returns whether the server is a replica.
+    pub fn is_replica(&self) -> bool {
+        self.member.as_ref().is_some_and(|member| !member.is_primary())
     }
 
     /// Returns the size of all databases in bytes.
@@ -211,6 +235,10 @@ pub struct Session {
     pub authenticated: bool,
     /// The requests that the client has queued since MULTI.
     pub transaction: Option<Transaction>,
+    /// Whether the client's next request was redirected with ASK.
+    pub asking: bool,
+    /// Whether the client reads from replicas.
+    pub readonly: bool,
     /// Whether the client will be disconnected when all replies so far are sent.
     pub leaving: bool,
 }

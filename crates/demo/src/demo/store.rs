@@ -15,6 +15,14 @@ use std::{
 
 use indexmap::IndexSet;
 
+/// The number of databases.
+pub const DATABASES: usize = 16;
+
+/// Returns empty databases.
+pub fn databases() -> Vec<Database> {
+    (0..DATABASES).map(|_| Database::default()).collect()
+}
+
 /// A hash map whose entries also have an index, from 0 without gaps.
 pub type Map<K, V> = indexmap::IndexMap<K, V, foldhash::fast::RandomState>;
 

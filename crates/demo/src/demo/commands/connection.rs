@@ -10,7 +10,8 @@ use crate::demo::{
     REDIS_VERSION,
     reply::{Failure, Protocol},
     request::number,
-    state::{DATABASES, Session, Transaction},
+    state::{Session, Transaction},
+    store::DATABASES,
 };
 
 pub fn ping(call: &mut Call<'_>) -> Outcome {
@@ -29,7 +30,11 @@ pub fn echo(call: &mut Call<'_>) -> Outcome {
 
 pub fn select(call: &mut Call<'_>) -> Outcome {
     let index = usize::try_from(call.integer(1)?).ok().filter(|index| *index < DATABASES);
-    call.session().database = index.ok_or(Failure::other("ERR DB index is out of range"))?;
+    let index = index.ok_or(Failure::other("ERR DB index is out of range"))?;
+    if index > 0 && call.state.member.is_some() {
+        return Err(Failure::other("ERR SELECT is not allowed in cluster mode"));
+    }
+    call.session().database = index;
     call.reply.ok();
     Ok(())
 }
@@ -104,7 +109,8 @@ pub fn hello(call: &mut Call<'_>) -> Outcome {
     reply.integer(protocol.version());
     reply.text("id");
     reply.count(call.client);
-    for text in ["mode", "standalone", "role", "master", "modules"] {
+    let role = if call.state.is_replica() { "replica" } else { "master" };
+    for text in ["mode", call.state.mode(), "role", role, "modules"] {
         reply.text(text);
     }
     reply.array(0);

@@ -25,11 +25,11 @@ const SECTIONS: &[(&str, bool, Lines)] = &[
     ("Memory", true, memory),
     ("Persistence", true, persistence),
     ("Stats", true, stats),
-    ("Replication", true, |_| "role:master\nconnected_slaves:0\n".to_owned()),
+    ("Replication", true, replication),
     ("CPU", true, cpu),
     ("Commandstats", false, commandstats),
     ("Errorstats", true, errorstats),
-    ("Cluster", true, |_| "cluster_enabled:0\n".to_owned()),
+    ("Cluster", true, |call| format!("cluster_enabled:{}\n", u8::from(call.state.member.is_some()))),
     ("Keyspace", true, keyspace),
 ];
 
@@ -46,9 +46,10 @@ pub fn info(call: &mut Call<'_>) -> Outcome {
 
 fn server(call: &Call<'_>) -> String {
     format!(
-        "redis_version:{REDIS_VERSION}\nserver_name:redyno\nredyno_version:{}\nredis_mode:standalone\nprocess_id:{}\n\
+        "redis_version:{REDIS_VERSION}\nserver_name:redyno\nredyno_version:{}\nredis_mode:{}\nprocess_id:{}\n\
          run_id:{}\ntcp_port:{}\nserver_time_usec:{}\nuptime_in_seconds:{}\nhz:{}\n",
         env!("CARGO_PKG_VERSION"),
+        call.state.mode(),
         std::process::id(),
         call.state.run_id,
         call.state.config.value("port"),
@@ -119,6 +120,36 @@ fn cpu(_: &Call<'_>) -> String {
         "used_cpu_sys:{system}\nused_cpu_user:{user}\nused_cpu_sys_main_thread:{system}\n\
          used_cpu_user_main_thread:{user}\n"
     )
+}
+
+/// The replicas of a cluster share the data of their primary, so none is ever behind.
+fn replication(call: &Call<'_>) -> String {
+    let Some(member) = &call.state.member else {
+        return "role:master\nconnected_slaves:0\n".to_owned();
+    };
+    let (layout, offset) = (member.shared.layout(), member.shared.replicate(member.shard, 0));
+    let mut text = String::new();
+    // Writing to a String does not fail.
+    if layout.is_primary(member.node) {
+        let replicas = layout.replicas(member.shard).filter(|node| !node.has_failed);
+        let ports: Vec<u16> = replicas.map(|node| node.port).collect();
+        let _ = writeln!(text, "role:master\nconnected_slaves:{}", ports.len());
+        for (n, port) in ports.iter().enumerate() {
+            let _ = writeln!(text, "slave{n}:ip=127.0.0.1,port={port},state=online,offset={offset},lag=0");
+        }
+    } else {
+        let primary = layout.primary(member.shard);
+        let link = if primary.has_failed { "down" } else { "up" };
+        let _ = writeln!(
+            text,
+            "role:slave\nmaster_host:127.0.0.1\nmaster_port:{}\nmaster_link_status:{link}\n\
+             master_last_io_seconds_ago:0\nmaster_sync_in_progress:0\nslave_repl_offset:{offset}\n\
+             slave_read_only:1\nconnected_slaves:0",
+            primary.port
+        );
+    }
+    let _ = writeln!(text, "master_repl_offset:{offset}");
+    text
 }
 
 fn commandstats(call: &Call<'_>) -> String {

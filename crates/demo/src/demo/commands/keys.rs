@@ -48,6 +48,9 @@ pub fn dbsize(call: &mut Call<'_>) -> Outcome {
 
 /// FLUSHALL accepts SYNC and ASYNC; both free the memory at once.
 pub fn flushall(call: &mut Call<'_>) -> Outcome {
+    if call.state.is_replica() {
+        return Err(Failure::other("READONLY You can't write against a read only replica."));
+    }
     call.state.databases.iter_mut().for_each(Database::clear);
     call.reply.ok();
     Ok(())

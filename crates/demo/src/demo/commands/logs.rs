@@ -111,6 +111,7 @@ pub fn config_set(call: &mut Call<'_>) -> Outcome {
 
 pub fn reset_statistics(call: &mut Call<'_>) -> Outcome {
     call.state.stats.reset();
+    call.state.slot_use.clear();
     call.state.databases.iter_mut().for_each(Database::reset_counters);
     call.reply.ok();
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::{Call, Outcome, collections, connection, info, keys, logs};
+use super::{Call, Outcome, cluster, collections, connection, info, keys, logs};
 use crate::demo::{
     reply::Failure,
     request::Arguments,
@@ -20,7 +20,16 @@ pub const AT_ONCE: u8 = 8;
 /// Flag: the arguments may contain a password, so the slow log leaves the command out.
 pub const SECRET: u8 = 16;
 
-const GROW: u8 = LOAD | GROWS;
+/// Flag: the command does not change its keys, so a replica can run it.
+pub const READS: u8 = 32;
+/// Flag: the first argument is a key.
+const KEY: u8 = 64;
+/// Flag: all arguments are keys, or keys and values in turn if the command grows.
+const KEYS: u8 = 128;
+
+const READ: u8 = LOAD | KEY | READS;
+const WRITE: u8 = LOAD | KEY;
+const GROW: u8 = WRITE | GROWS;
 /// The number of arguments has no upper limit.
 const ANY: usize = usize::MAX;
 /// The longest command name in bytes, including the bar and the name of a subcommand.
@@ -48,6 +57,16 @@ impl Command {
         self.flags & flag != 0
     }
 
+    /// Returns the keys of a request with this command.
+    pub fn keys<'a>(&self, arguments: Arguments<'a>) -> impl Iterator<Item = &'a [u8]> + Clone + use<'a> {
+        let (most, step) = match (self.has(KEYS), self.has(GROWS)) {
+            (false, _) => (usize::from(self.has(KEY)), 1),
+            (true, false) => (ANY, 1),
+            (true, true) => (ANY, 2),
+        };
+        arguments.from(1).step_by(step).take(most)
+    }
+
     /// Returns whether the command accepts a request of this many words, including the name.
     pub fn takes(&self, words: usize) -> bool {
         (self.words.0..=self.words.1).contains(&words)
@@ -65,41 +84,41 @@ const fn row(
 
 /// All commands; the id of a command is its index in this table.
 pub static COMMANDS: &[Command] = &[
-    row("get", (2, 2), LOAD, keys::get),
+    row("get", (2, 2), READ, keys::get),
     row("set", (3, ANY), GROW, keys::set),
     row("setex", (4, 4), GROW, keys::setex),
-    row("mset", (3, ANY), GROW, keys::mset),
-    row("mget", (2, ANY), LOAD, keys::mget),
+    row("mset", (3, ANY), GROW | KEYS, keys::mset),
+    row("mget", (2, ANY), READ | KEYS, keys::mget),
     row("incr", (2, 2), GROW, keys::increment),
-    row("del", (2, ANY), LOAD, keys::remove),
-    row("unlink", (2, ANY), LOAD, keys::remove),
-    row("exists", (2, ANY), LOAD, keys::exists),
-    row("expire", (3, 3), LOAD, keys::expire),
-    row("ttl", (2, 2), LOAD, keys::ttl),
+    row("del", (2, ANY), WRITE | KEYS, keys::remove),
+    row("unlink", (2, ANY), WRITE | KEYS, keys::remove),
+    row("exists", (2, ANY), READ | KEYS, keys::exists),
+    row("expire", (3, 3), WRITE, keys::expire),
+    row("ttl", (2, 2), READ, keys::ttl),
     row("scan", (2, ANY), 0, keys::scan),
     row("dbsize", (1, 1), 0, keys::dbsize),
     row("flushall", (1, 2), 0, keys::flushall),
     row("lpush", (3, ANY), GROW, |call| collections::push(call, List::push_front)),
     row("rpush", (3, ANY), GROW, |call| collections::push(call, List::push_back)),
-    row("lpop", (2, 3), LOAD, |call| collections::pop(call, List::pop_front)),
-    row("rpop", (2, 3), LOAD, |call| collections::pop(call, List::pop_back)),
-    row("lrange", (4, 4), LOAD, collections::list_range),
+    row("lpop", (2, 3), WRITE, |call| collections::pop(call, List::pop_front)),
+    row("rpop", (2, 3), WRITE, |call| collections::pop(call, List::pop_back)),
+    row("lrange", (4, 4), READ, collections::list_range),
     row("hset", (4, ANY), GROW, collections::set_fields),
-    row("hmget", (3, ANY), LOAD, collections::some_fields),
-    row("hdel", (3, ANY), LOAD, |call| {
+    row("hmget", (3, ANY), READ, collections::some_fields),
+    row("hdel", (3, ANY), WRITE, |call| {
         collections::remove_from(call, |hash: &mut Hash, field| hash.swap_remove(field).is_some())
     }),
-    row("hgetall", (2, 2), LOAD, collections::fields),
+    row("hgetall", (2, 2), READ, collections::fields),
     row("sadd", (3, ANY), GROW, collections::add_members),
-    row("srem", (3, ANY), LOAD, |call| {
+    row("srem", (3, ANY), WRITE, |call| {
         collections::remove_from(call, |set: &mut Set, member| set.swap_remove(member))
     }),
-    row("spop", (2, 3), LOAD, collections::pop_members),
-    row("sismember", (3, 3), LOAD, collections::is_member),
-    row("smembers", (2, 2), LOAD, collections::members),
+    row("spop", (2, 3), WRITE, collections::pop_members),
+    row("sismember", (3, 3), READ, collections::is_member),
+    row("smembers", (2, 2), READ, collections::members),
     row("zadd", (4, ANY), GROW, collections::add_scores),
-    row("zpopmin", (2, 3), LOAD, collections::pop_lowest),
-    row("zrange", (4, ANY), LOAD, collections::score_range),
+    row("zpopmin", (2, 3), WRITE, collections::pop_lowest),
+    row("zrange", (4, ANY), READ, collections::score_range),
     row("xadd", (5, ANY), GROW, collections::add_entry),
     row("multi", (1, 1), LOAD | AT_ONCE, connection::multi),
     row("exec", (1, 1), LOAD | AT_ONCE, connection::exec),
@@ -121,6 +140,20 @@ pub static COMMANDS: &[Command] = &[
     row("slowlog|get", (2, 3), 0, logs::slowlog_get),
     row("slowlog|len", (2, 2), 0, logs::slowlog_len),
     row("slowlog|reset", (2, 2), 0, logs::slowlog_reset),
+    row("asking", (1, 1), 0, cluster::asking),
+    row("readonly", (1, 1), 0, |call| cluster::read_replicas(call, true)),
+    row("readwrite", (1, 1), 0, |call| cluster::read_replicas(call, false)),
+    row("role", (1, 1), 0, cluster::role),
+    row("cluster|slots", (2, 2), 0, cluster::slots),
+    row("cluster|shards", (2, 2), 0, cluster::shards),
+    row("cluster|nodes", (2, 2), 0, cluster::nodes),
+    row("cluster|info", (2, 2), 0, cluster::info),
+    row("cluster|myid", (2, 2), 0, cluster::my_id),
+    row("cluster|keyslot", (3, 3), 0, cluster::slot_of_key),
+    row("cluster|countkeysinslot", (3, 3), 0, cluster::count_keys),
+    row("cluster|getkeysinslot", (4, 4), 0, cluster::keys_in_slot),
+    row("cluster|slot-stats", (4, ANY), 0, cluster::slot_statistics),
+    row("cluster|failover", (2, 3), 0, cluster::fail_over),
     row("latency|latest", (2, 2), 0, logs::latency_latest),
     row("latency|reset", (2, 2), 0, logs::latency_reset),
     row("latency|histogram", (2, ANY), 0, logs::latency_histogram),

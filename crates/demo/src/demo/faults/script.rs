@@ -60,9 +60,9 @@ impl Script {
         Self { rules: rules.collect(), rng: Pcg64Mcg::seed_from_u64(seed) }
     }
 
-    /// Returns whether the script has no faults of requests: it is empty or has only stalls.
+    /// Returns whether the script has no faults of requests.
     pub fn is_quiet(&self) -> bool {
-        self.rules.iter().all(|rule| matches!(rule.fault.kind, Kind::Stall(_)))
+        !self.rules.iter().any(|rule| rule.fault.kind.is_of_requests())
     }
 
     /// Returns the faults of a request. Several faults may apply; of several errors or damages only the first one is
@@ -77,20 +77,27 @@ impl Script {
         treatment
     }
 
-    /// Returns the time at which the next stall is due.
-    pub fn next_stall_ns(&self) -> Option<u64> {
-        let stalls = self.rules.iter().filter(|rule| matches!(rule.fault.kind, Kind::Stall(_)));
-        stalls.map(|rule| rule.due_ns).min().filter(|due_ns| *due_ns < u64::MAX)
+    /// Returns the time at which the next fault is due that needs no request.
+    pub fn next_due_ns(&self) -> Option<u64> {
+        let timed = self.rules.iter().filter(|rule| rule.fault.kind.is_timed());
+        timed.map(|rule| rule.due_ns).min().filter(|due_ns| *due_ns < u64::MAX)
     }
 
-    /// Returns the length of a stall that is due now, and schedules the next one.
-    pub fn take_stall(&mut self, now_ns: u64) -> Option<Duration> {
-        let rule = self
-            .rules
-            .iter_mut()
-            .find(|rule| matches!(rule.fault.kind, Kind::Stall(_)) && rule.due_ns <= now_ns)?;
+    /// Returns a fault that is due now and needs no request, and schedules the next one.
+    pub fn take_due(&mut self, now_ns: u64) -> Option<Fault> {
+        let is_due = |rule: &&mut Rule| rule.fault.kind.is_timed() && rule.due_ns <= now_ns;
+        let rule = self.rules.iter_mut().find(is_due)?;
         rule.schedule(now_ns);
-        if let Kind::Stall(length) = rule.fault.kind { Some(length) } else { None }
+        Some(rule.fault.clone())
+    }
+
+    /// Returns the keys that are hot now, and how often each is read in a second.
+    pub fn hot_keys(&self, now_ns: u64) -> Vec<(String, u64)> {
+        let hot = |rule: &Rule| match &rule.fault.kind {
+            Kind::Hot { key, per_s } if rule.due_ns <= now_ns => Some((key.clone(), *per_s)),
+            _ => None,
+        };
+        self.rules.iter().filter_map(hot).collect()
     }
 }
 
@@ -102,7 +109,7 @@ impl Rule {
             Scope::Command(name) => name == occasion.command,
         };
         in_scope
-            && !matches!(self.fault.kind, Kind::Stall(_))
+            && self.fault.kind.is_of_requests()
             && self.fault.nth.is_none_or(|nth| nth == occasion.position)
     }
 
@@ -133,7 +140,7 @@ impl Rule {
 
     fn apply(&self, treatment: &mut Treatment) {
         match &self.fault.kind {
-            Kind::Stall(_) => {}
+            Kind::Stall(_) | Kind::Reshard(_) | Kind::Failover | Kind::Hot { .. } => {}
             Kind::Slow(length) => treatment.slow += *length,
             Kind::Delay(length) => treatment.delay += *length,
             Kind::Error(prefix) => {
@@ -203,10 +210,11 @@ mod tests {
     fn times_are_kept_on_their_own_grid() {
         let mut script = script(&["stall 500ms every 5s", "reset every 2s", "cut after 1s"]);
         assert!(!script.is_quiet());
-        assert_eq!(script.next_stall_ns(), Some(5 * SECOND_NS));
-        assert_eq!(script.take_stall(5 * SECOND_NS - 1), None);
-        assert_eq!(script.take_stall(13 * SECOND_NS), Some(Duration::from_millis(500)));
-        assert_eq!(script.next_stall_ns(), Some(15 * SECOND_NS), "the stall at 10 s is not made up");
+        assert_eq!(script.next_due_ns(), Some(5 * SECOND_NS));
+        assert_eq!(script.take_due(5 * SECOND_NS - 1), None);
+        let kind = script.take_due(13 * SECOND_NS).map(|fault| fault.kind);
+        assert_eq!(kind, Some(Kind::Stall(Duration::from_millis(500))));
+        assert_eq!(script.next_due_ns(), Some(15 * SECOND_NS), "the stall at 10 s is not made up");
         assert_eq!(script.judge(request("get", 1, SECOND_NS / 2)).damage, None);
         assert_eq!(script.judge(request("get", 1, SECOND_NS)).damage, Some(Damage::Cut { close: false }));
         assert_eq!(script.judge(request("get", 1, SECOND_NS)).damage, None);

@@ -27,11 +27,16 @@ const YES_NO: Kind = Kind::OneOf(&["yes", "no"]);
 /// The largest value of `maxclients`.
 const MAX_CLIENTS: i64 = 100_000;
 
+/// The parameter of Valkey and Redis 8 that makes a node count the cost of each slot.
+const SLOT_STATISTICS: &str = "cluster-slot-stats-enabled";
+
 /// The name, the kind and the default of each parameter.
-const PARAMETERS: [(&str, Kind, &str); 14] = [
+const PARAMETERS: [(&str, Kind, &str); 16] = [
     ("activedefrag", YES_NO, "no"),
     ("appendfsync", Kind::OneOf(&["everysec", "always", "no"]), "everysec"),
     ("appendonly", YES_NO, "no"),
+    ("cluster-enabled", Kind::Fixed, "no"),
+    (SLOT_STATISTICS, Kind::Fixed, "no"),
     ("hz", Kind::Integer(1, 500), "10"),
     ("io-threads", Kind::Fixed, "1"),
     ("latency-monitor-threshold", Kind::Integer(0, i64::MAX), "0"),
@@ -69,6 +74,15 @@ impl Config {
         let mut config = Self { values, slower_than_us: None, latency_threshold_ms: 0, maxmemory: 0 };
         config.settle();
         config
+    }
+
+    /// Sets the parameters that a node of a cluster has.
+    pub fn join_cluster(&mut self) {
+        for ((name, ..), value) in PARAMETERS.iter().zip(&mut self.values) {
+            if ["cluster-enabled", SLOT_STATISTICS].contains(name) {
+                "yes".clone_into(value);
+            }
+        }
     }
 
     /// Returns the value of a parameter; an empty string for an unknown parameter.

@@ -8,7 +8,10 @@
 //! meanwhile: a moved entry was visited before it moved, or is visited at its new index.
 
 use super::{Kind, Map, Value};
-use crate::demo::reply::Failure;
+use crate::{
+    demo::reply::Failure,
+    protocol::{SLOTS, key_slot},
+};
 
 /// The estimated memory of a key in addition to the bytes of the key and its value: the entry and its share of the hash
 /// table.
@@ -23,6 +26,8 @@ pub struct Database {
     /// The index at which the next search for expired keys begins.
     swept: usize,
     bytes: usize,
+    /// The number of keys in each slot of a cluster; empty if they are not counted.
+    in_slots: Vec<usize>,
     now_ms: u64,
     /// Reads that found their key.
     pub hits: u64,
@@ -43,6 +48,36 @@ struct Entry {
 }
 
 impl Database {
+    /// Counts the keys of each slot of a cluster from now on; the database must be empty.
+    pub fn count_slots(&mut self) {
+        self.in_slots = vec![0; usize::from(SLOTS)];
+    }
+
+    /// Returns the number of keys in a slot, if they are counted.
+    pub fn in_slot(&self, slot: u16) -> usize {
+        self.in_slots.get(usize::from(slot)).copied().unwrap_or(0)
+    }
+
+    /// Moves the keys of some slots to `target`, among the next `count` keys from `cursor` on, which is 0 in the first
+    /// call; returns the next cursor, 0 after the last key.
+    pub fn move_slots(&mut self, target: &mut Self, slots: &[u16], (cursor, count): (u64, usize)) -> u64 {
+        let mut keys: Vec<Box<[u8]>> = Vec::new();
+        let next = self.scan(cursor, count, |key| {
+            if slots.contains(&key_slot(key)) {
+                keys.push(key.into());
+            }
+        });
+        for key in keys {
+            let Some(place) = self.entries.get_index_of(&key) else { continue };
+            let at_ms = self.entries[place].expires_ms;
+            if let Some(entry) = self.take_at(place) {
+                let place = target.insert(&key, entry.value);
+                target.set_deadline(place, at_ms);
+            }
+        }
+        next
+    }
+
     /// Sets the present time in ms since 1970: keys with an earlier expiry time have expired.
     pub fn set_now(&mut self, now_ms: u64) {
         self.now_ms = now_ms;
@@ -182,6 +217,7 @@ impl Database {
         self.changes += self.len() as u64;
         self.entries = Map::default();
         (self.volatile, self.bytes) = (0, 0);
+        self.in_slots.fill(0);
     }
 
     /// Sets the counts of hits, misses and expired keys to zero.
@@ -229,14 +265,24 @@ impl Database {
 
     fn insert(&mut self, key: &[u8], value: Value) -> usize {
         self.bytes += OVERHEAD + key.len() + value.size();
+        if !self.in_slots.is_empty() {
+            self.in_slots[usize::from(key_slot(key))] += 1;
+        }
         self.entries.insert_full(key.into(), Entry { value, expires_ms: 0 }).0
     }
 
     fn remove_at(&mut self, place: usize) {
+        drop(self.take_at(place));
+    }
+
+    fn take_at(&mut self, place: usize) -> Option<Entry> {
         self.set_deadline(place, 0);
-        if let Some((key, entry)) = self.entries.swap_remove_index(place) {
-            self.bytes -= OVERHEAD + key.len() + entry.value.size();
+        let (key, entry) = self.entries.swap_remove_index(place)?;
+        self.bytes -= OVERHEAD + key.len() + entry.value.size();
+        if !self.in_slots.is_empty() {
+            self.in_slots[usize::from(key_slot(&key))] -= 1;
         }
+        Some(entry)
     }
 
     fn set_deadline(&mut self, place: usize, at_ms: u64) {

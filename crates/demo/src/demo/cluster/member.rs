@@ -1,0 +1,93 @@
+//! A node's view of its cluster: which requests the node answers, and where it sends the others.
+
+use std::sync::Arc;
+
+use super::shard::Shared;
+use crate::{
+    demo::{reply::Failure, store::Database},
+    protocol::key_slot,
+};
+
+/// A node of a cluster.
+#[derive(Debug, Clone)]
+pub struct Member {
+    /// What all nodes share.
+    pub shared: Arc<Shared>,
+    /// The index of the node in the layout.
+    pub node: usize,
+    /// The index of the node's shard.
+    pub shard: usize,
+}
+
+/// What a client has declared before its request.
+#[derive(Debug, Clone, Copy)]
+pub struct Declared {
+    /// ASKING: the request was redirected here with ASK.
+    pub asking: bool,
+    /// READONLY, and the request does not write: a replica may answer it.
+    pub reading: bool,
+}
+
+/// What the requests for a slot have cost.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SlotUse {
+    /// The run time of the commands, in ns.
+    pub ns: u64,
+    /// The bytes of the requests.
+    pub bytes_in: u64,
+    /// The bytes of the replies.
+    pub bytes_out: u64,
+}
+
+impl Member {
+    /// Returns whether the node is the primary of its shard.
+    pub fn is_primary(&self) -> bool {
+        self.shared.layout().is_primary(self.node)
+    }
+
+    /// Returns whether the node is the primary that owns a slot.
+    pub fn owns(&self, slot: u16) -> bool {
+        let layout = self.shared.layout();
+        layout.owner(slot) == self.shard && layout.is_primary(self.node)
+    }
+
+    /// Returns the slot of a request with these keys, if the node may answer the request; `None` if there are no keys.
+    /// `data` contains the keys of the node's shard.
+    ///
+    /// # Errors
+    /// When another node has to answer it, or none can.
+    pub fn place<'a>(
+        &self,
+        keys: impl Iterator<Item = &'a [u8]> + Clone,
+        declared: Declared,
+        data: &mut Database,
+    ) -> Result<Option<u16>, Failure> {
+        let Some(first) = keys.clone().next() else { return Ok(None) };
+        let slot = key_slot(first);
+        if keys.clone().skip(1).any(|key| key_slot(key) != slot) {
+            return Err(Failure::other("CROSSSLOT Keys in request don't hash to the same slot"));
+        }
+        let layout = self.shared.layout();
+        if !layout.is_ok() {
+            return Err(Failure::other("CLUSTERDOWN The cluster is down"));
+        }
+        let (owner, target) = (layout.owner(slot), layout.moving.get(&slot).copied());
+        let (is_here, is_primary) = (owner == self.shard, layout.is_primary(self.node));
+        let is_arriving = target == Some(self.shard) && is_primary && declared.asking;
+        let redirect = |kind: &str, shard: usize| {
+            Err(Failure::other(format!("{kind} {slot} 127.0.0.1:{}", layout.primary(shard).port)))
+        };
+        match target {
+            _ if !is_arriving && !(is_here && (is_primary || declared.reading)) => redirect("MOVED", owner),
+            None => Ok(Some(slot)),
+            Some(target) => {
+                let (all, is_one_key) = (keys.clone().count(), keys.clone().all(|key| key == first));
+                match keys.filter(|key| data.deadline(key).is_some()).count() {
+                    n if n == all || is_arriving && is_one_key => Ok(Some(slot)),
+                    0 if !is_arriving => redirect("ASK", target),
+                    _ => Err(Failure::other("TRYAGAIN Multiple keys request during rehashing of slot")),
+                }
+            }
+        }
+    }
+}

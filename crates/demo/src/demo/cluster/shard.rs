@@ -1,0 +1,83 @@
+//! The data that a primary shares with its replicas, and the move of slots from one shard to another.
+
+use std::sync::{
+    Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+    atomic::{AtomicU64, Ordering},
+};
+
+use super::layout::Layout;
+use crate::demo::store::{Database, databases};
+
+/// The number of keys that a move checks while both shards wait.
+const CHECKED_AT_ONCE: usize = 1000;
+
+/// What all nodes share.
+#[derive(Debug)]
+pub struct Shared {
+    layout: RwLock<Layout>,
+    shards: Vec<Shard>,
+}
+
+/// A primary and its replicas.
+#[derive(Debug)]
+struct Shard {
+    databases: Mutex<Vec<Database>>,
+    /// The number of bytes of all write requests so far.
+    offset: AtomicU64,
+}
+
+impl Shared {
+    /// Creates the shards of a layout, without data.
+    pub fn new(layout: Layout) -> Self {
+        let shard = |_: &usize| {
+            let mut databases = databases();
+            databases[0].count_slots();
+            Shard { databases: Mutex::new(databases), offset: AtomicU64::new(0) }
+        };
+        Self { shards: layout.primaries.iter().map(shard).collect(), layout: RwLock::new(layout) }
+    }
+
+    /// Returns the layout.
+    pub fn layout(&self) -> RwLockReadGuard<'_, Layout> {
+        // No operation under these locks leaves its data invalid, even if it panics.
+        self.layout.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the layout, to be changed.
+    pub fn change(&self) -> RwLockWriteGuard<'_, Layout> {
+        self.layout.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Locks the data of a shard.
+    pub fn databases(&self, shard: usize) -> MutexGuard<'_, Vec<Database>> {
+        self.shards[shard].databases.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts the bytes of a write request; returns the number of bytes of all write requests of the shard.
+    pub fn replicate(&self, shard: usize, bytes: usize) -> u64 {
+        self.shards[shard].offset.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64
+    }
+
+    /// Announces that these slots move to another shard: from now on, requests for keys that are not in the old shard
+    /// are redirected.
+    pub fn begin_move(&self, slots: &[u16], to: usize) {
+        self.change().moving.extend(slots.iter().map(|slot| (*slot, to)));
+    }
+
+    /// Moves the keys of announced slots, a few at a time, and then the slots.
+    pub fn finish_move(&self, slots: &[u16], from: usize, to: usize) {
+        let mut cursor = 0;
+        loop {
+            // In the order of their numbers, so that two moves do not wait for each other.
+            let mut locked = [from.min(to), from.max(to)].map(|shard| self.databases(shard));
+            let [low, high] = &mut locked;
+            let (source, target) = if from < to { (low, high) } else { (high, low) };
+            cursor = source[0].move_slots(&mut target[0], slots, (cursor, CHECKED_AT_ONCE));
+            if cursor == 0 {
+                let mut layout = self.change();
+                slots.iter().for_each(|slot| layout.assign(*slot, to));
+                return;
+            }
+        }
+    }
+}

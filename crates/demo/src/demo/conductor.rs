@@ -1,0 +1,209 @@
+//! Starts and stops the nodes of a cluster, and carries out the faults of the whole cluster on a thread of its own.
+
+use std::{net::SocketAddr, sync::Arc, thread::JoinHandle, time::Duration};
+
+use super::cluster::{Layout, Member, Shared};
+use crate::{
+    clock::Clock,
+    demo::{
+        faults::{Fault, Kind, Script},
+        server::{Error, Handle, Options, Server},
+        state::Stop,
+    },
+};
+
+/// The number of slots that move at the same time.
+const MOVED_AT_ONCE: usize = 10;
+/// How long slots stay on the move.
+const ON_THE_MOVE: Duration = Duration::from_millis(10);
+/// The time after which a primary that is down is replaced: `cluster-node-timeout`, which is 15 s in Redis.
+const NODE_TIMEOUT: Duration = Duration::from_secs(1);
+/// The time after which a node that is down starts again.
+const DOWN: Duration = Duration::from_secs(5);
+
+/// The size of a cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// The number of primaries, at least 1.
+    pub primaries: usize,
+    /// The number of replicas of each primary.
+    pub replicas: usize,
+}
+
+/// A running cluster; dropping it stops its nodes.
+#[derive(Debug)]
+pub struct Cluster {
+    addresses: Vec<SocketAddr>,
+    stop: Arc<Stop>,
+    thread: Option<JoinHandle<Result<(), Error>>>,
+}
+
+impl Cluster {
+    /// Starts a cluster. The first node listens on the address of the options, the others on the ports after it, or on
+    /// free ports if these are taken.
+    ///
+    /// # Errors
+    /// When the options do not suit the cluster, or a node does not start.
+    pub fn start(options: &Options, size: Size) -> Result<Self, Error> {
+        check(&options.faults, size)?;
+        let shared = Arc::new(Shared::new(Layout::new(size.primaries, size.replicas)));
+        let (of_all, of_nodes) = options.faults.iter().cloned().partition(|fault| fault.kind.is_of_cluster());
+        let mut conductor =
+            Conductor { shared, options: Options { faults: of_nodes, ..options.clone() }, nodes: Vec::new() };
+        let mut addresses: Vec<SocketAddr> = Vec::new();
+        for node in 0..size.primaries * (1 + size.replicas) {
+            let next = |first: &SocketAddr| first.port().checked_add(node as u16).unwrap_or(0);
+            let wanted = addresses.first().map_or(options.address.port(), next);
+            let handle = match conductor.launch(node, wanted) {
+                Err(Error::Taken(_)) if node > 0 => conductor.launch(node, 0)?,
+                other => other?,
+            };
+            addresses.push(handle.address());
+            conductor.shared.change().nodes[node].port = handle.address().port();
+            conductor.nodes.push(Some(handle));
+        }
+        let stop = Arc::new(Stop::default());
+        let thread = std::thread::Builder::new().name("demo-cluster".to_owned()).spawn({
+            let stop = Arc::clone(&stop);
+            let script = Script::new(of_all, options.seed);
+            move || conductor.run(script, &stop)
+        })?;
+        Ok(Self { addresses, stop, thread: Some(thread) })
+    }
+
+    /// Returns the addresses of the nodes: the primaries first, then the first replica of each, and so on.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// Returns whether the cluster is still running.
+    pub fn is_running(&self) -> bool {
+        self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
+    }
+
+    /// Stops all nodes.
+    ///
+    /// # Errors
+    /// When a node had failed before.
+    pub fn stop(mut self) -> Result<(), Error> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<(), Error> {
+        self.stop.request();
+        self.thread.take().map_or(Ok(()), |thread| thread.join().unwrap_or(Err(Error::Panicked)))
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        // Whoever needs the result calls `stop`.
+        let _ = self.end();
+    }
+}
+
+/// Refuses faults that a cluster of this size cannot have.
+fn check(faults: &[Fault], size: Size) -> Result<(), Error> {
+    let nodes = size.primaries * (1 + size.replicas);
+    for fault in faults {
+        if fault.node.is_some_and(|node| node > nodes) {
+            return Err(Error::Unfit(format!(
+                "the cluster has {nodes} nodes; give a node of a fault from 1 to {nodes}"
+            )));
+        }
+        if matches!(fault.kind, Kind::Reshard(_)) && size.primaries == 1 {
+            return Err(Error::Unfit("a reshard needs two primaries; give at least --nodes 2".to_owned()));
+        }
+    }
+    Ok(())
+}
+
+/// The thread that owns the nodes.
+struct Conductor {
+    shared: Arc<Shared>,
+    /// The options of all nodes, without the faults of the whole cluster.
+    options: Options,
+    /// The nodes; `None` for one that is down.
+    nodes: Vec<Option<Handle>>,
+}
+
+impl Conductor {
+    fn launch(&self, node: usize, port: u16) -> Result<Handle, Error> {
+        let mut options = self.options.clone();
+        options.address.set_port(port);
+        options.faults.retain(|fault| fault.node.is_none_or(|of| of == node + 1));
+        // Random members and random faults differ from node to node.
+        options.seed = options.seed.wrapping_add(node as u64);
+        let shard = self.shared.layout().nodes[node].shard;
+        Server::launch(options, Some(Member { shared: Arc::clone(&self.shared), node, shard }))
+    }
+
+    /// Carries out the faults of the cluster when they are due, one after the other.
+    fn run(mut self, mut script: Script, stop: &Stop) -> Result<(), Error> {
+        let clock = Clock::start();
+        let mut from = 0;
+        while !stop.is_requested() {
+            let due_ns = script.next_due_ns().unwrap_or(u64::MAX);
+            stop.sleep(Duration::from_nanos(due_ns.saturating_sub(clock.now_ns())));
+            let Some(fault) = script.take_due(clock.now_ns()) else { continue };
+            match fault.kind {
+                Kind::Reshard(slots) => {
+                    self.reshard(slots, from, stop);
+                    from = (from + 1) % self.shared.layout().primaries.len();
+                }
+                Kind::Failover => self.fail_over(fault.node.map_or(0, |node| node - 1), stop)?,
+                _ => {}
+            }
+        }
+        self.nodes.drain(..).flatten().try_for_each(Handle::stop)
+    }
+
+    /// Moves slots from a primary to the next one.
+    fn reshard(&self, slots: usize, from: usize, stop: &Stop) {
+        let (to, slots) = {
+            let layout = self.shared.layout();
+            ((from + 1) % layout.primaries.len(), layout.slots(from).take(slots).collect::<Vec<_>>())
+        };
+        for some in slots.chunks(MOVED_AT_ONCE) {
+            self.shared.begin_move(some, to);
+            stop.sleep(ON_THE_MOVE);
+            self.shared.finish_move(some, from, to);
+            if stop.is_requested() {
+                return;
+            }
+        }
+    }
+
+    /// Kills the primary of a node's shard. After the node timeout its first replica takes over, and the killed node
+    /// starts again later.
+    fn fail_over(&mut self, node: usize, stop: &Stop) -> Result<(), Error> {
+        let shard = self.shared.layout().nodes[node].shard;
+        let killed = self.shared.layout().primaries[shard];
+        let Some(handle) = self.nodes[killed].take() else { return Ok(()) };
+        let port = handle.address().port();
+        handle.stop()?;
+        stop.sleep(NODE_TIMEOUT);
+        {
+            let mut layout = self.shared.change();
+            layout.nodes[killed].has_failed = true;
+            // A replica can have taken over meanwhile, by CLUSTER FAILOVER.
+            let heir = (0..layout.nodes.len()).find(|n| *n != killed && layout.nodes[*n].shard == shard);
+            if let Some(heir) = heir.filter(|_| layout.is_primary(killed)) {
+                layout.promote(heir);
+            }
+        }
+        stop.sleep(DOWN);
+        while !stop.is_requested() {
+            match self.launch(killed, port) {
+                // A client that tries to connect to its own port can hold it for a moment.
+                Err(Error::Taken(_)) => stop.sleep(ON_THE_MOVE),
+                started => {
+                    self.nodes[killed] = Some(started?);
+                    self.shared.change().nodes[killed].has_failed = false;
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+}
