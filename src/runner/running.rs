@@ -1,6 +1,9 @@
 //! The session of a plan from its beginning to its result, with its listeners.
 
-use std::{sync::mpsc::Receiver, time::Duration};
+use std::{
+    sync::{Arc, mpsc::Receiver},
+    time::Duration,
+};
 
 use anyhow::Context as _;
 
@@ -13,7 +16,7 @@ use super::{
 };
 use crate::{
     app::Program,
-    endpoint::neighbours,
+    endpoint::{Neighbours, Target, neighbours},
     knobs::{Knobs, MAX_CLIENTS},
     load::most_clients,
     server::value_words,
@@ -176,36 +179,48 @@ impl SessionPlan {
         if !is_wanted || !is_known || !target.dialect.has_databases() {
             return;
         }
-        let found = neighbours(target, FIND_LIMIT);
-        let commission = &mut self.commission;
-        match found {
-            Ok(mut others) => {
-                if others.len() > MOST_WATCHED {
-                    let text = format!(
-                        "{} further nodes were found; the first {MOST_WATCHED} of them are watched",
-                        others.len()
-                    );
-                    commission.notices.push(Notice::Warning(text));
-                    others.truncate(MOST_WATCHED);
-                }
-                if !others.is_empty() {
-                    let all = [target].into_iter().chain(&others);
-                    self.names = all.map(|target| target.address.to_string()).collect();
-                    let text = format!(
-                        "also watched: {} (--one-node leaves them out); the lines are about {}, --json and recordings \
-                         about all nodes",
-                        self.names[1..].join(", "),
-                        self.names[0]
-                    );
-                    commission.notices.extend((!commission.is_attended).then_some(Notice::Info(text)));
-                }
-                commission.watched = others;
+        let found = neighbours(target, FIND_LIMIT).and_then(|found| match found {
+            Neighbours::Servers(others) => Ok(others),
+            Neighbours::Cluster(cluster) => {
+                let cluster = self.commission.cluster.insert(Arc::new(cluster?));
+                let topology = cluster.topology();
+                // The first is the destination itself.
+                let others = topology.nodes().skip(1).map(|(_, node)| target.at(node.address.clone()));
+                Ok(others.collect::<Result<_, _>>()?)
             }
+        });
+        match found {
+            Ok(others) => self.watch(target, others),
             Err(error) => {
                 let text = format!("the other nodes of this server are not watched: {error}");
-                commission.notices.push(Notice::Warning(text));
+                self.commission.notices.push(Notice::Warning(text));
             }
         }
+    }
+
+    /// Adds other servers to the destination's session.
+    fn watch(&mut self, target: &Target, mut others: Vec<Target>) {
+        let commission = &mut self.commission;
+        if others.len() > MOST_WATCHED {
+            let text = format!(
+                "{} further nodes were found; the first {MOST_WATCHED} of them are watched",
+                others.len()
+            );
+            commission.notices.push(Notice::Warning(text));
+            others.truncate(MOST_WATCHED);
+        }
+        if !others.is_empty() {
+            let all = [target].into_iter().chain(&others);
+            self.names = all.map(|target| target.address.to_string()).collect();
+            let text = format!(
+                "also watched: {} (--one-node leaves them out); the lines are about {}, --json and recordings \
+                 about all nodes",
+                self.names[1..].join(", "),
+                self.names[0]
+            );
+            commission.notices.extend((!commission.is_attended).then_some(Notice::Info(text)));
+        }
+        commission.watched = others;
     }
 
     /// Adapts the plan to its destination, and checks the plan.

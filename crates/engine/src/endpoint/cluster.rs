@@ -19,6 +19,7 @@ use rand::RngExt;
 use thiserror::Error;
 
 use super::{Address, NodeNumber, ReachError, Role, Talk, Target, TlsError, Topology, TopologyError, talk};
+use crate::{protocol::RespValue, untrusted};
 
 /// The shortest time between two questions.
 const GAP: Duration = Duration::from_millis(100);
@@ -28,6 +29,10 @@ const JITTER: Duration = Duration::from_millis(25);
 const LIMIT: Duration = Duration::from_secs(1);
 /// The longest accepted reply: 16 384 ranges of one slot, with two replicas each, have about 6 MB.
 pub(super) const LONGEST: usize = 16 << 20;
+/// The name of the connections in CLIENT LIST.
+const CLIENT_NAME: &[u8] = b"redyno-topology";
+/// The question for the topology.
+const SLOTS: [&[u8]; 2] = [b"CLUSTER", b"SLOTS"];
 
 /// A cluster, and its last known topology. Dropping the cluster ends its thread.
 #[derive(Debug)]
@@ -72,13 +77,18 @@ pub enum ClusterError {
 }
 
 impl Cluster {
-    /// Asks the node at `target` for the topology of its cluster, and follows the topology from then on. Blocks for
-    /// at most twice `limit`.
+    /// Asks the node at `target`, which gets the number 0, for the topology of its cluster, and follows the topology
+    /// from then on. Blocks for at most four times `limit`.
     ///
     /// # Errors
     /// When the node gives no topology in which a slot has an owner.
     pub fn find(target: &Target, limit: Duration) -> Result<Self, ClusterError> {
-        let topology = ask(&mut bounded(target, limit)?, target, &Topology::default(), limit)?;
+        let mut talk = bounded(target, limit)?;
+        let reply = reply(&mut talk, target, &[b"CLUSTER", b"MYID"], limit)?;
+        // If the node refuses its identifier, it is recognised by its address.
+        let id = RespValue::read(&reply).and_then(|reply| reply.text().map(untrusted::bytes));
+        let reply = self::reply(&mut talk, target, &SLOTS, limit)?;
+        let topology = Topology::first(&reply, &target.address, &id.unwrap_or_default())?;
         if topology.primaries().next().is_none() {
             return Err(ClusterError::NoOwners);
         }
@@ -232,9 +242,13 @@ impl Shared {
     }
 }
 
-/// Connects to a node for questions with a limited reply.
+/// Connects to a node for questions with a limited reply. The connection has a name, so that no session counts it as a
+/// client of another program.
 fn bounded(target: &Target, limit: Duration) -> Result<Talk, ClusterError> {
-    Ok(talk(target, limit)?.bounded(LONGEST))
+    let mut talk = talk(target, limit)?.bounded(LONGEST);
+    // A node that refuses the name works as well.
+    reply(&mut talk, target, &[b"CLIENT", b"SETNAME", CLIENT_NAME], limit)?;
+    Ok(talk)
 }
 
 /// Asks for the topology; the nodes of `before` keep their numbers.
@@ -244,10 +258,19 @@ fn ask(
     before: &Topology,
     limit: Duration,
 ) -> Result<Topology, ClusterError> {
-    let question = target.dialect.encode(&[b"CLUSTER", b"SLOTS"]);
-    let mut answer = Vec::new();
-    talk.ask(&question, 1, limit, |bytes, _| answer = bytes.to_vec())?;
-    Ok(before.read(&answer, &target.address)?)
+    Ok(before.read(&reply(talk, target, &SLOTS, limit)?, &target.address)?)
+}
+
+/// Returns the reply to a command.
+pub(super) fn reply(
+    talk: &mut Talk,
+    target: &Target,
+    words: &[&[u8]],
+    limit: Duration,
+) -> Result<Vec<u8>, ReachError> {
+    let mut reply = Vec::new();
+    talk.ask(&target.dialect.encode(words), 1, limit, |bytes, _| reply = bytes.to_vec())?;
+    Ok(reply)
 }
 
 #[cfg(test)]

@@ -1,21 +1,34 @@
-//! Finds the servers that belong together with a server: the other nodes of its cluster, its replicas, or its primary
-//! with that primary's other replicas.
+//! Finds the servers that belong together with a server: its cluster, its replicas, or its primary with that primary's
+//! other replicas.
 
 use std::time::Duration;
 
-use super::{Address, ClusterError, Role, Talk, Target, Topology, cluster::LONGEST, node_address, talk};
+use super::{
+    Address, Cluster, ClusterError, Talk, Target,
+    cluster::{LONGEST, reply},
+    node_address, talk,
+};
 use crate::protocol::RespValue;
 
-/// Returns the other servers that belong together with the server at `target`: primaries before their replicas. There
-/// are none if the server is alone, or if it refuses to name them. Each server may take `limit` to connect, and again to
-/// answer.
+/// The servers that belong together with a server.
+#[derive(Debug)]
+pub enum Neighbours {
+    /// The server is a node of a cluster. An error is why the cluster is not known.
+    Cluster(Result<Cluster, ClusterError>),
+    /// The server is a primary or a replica: the primary before its replicas, without the server itself. There are none
+    /// if the server is alone, or if it refuses to name them.
+    Servers(Vec<Target>),
+}
+
+/// Returns the servers that belong together with the server at `target`. Each server may take `limit` to connect, and
+/// again to answer.
 ///
 /// # Errors
-/// When the server cannot be reached, or what it says about its cluster is not usable.
-pub fn neighbours(target: &Target, limit: Duration) -> Result<Vec<Target>, ClusterError> {
+/// When a server cannot be reached, or what it says about others is not usable.
+pub fn neighbours(target: &Target, limit: Duration) -> Result<Neighbours, ClusterError> {
     let mut asked = Asked::new(target, limit)?;
     if field(&asked.info("cluster")?, "cluster_enabled") == Some("1") {
-        return asked.nodes();
+        return Ok(Neighbours::Cluster(Cluster::find(target, limit)));
     }
     let info = asked.info("replication")?;
     let addresses = match master(&info, &target.address) {
@@ -32,7 +45,8 @@ pub fn neighbours(target: &Target, limit: Duration) -> Result<Vec<Target>, Clust
             std::iter::once(primary).chain(others.into_iter().filter(|address| !is_own(address))).collect()
         }
     };
-    addresses.into_iter().map(|address| Ok(target.at(address)?)).collect()
+    let others = addresses.into_iter().map(|address| Ok(target.at(address)?));
+    others.collect::<Result<_, ClusterError>>().map(Neighbours::Servers)
 }
 
 /// A connection to a server that is asked for its neighbours.
@@ -52,17 +66,9 @@ impl Asked {
         Self::new(&target.at(address.clone())?, limit)
     }
 
-    /// Returns the reply to a command.
-    fn reply(&mut self, words: &[&[u8]]) -> Result<Vec<u8>, ClusterError> {
-        let mut reply = Vec::new();
-        self.talk
-            .ask(&self.target.dialect.encode(words), 1, self.limit, |bytes, _| reply = bytes.to_vec())?;
-        Ok(reply)
-    }
-
     /// Returns a section of INFO; an empty text if the server refuses INFO.
     fn info(&mut self, section: &str) -> Result<String, ClusterError> {
-        let reply = self.reply(&[b"INFO", section.as_bytes()])?;
+        let reply = reply(&mut self.talk, &self.target, &[b"INFO", section.as_bytes()], self.limit)?;
         let text = RespValue::read(&reply).and_then(|reply| reply.text().map(<[u8]>::to_vec));
         Ok(String::from_utf8_lossy(&text.unwrap_or_default()).into_owned())
     }
@@ -70,22 +76,6 @@ impl Asked {
     /// Returns the name of the server's run; `None` if the server refuses to name it.
     fn run_id(&mut self) -> Result<Option<String>, ClusterError> {
         Ok(field(&self.info("server")?, "run_id").filter(|run| !run.is_empty()).map(str::to_owned))
-    }
-
-    /// Returns the other nodes of the cluster: each primary, followed by its replicas.
-    fn nodes(&mut self) -> Result<Vec<Target>, ClusterError> {
-        let topology =
-            Topology::default().read(&self.reply(&[b"CLUSTER", b"SLOTS"])?, &self.target.address)?;
-        let reply = self.reply(&[b"CLUSTER", b"MYID"])?;
-        let own =
-            RespValue::read(&reply).and_then(|reply| reply.text().map(<[u8]>::to_vec)).unwrap_or_default();
-        let is_other = |id: &str, address: &Address| id.as_bytes() != own && *address != self.target.address;
-        let of_role = |role: Role| topology.nodes().filter(move |(_, node)| node.role == role);
-        let with_replicas =
-            |(number, node)| std::iter::once(node).chain(of_role(Role::Replica(number)).map(|(_, it)| it));
-        let nodes = of_role(Role::Primary).flat_map(with_replicas);
-        let others = nodes.filter(|node| is_other(&node.id, &node.address));
-        others.map(|node| Ok(self.target.at(node.address.clone())?)).collect()
     }
 }
 

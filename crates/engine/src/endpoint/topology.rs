@@ -3,8 +3,8 @@
 //! ```text
 //! CLUSTER SLOTS ──► Layout: members and ranges of slots ──► Topology: each slot's node, by a number that stays
 //! ```
-//! A node's number stays the same for the whole session, also when the node leaves or its slots move. Two nodes with the
-//! same address are the same node.
+//! A node's number stays the same for the whole session, also when the node leaves or its slots move. The node that the
+//! user named has the number 0. Two nodes with the same address are the same node.
 
 use thiserror::Error;
 
@@ -107,6 +107,20 @@ impl Default for Topology {
 }
 
 impl Topology {
+    /// Returns the first topology of a session, in a reply to CLUSTER SLOTS of the server at `asked`, which gets the
+    /// number 0. The server is recognised by its identifier `id` in the cluster, because the cluster may know it by
+    /// another address. A server without a slot, or with an unknown identifier, has the address `asked`.
+    ///
+    /// # Errors
+    /// When the reply is not a topology, or has too many nodes.
+    pub fn first(reply: &[u8], asked: &Address, id: &str) -> Result<Self, TopologyError> {
+        let layout = Layout::read(reply, asked)?;
+        let named = layout.members.iter().find(|member| !id.is_empty() && member.id == id);
+        let mut none = Self::default();
+        none.meet(named.map_or(asked, |member| &member.address))?;
+        none.read(reply, asked)
+    }
+
     /// Returns the topology in a reply to CLUSTER SLOTS of the server at `asked`. The nodes of `self` keep their
     /// numbers.
     ///
@@ -297,6 +311,22 @@ mod tests {
         assert_eq!((topology.unowned(), topology.primaries().count()), (99, 2));
         let roles: Vec<_> = topology.nodes().map(|(_, node)| (node.id.as_str(), node.role)).collect();
         assert_eq!(roles, [("a", Role::Primary), ("c", Role::Replica(NodeNumber(0))), ("b", Role::Primary)]);
+    }
+
+    #[test]
+    fn the_node_that_the_user_named_has_number_0_by_whatever_address_the_cluster_knows_it() {
+        let named = |id| {
+            let topology = Topology::first(&two(), &asked(), id).unwrap();
+            let ids: Vec<_> = topology.nodes().map(|(_, node)| node.id.clone()).collect();
+            (topology.node(NodeNumber(0)).address.clone(), topology.node(NodeNumber(0)).role, ids)
+        };
+        let ids = |ids: [&str; 3]| ids.map(str::to_owned).to_vec();
+        assert_eq!(named("b"), (at("::1", 7001), Role::Primary, ids(["b", "a", "c"])));
+        assert_eq!(named("c").2, ids(["c", "a", "b"]));
+        for without_slot in ["x", ""] {
+            assert_eq!(named(without_slot).0, asked());
+            assert_eq!(named(without_slot).1, Role::Outside);
+        }
     }
 
     #[test]

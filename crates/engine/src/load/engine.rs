@@ -71,7 +71,6 @@ impl Load {
         most_clients(plan.threads, 1);
         // This runs before the first segment begins: resolving a name and building values may take time.
         let endpoints = Arc::new(plan.endpoints(clock.now_ns())?);
-        let cluster = plan.find_cluster()?;
         let values = Values::new(&knobs.workload, knobs.value_size, plan.seed);
         let stops = Stops { length: plan.length, quota: plan.requests.map(Quota::of) };
         let since_ns = clock.now_ns();
@@ -98,7 +97,6 @@ impl Load {
             let setup = Setup {
                 index,
                 plan: Arc::clone(&plan),
-                cluster: cluster.clone(),
                 endpoints: Arc::clone(&endpoints),
                 greeting: plan.greeting(),
                 clock,

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::{Requests, phase::Phase};
 use crate::{
-    endpoint::{Address, Cluster, ClusterError, Endpoints, Greeting, Target},
+    endpoint::{Address, Cluster, Endpoints, Greeting, Target},
     knobs::Knobs,
     units,
     workload::{KeyNames, Program, Values},
@@ -16,7 +16,7 @@ use crate::{
 /// The name of every load connection in `CLIENT LIST`.
 pub const CLIENT_NAME: &str = "redyno-load";
 
-/// How long the lookup of the host's name may take, and the first question for the topology of a cluster.
+/// How long the lookup of the host's name may take.
 const RESOLVE_LIMIT: Duration = Duration::from_secs(10);
 
 /// The target of the engine, and its fixed settings.
@@ -47,8 +47,10 @@ pub struct Plan {
 }
 
 /// How the nodes of a cluster are driven.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct ClusterPlan {
+    /// The cluster, whose node 0 is the server of the plan.
+    pub cluster: Arc<Cluster>,
     /// The largest number of connections of all clients to all nodes. A client's first connection is always opened.
     pub max_connections: usize,
 }
@@ -89,9 +91,6 @@ pub enum LoadError {
         /// The system's error.
         cause: std::io::Error,
     },
-    /// The topology of the cluster is unknown.
-    #[error("{0}")]
-    Cluster(#[from] ClusterError),
     /// The poll loop of a worker cannot be set up.
     #[error("a worker cannot start: {0}; is the limit of open files too low (ulimit -n)?")]
     Worker(#[from] std::io::Error),
@@ -111,12 +110,6 @@ impl Plan {
         let make = if phase.filling().is_some() { Program::of_prefill } else { Program::new };
         let program = make(&knobs.workload, self.target.dialect, knobs.keyspace, values, &self.names);
         program.for_clients(knobs.clients)
-    }
-
-    /// Asks the target for its cluster, if that is driven.
-    pub(super) fn find_cluster(&self) -> Result<Option<Arc<Cluster>>, LoadError> {
-        let find = |_| Cluster::find(&self.target, self.timeout.min(RESOLVE_LIMIT)).map(Arc::new);
-        Ok(self.cluster.map(find).transpose()?)
     }
 
     /// Creates a plan with one worker, for tests.

@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, io, sync::Arc};
 
-use super::parcel::{Parcel, Refusal};
+use super::{
+    ClusterPlan, Plan,
+    parcel::{Parcel, Refusal},
+};
 use crate::endpoint::{
     Address, Cluster, Endpoint, Endpoints, NodeNumber, Target, Topology, TopologyError, node_address,
 };
@@ -34,17 +37,19 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    pub(super) fn new(cluster: Arc<Cluster>, target: &Target, most_lanes: usize) -> Self {
-        Self {
+    /// Returns the cluster that a worker of this plan drives, if there is one.
+    pub(super) fn of(plan: &Plan) -> Option<Self> {
+        let ClusterPlan { cluster, max_connections } = plan.cluster.clone()?;
+        Some(Self {
             cluster,
-            target: target.clone(),
+            target: plan.target.clone(),
             doors: Vec::new(),
             held: BTreeMap::new(),
             entries: 0,
             keyless: 0,
-            most_lanes,
+            most_lanes: (max_connections / plan.threads).max(1),
             gives_back_after: 0,
-        }
+        })
     }
 
     /// Divides a parcel by the owners of its slots.

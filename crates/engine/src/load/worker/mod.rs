@@ -49,7 +49,7 @@ use super::{
 };
 use crate::{
     clock::{Clock, TICK_NS, next_tick_ns, tick_of},
-    endpoint::{Cluster, Endpoints, Greeting},
+    endpoint::{Endpoints, Greeting},
     host::OwnThread,
     protocol::Kinds,
     untrusted,
@@ -72,8 +72,6 @@ pub(super) struct Setup {
     /// The worker's number, from 0.
     pub(super) index: usize,
     pub(super) plan: Arc<Plan>,
-    /// The cluster, if one is driven.
-    pub(super) cluster: Option<Arc<Cluster>>,
     /// The possible addresses of the server.
     pub(super) endpoints: Arc<Endpoints>,
     pub(super) greeting: Greeting,
@@ -135,10 +133,8 @@ impl Worker {
         let setting = setup.settings.load_full();
         let now_ns = setup.clock.now_ns();
         let alarm = Alarm::new(poll.registry(), ALARM)?;
-        let most = setup.plan.cluster.map_or(0, |plan| (plan.max_connections / setup.plan.threads).max(1));
-        let spread = |cluster| Box::new(Spread::new(cluster, &setup.plan.target, most));
         let mut worker = Self {
-            spread: setup.cluster.clone().map(spread),
+            spread: Spread::of(&setup.plan).map(Box::new),
             clients: Clients::new(setup.plan.seed ^ setup.index as u64, setup.plan.threads),
             watches: Watches::default(),
             segments: Segments::new(setting.generation, setting.program.operations(), setting.since_ns, ring),

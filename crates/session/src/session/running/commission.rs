@@ -1,10 +1,10 @@
 //! The commission of a session: everything that the session has to do.
 
-use std::{num::NonZeroU32, path::PathBuf, time::Duration};
+use std::{num::NonZeroU32, path::PathBuf, sync::Arc, time::Duration};
 
 use super::{Danger, Notice};
 use crate::{
-    endpoint::Target,
+    endpoint::{Cluster, Target},
     knobs::Knobs,
     load::{Plan, most_clients},
     session::Writer,
@@ -35,6 +35,8 @@ pub struct Commission {
     /// The targets of the nodes after these, which are only watched: they never get load, and nothing is written to
     /// them.
     pub watched: Vec<Target>,
+    /// The cluster to which the nodes belong, if they do: its numbers of nodes are those of the session.
+    pub cluster: Option<Arc<Cluster>>,
     /// The reason why no node gets load, if none does.
     pub refuses_load: Option<String>,
     /// The only node that gets the load at first; `None` if all nodes get it.
@@ -88,6 +90,7 @@ impl Commission {
             plan,
             others: Vec::new(),
             watched: Vec::new(),
+            cluster: None,
             refuses_load: None,
             carrier: None,
             knobs: Knobs::default(),

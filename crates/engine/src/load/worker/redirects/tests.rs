@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     clock::Clock,
-    endpoint::{Address, Target},
+    endpoint::{Address, Cluster, Target},
     knobs::Knobs,
     load::{ClusterPlan, FirstWords, Load, Plan, Requests},
     protocol::{Dialect, RespValue},
@@ -91,10 +91,12 @@ impl Played {
 
     fn plan(&self) -> Plan {
         let address = Address::Tcp { host: "127.0.0.1".to_owned(), port: self.ports[0] };
+        let target = Target { address, ..Target::default() };
+        let cluster = Arc::new(Cluster::find(&target, Duration::from_secs(5)).unwrap());
         Plan {
-            target: Target { address, ..Target::default() },
+            target,
             first_words: FirstWords::Bare { tracks: false },
-            cluster: Some(ClusterPlan { max_connections: 100 }),
+            cluster: Some(ClusterPlan { cluster, max_connections: 100 }),
             ..Plan::fixture()
         }
     }
