@@ -56,9 +56,8 @@ fn control(server: &Server) -> Control {
 }
 
 /// The runs that are listed, to be cleaned up.
-fn listed(control: &Control) -> Vec<Ledger> {
-    let survey = control.survey().wait(LIMIT).unwrap().unwrap();
-    survey.runs.into_iter().map(Ledger::found).collect()
+fn listed(control: &Control) -> Vec<Marker> {
+    control.survey().wait(LIMIT).unwrap().unwrap().runs
 }
 
 #[derive(Parser)]
@@ -97,8 +96,10 @@ trait CleanUp {
 
 impl CleanUp for Control {
     fn clean_up(&self) -> (u64, bool) {
-        let cleaning = self.clean(listed(self));
+        let runs = listed(self);
+        let cleaning = self.clean(runs.clone());
         let Cleaned { removed, complete, .. } = cleaning.wait(LIMIT).unwrap().unwrap();
+        self.strike(runs.into_iter().map(Ledger::found).collect()).wait(LIMIT).unwrap().unwrap();
         let progress = cleaning.progress();
         assert_eq!(progress.removed, removed);
         assert!(progress.looked_at <= progress.total.next_multiple_of(1000), "{progress:?}");
@@ -214,7 +215,8 @@ fn a_marker_alone_is_removed_too() {
     ledger.add_keys(KeySpan::of_values_and_counters(10, 0), false);
     control.mark(&ledger).wait(LIMIT).unwrap().unwrap();
     assert_eq!(dbsize(&server), 2);
-    assert!(control.clean(vec![ledger]).wait(LIMIT).unwrap().unwrap().complete);
+    assert!(control.clean(vec![ledger.marker()]).wait(LIMIT).unwrap().unwrap().complete);
+    control.strike(vec![ledger]).wait(LIMIT).unwrap().unwrap();
     assert_eq!(dbsize(&server), 0);
 }
 

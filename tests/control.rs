@@ -12,7 +12,7 @@ use redyno::{
     endpoint::{Address, Credentials, Password, Target},
     events::EventKind,
     gauge::Gauge,
-    server::{Control, Foreign, Ledger, Message, Owner, ServerError, Status, Writes},
+    server::{Control, Foreign, Ledger, Marker, Message, Owner, ServerError, Status, Writes},
     workload::{KeyNames, KeySpan, RunId},
 };
 
@@ -168,7 +168,7 @@ fn a_hung_server_is_noticed_and_holds_up_neither_the_end_nor_the_answers() {
     let ordered = control.survey();
     let cause = unreachable(&messages);
     assert!(cause.contains("no answer to INFO"), "{cause}");
-    let cut_short = control.clean(vec![Ledger::new(RunId::random(), Owner::default())]);
+    let cut_short = control.clean(vec![Marker::new(RunId::random(), Owner::default())]);
     // The server stays paused: were the end to wait for it, this would wait in vain.
     let end = thread::spawn(move || drop(control));
     wait_for("the end of the control plane", || end.is_finished().then_some(()));

@@ -186,7 +186,7 @@ fn a_marker_that_is_lost_is_set_again_while_there_is_something_to_undo() {
         assert_eq!((server.calls(&[], "get"), server.calls(&[], "set")), (0, 0));
         // Not once there is nothing any more.
         restore(&control, "hz", &ledger);
-        assert!(control.clean(vec![ledger]).wait(LIMIT).unwrap().unwrap().complete);
+        control.strike(vec![ledger]).wait(LIMIT).unwrap().unwrap();
         let polls = server.calls(&[], "slowlog|get");
         wait_for("two more polls", || (server.calls(&[], "slowlog|get") > polls + 2).then_some(()));
         assert_eq!(server.cli(&["DBSIZE"]), "0");
@@ -220,7 +220,8 @@ fn the_keys_of_a_session_go_and_what_could_not_be_set_back_stays_in_the_marker()
     set(&control, "hz", "50", &ledger).unwrap();
     let run = ledger.marker().run;
     server.cli(&["SET", &format!("redyno:{run}:000000000001"), "1"]);
-    let cleaned = control.clean(vec![ledger]).wait(LIMIT).unwrap().unwrap();
+    let cleaned = control.clean(vec![ledger.marker()]).wait(LIMIT).unwrap().unwrap();
+    control.strike(vec![ledger]).wait(LIMIT).unwrap().unwrap();
     assert_eq!((cleaned.removed, cleaned.complete), (1, true));
     let left = Marker { tuned: vec![tuned("hz", "10", "50")], ..Marker::new(run, owner(1)) };
     assert_eq!(markers(&control), [left]);

@@ -6,13 +6,12 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use crate::support::{
     Recipe, Server,
     nodes::Nodes,
-    session::{Driven, Past, at_port, intervals, plan},
+    session::{Driven, Past, cluster_plan, intervals},
     wait_for,
 };
 use redyno::{
-    endpoint::Cluster,
     knobs::Knobs,
-    load::{ClusterPlan, Plan, Requests},
+    load::{Plan, Requests},
     workload::{Operation, Together, Workload, preset},
 };
 
@@ -20,13 +19,7 @@ use redyno::{
 const ENOUGH: u64 = 2000;
 
 fn plan_of(nodes: &Nodes) -> Plan {
-    limited(nodes, 1000)
-}
-
-fn limited(nodes: &Nodes, max_connections: usize) -> Plan {
-    let target = at_port(nodes.0[0].port());
-    let cluster = Arc::new(Cluster::find(&target, Duration::from_secs(5)).unwrap());
-    Plan { cluster: Some(ClusterPlan { cluster, max_connections }), ..plan(target) }
+    cluster_plan(nodes.0[0].port(), 1000)
 }
 
 fn knobs() -> Knobs {
@@ -245,7 +238,7 @@ fn after_a_primary_is_killed_its_requests_wait_for_the_new_one() {
 #[test]
 fn a_limit_of_connections_holds_for_all_nodes_together() {
     let nodes = Nodes::start(Server::redis, false);
-    let plan = Plan { requests: Some(Requests::InAll(50_000)), ..limited(&nodes, 15) };
+    let plan = Plan { requests: Some(Requests::InAll(50_000)), ..cluster_plan(nodes.0[0].port(), 15) };
     let mut session = Driven::start(&plan, Knobs { pipeline: 1, ..knobs() });
     wait_for_ops(&mut session, 500);
     // The nodes are asked one after the other while lanes are closed and opened. Without the limit there are 36.

@@ -11,6 +11,8 @@ mod bench;
 mod causes;
 mod clean;
 mod cluster;
+mod cluster_keys;
+mod cluster_load;
 mod compare;
 mod completions;
 mod config;

@@ -8,6 +8,7 @@ use super::{
     command::{Arguments, Invocation, Planned},
     config,
     load_args::LoadArgs,
+    nodes_args::OneNodeArgs,
     session_args::SessionArgs,
     session_plan::session_plan,
     target_args::TargetArgs,
@@ -16,7 +17,7 @@ use super::{
 use crate::{
     experiment::{Ab, Plan, Setting},
     print::printer::Form,
-    runner::{AbRun, UsageError},
+    runner::{AbRun, Company, UsageError},
 };
 
 const AFTER: &str = "\
@@ -59,6 +60,9 @@ pub struct AbArgs {
     /// The server.
     #[command(flatten)]
     pub target: TargetArgs,
+    /// --one-node.
+    #[command(flatten)]
+    pub one_node: OneNodeArgs,
     /// The load that both settings share.
     #[command(flatten)]
     pub load: LoadArgs,
@@ -82,6 +86,7 @@ impl Arguments for AbArgs {
         let from =
             self.from.map_or_else(|| Ok(Setting::of(base.clone())), |text| setting("--from", &text))?;
         let to = setting("--to", &self.to)?;
+        plan.company = self.one_node.company(Company::Cluster);
         plan.commission.knobs = from.knobs.clone();
         plan.settings = vec![from.clone(), to.clone()];
         plan.check_clients()?;

@@ -2,9 +2,10 @@
 //! removes keys and the objects that setups made.
 
 use std::{
+    collections::BTreeMap,
     io::{self, BufRead, IsTerminal, Write},
-    sync::mpsc,
-    time::Duration,
+    sync::{Arc, mpsc},
+    time::{Duration, Instant},
 };
 
 use anyhow::{anyhow, bail};
@@ -13,18 +14,19 @@ use clap::Args;
 use super::{
     command::{Arguments, Invocation, Planned},
     config,
+    nodes_args::OneNodeArgs,
     target_args::TargetArgs,
 };
 use crate::{
     clock::Clock,
-    endpoint::Target,
+    endpoint::{Target, cluster_of},
     print::words::StreamText,
-    runner::{Failure, UsageError},
+    runner::{Company, Failure, UsageError},
     server::{
-        Answer, Cleaned, Cleaning, Control, Ledger, Made, Marker, ServerError, Strange, Survey, Tuned,
-        clean_command, value_words,
+        Cleaned, Control, Ledger, Made, Marker, Progress, ServerError, Strange, Survey, Tuned, clean_command,
+        value_words,
     },
-    session::running::{delete, set_back},
+    session::running::{Answers, Holder, Holders, delete, set_back, strike, sweep},
     units::counted,
     workload::KeyNames,
 };
@@ -33,6 +35,10 @@ use crate::{
 const MOST_LISTED: usize = 50;
 /// The time limit for finding the sessions that left changes behind, which takes a connection and some twenty commands.
 const SURVEY_LIMIT: Duration = Duration::from_secs(30);
+/// How long a node may take to connect, and again to report its cluster.
+const FIND_LIMIT: Duration = Duration::from_secs(5);
+/// The interval of polls that are not needed.
+const NEVER: Duration = Duration::from_secs(24 * 3600);
 /// The time between two lines of progress.
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
@@ -52,6 +58,9 @@ pub struct CleanArgs {
     /// The server.
     #[command(flatten)]
     pub target: TargetArgs,
+    /// --one-node.
+    #[command(flatten)]
+    pub one_node: OneNodeArgs,
 }
 
 impl Arguments for CleanArgs {
@@ -78,13 +87,19 @@ pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), Failure> {
         )
         .into());
     }
-    let control = start(&target)?;
-    let survey = within(&control.survey())?;
-    if let Some(obstacle) = survey.obstacle() {
+    let mut holders = holders(&target, args.one_node)?;
+    let surveys = within(&mut holders.ask(|holder| holder.control.survey()))?;
+    if let Some(obstacle) = surveys.iter().find_map(|(_, survey)| survey.obstacle()) {
         return Err(anyhow!("{obstacle}").into());
     }
-    let elsewhere = within(&control.find_elsewhere())?;
-    let all: Vec<_> = survey.runs.iter().chain(&elsewhere).collect();
+    let elsewhere = within(&mut holders.ask(|holder| holder.control.find_elsewhere()))?;
+    let of_nodes: BTreeMap<u16, Vec<Ledger>> =
+        surveys.iter().map(|(number, survey)| (*number, ledgers(&survey.runs))).collect();
+    let primaries = surveys.len();
+    let survey = surveys.into_iter().map(|(_, survey)| survey).reduce(Survey::with);
+    let survey =
+        survey.ok_or_else(|| anyhow!("no node of the cluster of {} is a primary", target.address))?;
+    let all: Vec<_> = survey.runs.iter().chain(elsewhere.iter().flat_map(|(_, markers)| markers)).collect();
     refuse_in_use(&survey, &all, args.yes)?;
     let (listed, more) = all.split_at(all.len().min(MOST_LISTED));
     for marker in listed {
@@ -95,18 +110,20 @@ pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), Failure> {
     }
     let may_undo = may_undo(&all, args.yes)?;
     let mut stays = Vec::new();
-    let runs: Vec<_> = survey.runs.iter().cloned().map(Ledger::found).collect();
-    for ledger in &runs {
-        undo(ledger, &control, &target, may_undo, (out, &mut stays))?;
-    }
-    for marker in elsewhere.iter().cloned() {
-        // The marker is in its own database. It is removed, or the undone changes are removed from it.
-        let there = Target { db: marker.db, ..target.clone() };
-        let (ledger, control) = (Ledger::found(marker), start(&there)?);
-        undo(&ledger, &control, &there, may_undo, (out, &mut stays))?;
-        if ledger.has_keys() {
-            let (place, command) = (place(&target, &ledger.marker()), clean_command(&target, there.db));
-            writeln!(out, "{place}: its keys are kept; {command} removes them")?;
+    for Holder { number, target, control, .. } in holders.iter() {
+        for ledger in of_nodes.get(number).into_iter().flatten() {
+            undo(ledger, control, target, may_undo, (out, &mut stays))?;
+        }
+        let elsewhere = elsewhere.iter().filter(|(node, _)| node == number).flat_map(|(_, markers)| markers);
+        for marker in elsewhere.cloned() {
+            // The marker is in its own database. It is removed, or the undone changes are removed from it.
+            let there = Target { db: marker.db, ..target.clone() };
+            let (ledger, control) = (Ledger::found(marker), start(&there)?);
+            undo(&ledger, &control, &there, may_undo, (out, &mut stays))?;
+            if ledger.has_keys() {
+                let (place, command) = (place(target, &ledger.marker()), clean_command(target, there.db));
+                writeln!(out, "{place}: its keys are kept; {command} removes them")?;
+            }
         }
     }
     if all.is_empty() {
@@ -117,11 +134,43 @@ pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), Failure> {
         )?;
         return Ok(());
     }
-    if !runs.is_empty() {
-        let cleaned = finish(&control.clean(runs))?;
-        writeln!(out, "{} db {}: {cleaned}", target.address, target.db)?;
+    if !survey.runs.is_empty() {
+        let cleaned = finish(&mut holders, &survey.runs)?;
+        strike(&mut holders, |holder| {
+            // A marker may have moved to this node since.
+            let mut ledgers = of_nodes.get(&holder.number).cloned().unwrap_or_default();
+            let others: Vec<_> = survey
+                .runs
+                .iter()
+                .filter(|run| ledgers.iter().all(|it| it.marker().run != run.run))
+                .collect();
+            ledgers.extend(others.into_iter().map(|run| Ledger::new(run.run, run.owner.clone())));
+            ledgers
+        })
+        .map_err(anyhow::Error::from)?;
+        let nodes = if primaries > 1 { format!(" ({primaries} primaries)") } else { String::new() };
+        writeln!(out, "{} db {}{nodes}: {cleaned}", target.address, target.db)?;
     }
     if stays.is_empty() { Ok(()) } else { Err(anyhow!(stays.join("\n")).into()) }
+}
+
+fn ledgers(runs: &[Marker]) -> Vec<Ledger> {
+    runs.iter().cloned().map(Ledger::found).collect()
+}
+
+/// Returns the server, or all primaries of its cluster.
+fn holders(target: &Target, one_node: OneNodeArgs) -> anyhow::Result<Holders> {
+    let nobody = Ledger::unmarked();
+    let cluster = match one_node.company(Company::Cluster) {
+        Company::Nobody => None,
+        _ => cluster_of(target, FIND_LIMIT)?,
+    };
+    match cluster {
+        None => Ok(Holders::alone(0, target, Arc::new(start(target)?), nobody)),
+        Some(cluster) => {
+            Holders::of_cluster(target, Arc::new(cluster), &[], NEVER, nobody).map_err(anyhow::Error::msg)
+        }
+    }
 }
 
 /// Returns the place of a marker: the server's address and the database.
@@ -129,10 +178,10 @@ fn place(target: &Target, marker: &Marker) -> String {
     format!("{} db {}", target.address, marker.db)
 }
 
-/// Waits for the server's answer.
-fn within<T>(answer: &Answer<T>) -> anyhow::Result<T> {
+/// Waits for the servers' answers.
+fn within<T>(answers: &mut Answers<T>) -> anyhow::Result<Vec<(u16, T)>> {
     let late = || Err(ServerError::Timeout { command: "the survey".to_owned(), after: SURVEY_LIMIT });
-    Ok(answer.wait(SURVEY_LIMIT).unwrap_or_else(late)?)
+    Ok(answers.wait(SURVEY_LIMIT).unwrap_or_else(late)?)
 }
 
 /// Restores the parameters that a run set and deletes the objects that its setups made, if the user allows it. An error
@@ -222,7 +271,6 @@ fn may_undo(runs: &[&Marker], yes: bool) -> Result<bool, Failure> {
 /// Starts a control plane without listeners, which polls once and then only carries out orders.
 fn start(target: &Target) -> io::Result<Control> {
     let (news, _) = mpsc::channel();
-    const NEVER: Duration = Duration::from_secs(24 * 3600);
     Control::start(target.clone(), Clock::start(), NEVER, news)
 }
 
@@ -253,21 +301,28 @@ fn refuse_in_use(survey: &Survey, runs: &[&Marker], yes: bool) -> anyhow::Result
     }
 }
 
-fn finish(cleaning: &Cleaning) -> anyhow::Result<Cleaned> {
+/// Removes the keys of runs.
+fn finish(holders: &mut Holders, runs: &[Marker]) -> anyhow::Result<Cleaned> {
     let mut err = StreamText::stderr();
-    loop {
-        match cleaning.wait(PROGRESS_EVERY) {
-            Some(Ok(cleaned)) => return Ok(cleaned),
-            Some(Err(cause)) => {
-                let removed = counted(cleaning.progress().removed, "key");
-                bail!("{cause}; {removed} removed before that, and an unknown number is left");
-            }
-            None if err.is_terminal() => {
-                let now = cleaning.progress();
-                let keys = counted(now.total, "key");
-                writeln!(err, "looked at about {} of {keys}, removed {}", now.looked_at, now.removed)?;
-            }
-            None => {}
+    let (is_shown, mut last, mut removed) = (err.is_terminal(), Instant::now(), 0);
+    let mut look = |now: Progress| {
+        removed = now.removed;
+        if is_shown && last.elapsed() >= PROGRESS_EVERY {
+            last = Instant::now();
+            let keys = counted(now.total, "key");
+            // Without a terminal, the line has no reader.
+            let _ = writeln!(err, "looked at about {} of {keys}, removed {}", now.looked_at, now.removed);
+        }
+        true
+    };
+    let ended = sweep(holders, runs, &mut look);
+    match ended {
+        Ok(cleaned) if cleaned.complete => Ok(cleaned),
+        Ok(_) => {
+            bail!("keys move between the nodes of the cluster all the time; run this again when they rest")
+        }
+        Err(cause) => {
+            bail!("{cause}; {} removed before that, and an unknown number is left", counted(removed, "key"))
         }
     }
 }

@@ -80,6 +80,10 @@ pub struct LoadArgs {
     /// Reply timeout: a connection that waits longer for a reply is closed and opened again [default: 5]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub timeout: Option<Duration>,
+    /// On a cluster, open at most this many connections, of all clients to all nodes; a client opens its connection to a
+    /// node when it first needs it [default: what the limit of open files allows]
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub max_connections: Option<u32>,
     /// Treat NOAUTH, WRONGPASS and NOPERM like other errors and continue [default: the load stops, since the server
     /// refuses every request]
     #[arg(long)]

@@ -5,7 +5,7 @@ use clap::Args;
 use super::{command::Invocation, config, target_args::TargetArgs, tls_args::TlsArgs};
 use crate::{
     endpoint::Password,
-    runner::{Failure, SessionPlan, UsageError},
+    runner::{Company, Failure, SessionPlan, UsageError},
 };
 
 /// The largest number of servers in a session.
@@ -15,15 +15,31 @@ const MOST_SERVERS: usize = 128;
 const NO_LOAD: &str =
     "several servers are watched side by side, and a load needs one; run redyno with one of them";
 
+/// ONE NODE: whether a session leaves the other nodes out.
+#[derive(Args, Debug, Clone, Copy, Default)]
+#[command(next_help_heading = "Target")]
+pub struct OneNodeArgs {
+    /// Use the named server only, and not the other nodes of its cluster, its replicas or its primary
+    #[arg(long)]
+    pub one_node: bool,
+}
+
+impl OneNodeArgs {
+    /// Returns the servers that belong to a session besides its target, `all` of them without the option.
+    pub(super) fn company(self, all: Company) -> Company {
+        if self.one_node { Company::Nobody } else { all }
+    }
+}
+
 /// NODES: the other servers of the session.
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "Target")]
 pub struct NodesArgs {
-    /// Watch the named server only, and not the other nodes of its cluster, its replicas or its primary
-    #[arg(long, conflicts_with = "nodes")]
-    pub one_node: bool,
+    /// --one-node.
+    #[command(flatten)]
+    pub one_node: OneNodeArgs,
     /// Servers to watch side by side, without load; written without the option: redyno URI URI
-    #[arg(long = "node", value_name = "URI", hide = true, conflicts_with_all = ["host", "port", "socket", "uri", "named", "user", "password", "askpass", "db", "resp3"])]
+    #[arg(long = "node", value_name = "URI", hide = true, conflicts_with_all = ["host", "port", "socket", "uri", "named", "user", "password", "askpass", "db", "resp3", "one_node"])]
     pub nodes: Vec<Password>,
 }
 
@@ -50,8 +66,12 @@ impl NodesArgs {
     /// # Errors
     /// When a server's options are wrong, or the plan has a load.
     pub(super) fn settle(&self, servers: &[TargetArgs], plan: &mut SessionPlan) -> Result<(), UsageError> {
-        plan.finds_nodes = !self.one_node && servers.is_empty();
         if servers.is_empty() {
+            plan.company = self.one_node.company(Company::Everybody);
+            if self.one_node.one_node && plan.commission.max_connections.is_some() {
+                let text = "--max-connections is about the nodes of a cluster, and has no effect with --one-node; leave one of them out";
+                return Err(UsageError::of(text));
+            }
             return Ok(());
         }
         if servers.len() > MOST_SERVERS {

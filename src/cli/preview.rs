@@ -36,7 +36,7 @@ pub(super) fn text(plan: &SessionPlan) -> Result<String, UsageError> {
     let (knobs, load) = (&plan.commission.knobs, &plan.commission.plan);
     let preview = preview(plan)?;
     let parts = [
-        head(knobs, load.target.dialect),
+        head(knobs, load.target.dialect) + &connections(plan),
         operations(&preview),
         keys(&preview.keys),
         preview.dataset.as_ref().map(dataset).unwrap_or_default(),
@@ -56,6 +56,12 @@ fn head(knobs: &Knobs, dialect: Dialect) -> String {
     };
     let title = untrusted::text(&format!("{}: {about}", workload.name));
     format!("{title}\n{spoken}, {}, pipeline {}\n", counted(knobs.clients.into(), "client"), knobs.pipeline)
+}
+
+/// Returns the line about connections to a cluster; an empty text without a limit.
+fn connections(plan: &SessionPlan) -> String {
+    let most = plan.commission.max_connections.map(|most| counted(most.into(), "connection"));
+    most.map_or_else(String::new, |most| format!("on a cluster: at most {most} to all nodes together\n"))
 }
 
 fn operations(preview: &Preview) -> String {

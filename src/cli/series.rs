@@ -11,6 +11,7 @@ use super::{
     command::{Arguments, Invocation, Planned},
     config,
     load_args::LoadArgs,
+    nodes_args::OneNodeArgs,
     preview::preview,
     session_args::SessionArgs,
     session_plan::session_plan,
@@ -22,7 +23,7 @@ use crate::{
     experiment::series::{Cell, Scale, Series},
     load::Requests,
     print::series::Lines,
-    runner::{SeriesRun, SessionPlan, Text, UsageError},
+    runner::{Company, SeriesRun, SessionPlan, Text, UsageError},
     units::{counted, percent},
     untrusted,
     workload::Setting,
@@ -87,6 +88,9 @@ pub struct SeriesArgs {
     /// The server.
     #[command(flatten)]
     pub target: TargetArgs,
+    /// --one-node.
+    #[command(flatten)]
+    pub one_node: OneNodeArgs,
 }
 
 impl Arguments for SeriesArgs {
@@ -160,7 +164,8 @@ impl SeriesArgs {
         session.follow(&suggested);
         load.read_dataset()?;
         session.end_after_a_pass(&load)?;
-        let plan = session_plan(&self.target, &load, &session)?;
+        let mut plan = session_plan(&self.target, &load, &session)?;
+        plan.company = self.one_node.company(Company::Cluster);
         plan.check_clients()?;
         plan.check_dialect()?;
         Ok(plan)

@@ -14,7 +14,7 @@ use crate::{
     endpoint::{Address, DEFAULT_HOST, Target},
     load::{self, FirstWords, LatencyTo, Requests},
     protocol::Dialect,
-    runner::{Outputs, ProgramWords, SessionPlan, UsageError},
+    runner::{Company, Outputs, ProgramWords, SessionPlan, UsageError},
     session::running::{Commission, Keys},
     untrusted,
     workload::{KeyNames, RunId},
@@ -55,6 +55,7 @@ pub(super) fn session_plan(
         keeps_arguments: session.with_arguments,
         is_allowed: load.yes,
         keeps_going: load.keep_going,
+        max_connections: load.max_connections,
         recordings_in: recordings::directory(),
         host_root: host_root()?,
         ..Commission::new(plan, run, keys, diagnose::danger)
@@ -74,7 +75,7 @@ pub(super) fn session_plan(
             metrics: session.metrics.clone(),
             on_finding: session.on_finding.clone(),
         },
-        finds_nodes: false,
+        company: Company::Nobody,
         names: Vec::new(),
     })
 }
@@ -127,6 +128,7 @@ fn tls_words(tls: &TlsArgs, is_spoken: bool) -> Vec<String> {
 fn load_words(load: &LoadArgs) -> Vec<String> {
     let mut words = Vec::new();
     words.extend(load.threads.map(|n| format!("--threads {n}")));
+    words.extend(load.max_connections.map(|n| format!("--max-connections {n}")));
     words.extend(load.timeout.map(|length| format!("--timeout {}", length.as_secs_f64())));
     words.extend(load.seed.map(|seed| format!("--seed {seed}")));
     words.extend(load.key_prefix.as_ref().map(|names| format!("--key-prefix {}", quoted(names.prefix()))));

@@ -78,6 +78,10 @@ impl Arguments for VersusArgs {
             let text = "--dataset does not work with versus, since each target would get only some of the records; leave it out";
             return Err(UsageError::of(text).into());
         }
+        if self.load.max_connections.is_some() {
+            let text = "--max-connections is about the nodes of a cluster, and versus loads one node of each target; leave it out";
+            return Err(UsageError::of(text).into());
+        }
         if self.load.no_load {
             let text = "--no-load contradicts versus, which generates load; leave it out";
             return Err(UsageError::of(text).into());

@@ -30,7 +30,7 @@ pub use doctor::{DoctorPage, DoctorRun};
 pub use failure::{Failure, UsageError};
 pub use gate::{Gate, add_to_job_summary, end as end_gate, named, read, refuse};
 pub use listener::Listener;
-pub use plan::{Export, Outputs, Plan, ProgramWords, SessionPlan, Text};
+pub use plan::{Company, Export, Outputs, Plan, ProgramWords, SessionPlan, Text};
 pub use running::ends;
 pub use series::SeriesRun;
 pub use session::{Screen, SessionRun, Shows, complain};

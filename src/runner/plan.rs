@@ -11,10 +11,7 @@ use crate::{
     export::{Format, Rows},
     knobs::Knobs,
     print::words::StreamText,
-    session::{
-        Writer,
-        running::{Commission, check_clients},
-    },
+    session::{Writer, running::Commission},
 };
 
 /// A command to carry out; it has passed all checks that are possible in advance.
@@ -41,6 +38,17 @@ impl Plan for Text {
     }
 }
 
+/// The servers that belong to a session besides its target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Company {
+    /// None.
+    Nobody,
+    /// The other nodes of the target's cluster, which the load drives too.
+    Cluster,
+    /// The same, or without a cluster the target's primary and replicas, which are only watched.
+    Everybody,
+}
+
 /// A planned session.
 pub struct SessionPlan {
     /// The work of the session. At the start of the session, outputs are opened, and changes for the built-in server
@@ -61,8 +69,8 @@ pub struct SessionPlan {
     pub words: ProgramWords,
     /// The outputs of the session.
     pub outputs: Outputs,
-    /// Whether the session also watches the other nodes of the target's cluster, or its primary and replicas.
-    pub finds_nodes: bool,
+    /// The servers that belong to the session besides the target.
+    pub company: Company,
     /// The names of the nodes, if there are several.
     pub names: Vec<String>,
 }
@@ -73,9 +81,7 @@ impl SessionPlan {
     /// # Errors
     /// When it allows fewer; the error contains the number.
     pub fn check_clients(&self) -> Result<(), UsageError> {
-        self.knobs()
-            .try_for_each(|knobs| check_clients(knobs, self.commission.most_clients))
-            .map_err(UsageError::Line)
+        self.knobs().try_for_each(|knobs| self.commission.check_clients(knobs)).map_err(UsageError::Line)
     }
 
     /// Checks that the dialects of the nodes support the workload.

@@ -8,7 +8,7 @@ use std::{
 use anyhow::Context as _;
 
 use super::{
-    Failure, SessionPlan, UsageError,
+    Company, Failure, SessionPlan, UsageError,
     destination::{Destination, destination},
     listener::{Listener, listen},
     metrics::Serving,
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     app::Program,
-    endpoint::{Neighbours, Target, neighbours},
+    endpoint::{ClusterError, Neighbours, Target, neighbours},
     knobs::{Knobs, MAX_CLIENTS},
     load::most_clients,
     server::value_words,
@@ -83,7 +83,7 @@ impl Running {
         let destination = destination(&plan)?;
         let files = plan.record_to(recording, &destination)?;
         plan.settle(&destination)?;
-        plan.find_nodes(&destination);
+        plan.find_nodes(&destination)?;
         let SessionPlan { commission, words, names, outputs, .. } = plan;
         let (knobs, is_attended) = (commission.knobs.clone(), commission.is_attended);
         let recordings = commission.recordings_in.clone();
@@ -171,31 +171,49 @@ impl SessionPlan {
 
     /// Adds the servers that belong together with the destination, if they are wanted. Without them, the session watches
     /// the destination alone, and says why.
-    fn find_nodes(&mut self, destination: &Destination) {
+    ///
+    /// # Errors
+    /// When the destination is a node of a cluster that is not known, and a load begins now.
+    fn find_nodes(&mut self, destination: &Destination) -> Result<(), Failure> {
         let target = &destination.target;
         let is_known = destination.built_in.is_none() && destination.unreachable.is_none();
-        // The addresses of other nodes are texts of the server, which --redact leaves out.
-        let is_wanted = self.finds_nodes && !self.commission.redacts;
-        if !is_wanted || !is_known || !target.dialect.has_databases() {
-            return;
+        if self.company == Company::Nobody || !is_known || !target.dialect.has_databases() {
+            return Ok(());
         }
-        let found = neighbours(target, FIND_LIMIT).and_then(|found| match found {
-            Neighbours::Servers(others) => Ok(others),
-            Neighbours::Cluster(cluster) => {
-                let cluster = self.commission.cluster.insert(Arc::new(cluster?));
+        let commission = &mut self.commission;
+        let others = match neighbours(target, FIND_LIMIT) {
+            Ok(Neighbours::Servers(others)) if self.company == Company::Everybody => Ok(others),
+            Ok(Neighbours::Servers(_)) => Ok(Vec::new()),
+            Ok(Neighbours::Cluster(Ok(cluster))) => {
+                let cluster = commission.cluster.insert(Arc::new(cluster));
                 let topology = cluster.topology();
                 // The first is the destination itself.
                 let others = topology.nodes().skip(1).map(|(_, node)| target.at(node.address.clone()));
-                Ok(others.collect::<Result<_, _>>()?)
+                others.collect::<Result<_, _>>().map_err(ClusterError::from)
             }
-        });
-        match found {
+            Ok(Neighbours::Cluster(Err(error))) => {
+                let why = format!(
+                    "{} is a node of a cluster that redyno cannot load: {error}; --one-node loads this node only",
+                    target.address
+                );
+                if commission.knobs.load && !commission.is_attended {
+                    return Err(Failure::Failed(anyhow::anyhow!(why)));
+                }
+                commission.refuses_load = Some(why);
+                Err(error)
+            }
+            Err(error) => Err(error),
+        };
+        match others {
+            // The addresses of other nodes are texts of the server, which --redact leaves out.
+            Ok(_) if commission.redacts => {}
             Ok(others) => self.watch(target, others),
             Err(error) => {
                 let text = format!("the other nodes of this server are not watched: {error}");
-                self.commission.notices.push(Notice::Warning(text));
+                commission.notices.push(Notice::Warning(text));
             }
         }
+        Ok(())
     }
 
     /// Adds other servers to the destination's session.
@@ -213,8 +231,9 @@ impl SessionPlan {
             let all = [target].into_iter().chain(&others);
             self.names = all.map(|target| target.address.to_string()).collect();
             let text = format!(
-                "also watched: {} (--one-node leaves them out); the lines are about {}, --json and recordings \
+                "also watched{}: {} (--one-node leaves them out); the lines are about {}, --json and recordings \
                  about all nodes",
+                if commission.cluster.is_some() { ", and loaded with the whole cluster" } else { "" },
                 self.names[1..].join(", "),
                 self.names[0]
             );

@@ -5,13 +5,13 @@ use std::{collections::BTreeMap, net::SocketAddr, process::Command, time::Durati
 use redyno::{
     demo::{Cluster, Options, Size},
     knobs::Knobs,
-    load::{ClusterPlan, Plan},
+    load::Plan,
     workload::Workload,
 };
 
 use super::client::Client;
 use crate::support::{
-    session::{Driven, at_port, intervals, plan},
+    session::{Driven, cluster_plan, intervals},
     wait_for,
 };
 
@@ -35,11 +35,7 @@ fn calls(cluster: &Cluster, command: &str) -> u64 {
 /// A load on all nodes.
 fn driven(cluster: &Cluster, workload: Workload) -> Driven {
     let knobs = Knobs { load: true, clients: 8, pipeline: 4, keyspace: 20_000, ..Knobs::default() };
-    let plan = Plan {
-        cluster: Some(ClusterPlan { max_connections: 1000 }),
-        timeout: Duration::from_secs(20),
-        ..plan(at_port(cluster.addresses()[0].port()))
-    };
+    let plan = Plan { timeout: Duration::from_secs(20), ..cluster_plan(cluster.addresses()[0].port(), 1000) };
     Driven::start(&plan, Knobs { workload: workload.into(), ..knobs })
 }
 

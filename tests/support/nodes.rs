@@ -83,10 +83,9 @@ impl Nodes {
 
     /// Moves a slot from node `from` to node `to`, key by key, as `redis-cli --cluster reshard` does.
     pub fn move_slot(&self, slot: u16, from: usize, to: usize) {
-        let (slot, ids) = (slot.to_string(), [self.id(from), self.id(to)]);
+        self.begin_move(slot, from, to);
+        let (slot, id) = (slot.to_string(), self.id(to));
         let (source, target) = (&self.0[from], &self.0[to]);
-        target.cli(&["CLUSTER", "SETSLOT", &slot, "IMPORTING", &ids[0]]);
-        source.cli(&["CLUSTER", "SETSLOT", &slot, "MIGRATING", &ids[1]]);
         loop {
             let keys = source.cli(&["CLUSTER", "GETKEYSINSLOT", &slot, "100"]);
             let keys: Vec<_> = keys.lines().filter(|key| !key.is_empty()).collect();
@@ -98,7 +97,14 @@ impl Nodes {
             source.cli(&[&migrate[..], &keys].concat());
         }
         for node in [target, source] {
-            assert_eq!(node.cli(&["CLUSTER", "SETSLOT", &slot, "NODE", &ids[1]]), "OK");
+            assert_eq!(node.cli(&["CLUSTER", "SETSLOT", &slot, "NODE", &id]), "OK");
         }
+    }
+
+    /// Tells two nodes that the keys of a slot are about to move.
+    pub fn begin_move(&self, slot: u16, from: usize, to: usize) {
+        let slot = slot.to_string();
+        self.0[to].cli(&["CLUSTER", "SETSLOT", &slot, "IMPORTING", &self.id(from)]);
+        self.0[from].cli(&["CLUSTER", "SETSLOT", &slot, "MIGRATING", &self.id(to)]);
     }
 }

@@ -11,9 +11,9 @@ use std::{
 
 use redyno::{
     clock::Clock,
-    endpoint::{Address, Target},
+    endpoint::{Address, Cluster, Target},
     knobs::Knobs,
-    load::{FirstWords, LatencyTo, Plan},
+    load::{ClusterPlan, FirstWords, LatencyTo, Plan},
     session::{
         Beginning, End, Interval, Live, Record, ServerIdentity, SessionStart, TargetBeginning,
         queue::{Queue, queue},
@@ -50,6 +50,13 @@ pub fn plan(target: Target) -> Plan {
         cluster: None,
         length: None,
     }
+}
+
+/// The same plan for the whole cluster of the node at `port`, with a limit of connections.
+pub fn cluster_plan(port: u16, max_connections: usize) -> Plan {
+    let target = at_port(port);
+    let cluster = Arc::new(Cluster::find(&target, LIMIT).expect("a cluster"));
+    Plan { cluster: Some(ClusterPlan { cluster, max_connections }), ..plan(target) }
 }
 
 /// What a session without a person is asked to do whom writing is allowed.

@@ -24,7 +24,7 @@ pub use back_off::BackOff;
 pub use cluster::{Cluster, ClusterError};
 pub use endpoints::{Endpoints, Target};
 pub use greeting::{Greeter, Greeting, GreetingStep, TurnedDown};
-pub use neighbours::{Neighbours, neighbours};
+pub use neighbours::{Neighbours, cluster_of, neighbours};
 pub use reach::reach;
 pub use reach_error::{Party, ReachError};
 pub use resolve::{Resolution, Resolver};

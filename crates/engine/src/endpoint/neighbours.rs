@@ -27,7 +27,7 @@ pub enum Neighbours {
 /// When a server cannot be reached, or what it says about others is not usable.
 pub fn neighbours(target: &Target, limit: Duration) -> Result<Neighbours, ClusterError> {
     let mut asked = Asked::new(target, limit)?;
-    if field(&asked.info("cluster")?, "cluster_enabled") == Some("1") {
+    if asked.is_in_cluster()? {
         return Ok(Neighbours::Cluster(Cluster::find(target, limit)));
     }
     let info = asked.info("replication")?;
@@ -47,6 +47,15 @@ pub fn neighbours(target: &Target, limit: Duration) -> Result<Neighbours, Cluste
     };
     let others = addresses.into_iter().map(|address| Ok(target.at(address)?));
     others.collect::<Result<_, ClusterError>>().map(Neighbours::Servers)
+}
+
+/// Returns the cluster to which the server at `target` belongs; `None` if it belongs to none.
+///
+/// # Errors
+/// When the server cannot be reached, or what it says about its cluster is not usable.
+pub fn cluster_of(target: &Target, limit: Duration) -> Result<Option<Cluster>, ClusterError> {
+    let is_in_cluster = Asked::new(target, limit)?.is_in_cluster()?;
+    is_in_cluster.then(|| Cluster::find(target, limit)).transpose()
 }
 
 /// A connection to a server that is asked for its neighbours.
@@ -71,6 +80,11 @@ impl Asked {
         let reply = reply(&mut self.talk, &self.target, &[b"INFO", section.as_bytes()], self.limit)?;
         let text = RespValue::read(&reply).and_then(|reply| reply.text().map(<[u8]>::to_vec));
         Ok(String::from_utf8_lossy(&text.unwrap_or_default()).into_owned())
+    }
+
+    /// Returns whether the server is a node of a cluster.
+    fn is_in_cluster(&mut self) -> Result<bool, ClusterError> {
+        Ok(field(&self.info("cluster")?, "cluster_enabled") == Some("1"))
     }
 
     /// Returns the name of the server's run; `None` if the server refuses to name it.

@@ -8,6 +8,9 @@ use crate::knobs::MAX_CLIENTS;
 /// a recording had 20 open files in total, a session on the screen with the built-in server 30. First contact, name
 /// lookup, system figures and pictures open some more files for a short time.
 const BESIDE_THE_LOAD: u64 = 40;
+/// The number of open files for each further node that is watched: PING, the control plane's connection, and what its
+/// thread waits with.
+const OF_A_NODE: u64 = 10;
 /// The number of open files of each worker: poll, waker, timer, and the system's statistics of its thread.
 const OF_A_WORKER: u64 = 4;
 
@@ -16,18 +19,30 @@ const OF_A_WORKER: u64 = 4;
 /// many ends of each connection are in this process: 1, or 2 with the built-in server.
 pub fn most_clients(workers: usize, ends_here: u64) -> u32 {
     let beside = BESIDE_THE_LOAD + OF_A_WORKER * workers as u64;
-    let wanted = u64::from(MAX_CLIENTS) * ends_here + beside;
+    fitting(raised(u64::from(MAX_CLIENTS) * ends_here + beside), beside, ends_here)
+}
+
+/// Raises the soft limit of open files to what [`MAX_CLIENTS`] clients with a connection to each of `nodes` nodes need,
+/// but not above the hard limit. Returns how many connections the limit then allows with this many workers.
+pub fn most_connections(workers: usize, nodes: usize) -> usize {
+    let beside = BESIDE_THE_LOAD + OF_A_WORKER * workers as u64 + OF_A_NODE * nodes as u64;
+    let files = raised(u64::from(MAX_CLIENTS) * nodes as u64 + beside);
+    usize::try_from(files.saturating_sub(beside)).unwrap_or(usize::MAX)
+}
+
+/// Raises the soft limit of open files to `wanted`, but not above the hard limit. Returns the limit then, at most
+/// `wanted` if there is none.
+fn raised(wanted: u64) -> u64 {
     let limit = getrlimit(Resource::Nofile);
     let possible = limit.maximum.map_or(wanted, |maximum| wanted.min(maximum));
-    let has = match limit.current {
+    match limit.current {
         Some(current) if current < possible => {
             let raised = Rlimit { current: Some(possible), ..limit };
             setrlimit(Resource::Nofile, raised).map_or(current, |()| possible)
         }
         Some(current) => current,
         None => wanted,
-    };
-    fitting(has, beside, ends_here)
+    }
 }
 
 /// Returns the largest number of workers that leaves half of the open-file limit to clients; at least one.

@@ -50,7 +50,7 @@ mod worker;
 pub(crate) use client_counts::ClientCounts;
 pub use engine::{Load, Output, Turned};
 pub use errors::{ErrorCounts, ErrorKind};
-pub use file_limit::{most_clients, most_workers};
+pub use file_limit::{most_clients, most_connections, most_workers};
 pub use interval::{IntervalBuffer, Openings, OperationCounts};
 pub use losses::{LoadEvent, LossReport};
 #[doc(hidden)]

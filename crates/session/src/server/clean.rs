@@ -20,14 +20,14 @@ use std::{
 
 use tokio::time::{Instant, sleep};
 
-use super::{Answer, Ledger, Marker, ServerError, link::Wire, place::Place, registry};
+use super::{Answer, Marker, ServerError};
 use crate::{
     units::{self, counted},
     workload::{KeyNames, KeySpan, OwnKey, RunId},
 };
 
 /// The number of keys that the server visits in one step of the SCAN.
-const SCAN_COUNT: u64 = 1000;
+pub(super) const SCAN_COUNT: u64 = 1000;
 /// The largest number of keys in one command.
 pub(super) const CHUNK: usize = 500;
 
@@ -58,7 +58,7 @@ pub struct Cleaned {
     /// The duration of the removal.
     pub took: Duration,
     /// Whether all names or keys were checked. `false` means that the removal was stopped: an unknown number of keys
-    /// remains, and the markers remain too, so that a later removal finds the keys.
+    /// remains. The markers then remain too, so that a later removal finds the keys.
     pub complete: bool,
 }
 
@@ -108,23 +108,16 @@ impl Cleaning {
     }
 }
 
-/// Removes the keys of all `runs`, and their entries in the markers. The load must be off, because keys that are
-/// written during the removal may remain.
+/// Removes the keys of the runs of all `markers`. The load must be off, because keys that are written during the removal
+/// may remain.
 pub(super) async fn clean(
     store: impl Store,
-    runs: &[Ledger],
+    mut markers: Vec<Marker>,
     shared: &Shared,
 ) -> Result<Cleaned, ServerError> {
     let began = Instant::now();
-    let markers: Vec<_> = runs.iter().map(Ledger::marker).filter(Marker::has_keys).collect();
-    let removal = Removal { store, shared };
-    let complete = removal.run(&markers).await?;
-    if complete {
-        for ledger in runs {
-            ledger.drop_keys();
-            removal.store.strike_keys(ledger).await?;
-        }
-    }
+    markers.retain(Marker::has_keys);
+    let complete = Removal { store, shared }.run(&markers).await?;
     Ok(Cleaned { removed: shared.removed(), took: began.elapsed(), complete })
 }
 
@@ -138,14 +131,19 @@ pub(super) trait Store: Sync {
     fn holds(&self, _key: &[u8]) -> bool {
         true
     }
-    /// Returns how many of the `keys` exist.
-    fn there(&self, keys: &[Vec<u8>]) -> impl Future<Output = Result<u64, ServerError>> + Send;
-    /// Removes the key names from the marker of `ledger`, if there is a marker.
-    fn strike_keys(&self, _ledger: &Ledger) -> impl Future<Output = Result<(), ServerError>> + Send {
-        async { Ok(()) }
-    }
+    /// Returns how many of the `keys` exist, and how many may be on another node.
+    fn there(&self, keys: &[Vec<u8>]) -> impl Future<Output = Result<Found, ServerError>> + Send;
     /// Removes the `keys`; returns how many of them existed.
     fn remove(&self, keys: &[Vec<u8>]) -> impl Future<Output = Result<u64, ServerError>> + Send;
+}
+
+/// How many of some keys a server has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Found {
+    /// The number of keys that exist.
+    pub(super) there: u64,
+    /// The number of keys that may be on another node of the cluster, because their slot is being moved.
+    pub(super) elsewhere: u64,
 }
 
 /// A removal of keys from a server.
@@ -239,51 +237,6 @@ fn by_name(markers: &[Marker], size: u64) -> Option<u64> {
     names.filter(|names| names.div_ceil(CHUNK as u64) <= size.div_ceil(SCAN_COUNT).max(1))
 }
 
-/// The keys of a server, or of a node of a cluster.
-pub(super) struct StoredKeys<'a> {
-    wire: &'a Wire,
-    place: Place,
-}
-
-impl<'a> StoredKeys<'a> {
-    /// Requests the slots of the server, which determine the keys that it can store.
-    pub(super) async fn of(wire: &'a Wire) -> Result<Self, ServerError> {
-        Ok(Self { wire, place: Place::of(wire).await? })
-    }
-}
-
-impl Store for StoredKeys<'_> {
-    fn holds(&self, key: &[u8]) -> bool {
-        self.place.holds(key)
-    }
-
-    async fn there(&self, keys: &[Vec<u8>]) -> Result<u64, ServerError> {
-        self.place.of_keys(self.wire, "EXISTS", keys).await
-    }
-
-    async fn strike_keys(&self, ledger: &Ledger) -> Result<(), ServerError> {
-        registry::strike_keys(self.wire, ledger).await
-    }
-
-    async fn size(&self) -> Result<u64, ServerError> {
-        self.wire.dbsize().await
-    }
-
-    async fn scan(&self, cursor: &str) -> Result<(String, Vec<Vec<u8>>), ServerError> {
-        self.wire.scan(cursor, &RunId::any_key_pattern(), SCAN_COUNT as u32).await
-    }
-
-    async fn remove(&self, keys: &[Vec<u8>]) -> Result<u64, ServerError> {
-        // Servers before Redis 4 have no UNLINK, and a user without a permission for UNLINK may have one for DEL.
-        match self.place.of_keys(self.wire, "UNLINK", keys).await {
-            Err(error) if error.is_refusal("ERR unknown command") || error.is_refusal("NOPERM") => {
-                self.place.of_keys(self.wire, "DEL", keys).await
-            }
-            removed => removed,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::{collections::HashSet, sync::Mutex};
@@ -324,8 +277,8 @@ mod tests {
             Ok((if last { 0 } else { step + 1 }.to_string(), found))
         }
 
-        async fn there(&self, keys: &[Vec<u8>]) -> Result<u64, ServerError> {
-            Ok(keys.len() as u64)
+        async fn there(&self, keys: &[Vec<u8>]) -> Result<Found, ServerError> {
+            Ok(Found { there: keys.len() as u64, elsewhere: 0 })
         }
 
         async fn remove(&self, keys: &[Vec<u8>]) -> Result<u64, ServerError> {

@@ -16,13 +16,13 @@ use tokio::{
 
 use super::{
     Answer, Cleaning, Counted, KeyLook, KeyWay, Ledger, Made, Marker, Message, Parameter, Restored,
-    ServerError, SetUp, Survey, Tuned, Turned,
-    clean::{self, StoredKeys},
-    count, keys,
+    ServerError, SetUp, Slots, Survey, Tuned, Turned, clean, count, keys,
     memcached::{self, Items},
     order::{Means, Order},
     plane::Wire,
-    registry, set_up, survey,
+    registry, set_up,
+    stored_keys::StoredKeys,
+    survey,
     tune::{self, TuneStep},
     watch::Watch,
 };
@@ -35,6 +35,7 @@ use crate::{
 /// The end of the error `memcached has no …` for orders that need CONFIG.
 const CONFIG: &str = "CONFIG: memcached is configured with options at its start";
 const KEYS: &str = "SCAN, MEMORY USAGE or MONITOR, with which redyno looks at keys";
+const CLUSTERS: &str = "cluster";
 const SETUPS: &str = "scripts, functions or indexes that a setup could make";
 
 /// The control plane of one target. Dropping the handle ends the thread at once, even if the server hangs. Orders that
@@ -151,16 +152,38 @@ impl Control {
         self.order(act, identity)
     }
 
-    /// Begins to remove the keys of `runs` from the target's database. Afterwards, the key names are removed from the
-    /// markers. The load of these runs must be off.
-    pub fn clean(&self, runs: Vec<Ledger>) -> Cleaning {
+    /// Begins to remove the keys of `runs` from the target's database. The load of these runs must be off.
+    pub fn clean(&self, runs: Vec<Marker>) -> Cleaning {
         let shared = Arc::new(clean::Shared::default());
         let seen = Arc::clone(&shared);
         let act = async move |means: Means| match means.wire {
-            Wire::Redis(wire) => clean::clean(StoredKeys::of(&wire).await?, &runs, &seen).await,
-            Wire::Memcached(wire) => clean::clean(Items(&wire), &runs, &seen).await,
+            Wire::Redis(wire) => clean::clean(StoredKeys::of(&wire).await?, runs, &seen).await,
+            Wire::Memcached(wire) => clean::clean(Items(&wire), runs, &seen).await,
         };
         Cleaning { shared, answer: self.order(act, identity) }
+    }
+
+    /// Removes the key names of runs from their ledgers and their markers on the server, after the keys are removed. On
+    /// a node of a cluster, markers that have moved to it from other nodes are deleted too; the answer is how many
+    /// markers the node had.
+    pub fn strike(&self, runs: Vec<Ledger>) -> Answer<u64> {
+        let act = async move |means: Means| match means.wire {
+            Wire::Redis(wire) => registry::strike_keys(&wire, &runs).await,
+            Wire::Memcached(_) => {
+                runs.iter().for_each(Ledger::drop_keys);
+                Ok(0)
+            }
+        };
+        self.order(act, identity)
+    }
+
+    /// Requests the slots of a node of a cluster; there are none without a cluster.
+    pub fn slots(&self) -> Answer<Slots> {
+        let act = async |means: Means| {
+            let slots = Slots::of(&means.redis(CLUSTERS)?).await?;
+            Ok(slots.map(Arc::unwrap_or_clone).unwrap_or_default())
+        };
+        self.order(act, identity)
     }
 
     /// Counts how many keys of `span` exist. Of more than 100 000 keys, only an evenly distributed sample is checked.

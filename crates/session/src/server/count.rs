@@ -1,5 +1,7 @@
 //! Counts how many keys exist. Of many keys, only an evenly distributed sample is checked.
 
+use std::iter::Sum;
+
 use super::{
     ServerError,
     clean::{CHUNK, Store},
@@ -18,8 +20,17 @@ pub struct Counted {
     pub there: u64,
 }
 
+impl Sum for Counted {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, one| Self {
+            looked_for: sum.looked_for + one.looked_for,
+            there: sum.there + one.there,
+        })
+    }
+}
+
 /// Counts how many keys of `span` exist. Of more than [`MOST`] keys, only an evenly distributed sample is checked. On a
-/// node of a cluster, keys of other nodes are left out.
+/// node of a cluster, keys of other nodes are left out, and so are those that move between nodes at present.
 pub(super) async fn count(
     store: impl Store,
     span: &KeySpan,
@@ -32,9 +43,9 @@ pub(super) async fn count(
         if chunk.is_empty() {
             return Ok(counted);
         }
-        let there = store.there(&chunk).await?;
-        counted.there = counted.there.saturating_add(there);
-        counted.looked_for += chunk.len() as u64;
+        let found = store.there(&chunk).await?;
+        counted.there += found.there;
+        counted.looked_for += (chunk.len() as u64).saturating_sub(found.elsewhere);
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::untrusted::code;
+use crate::{endpoint::Address, untrusted::code};
 
 /// The reason why an order to the server was not carried out. No message contains a password.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -94,6 +94,14 @@ pub enum ServerError {
     /// The server is a node of a cluster without slots.
     #[error("this node of the cluster holds no slot and cannot store keys; name a node with slots")]
     NoSlots,
+    /// The error is of this node of a cluster.
+    #[error("{address}: {error}")]
+    At {
+        /// The address of the node.
+        address: Address,
+        /// The error.
+        error: Box<ServerError>,
+    },
     /// The control plane was stopped before the order was carried out.
     #[error("the session ended before the server answered")]
     Stopped,
@@ -108,11 +116,26 @@ impl ServerError {
     /// Returns whether a second attempt would have the same result, because the server has answered or the command was
     /// not sent.
     pub fn is_answer(&self) -> bool {
-        matches!(self, Self::Unexpected { .. } | Self::Unfit(_)) || self.is_refused()
+        match self {
+            Self::At { error, .. } => error.is_answer(),
+            error => matches!(error, Self::Unexpected { .. } | Self::Unfit(_)) || error.is_refused(),
+        }
+    }
+
+    /// Returns the same error as one of this node of a cluster. Texts that name the node already stay as they are.
+    #[must_use]
+    pub fn at(self, address: &Address) -> Self {
+        match self {
+            error if error.to_string().contains(&address.to_string()) => error,
+            error => Self::At { address: address.clone(), error: Box::new(error) },
+        }
     }
 
     /// Returns whether the server certainly did nothing: it answered with an error, or the command was not sent.
     pub fn is_refused(&self) -> bool {
+        if let Self::At { error, .. } = self {
+            return error.is_refused();
+        }
         matches!(
             self,
             Self::Refused { .. }

@@ -79,7 +79,8 @@ impl RedisLink {
             .map_err(refused)?;
         let task = client.connect();
         let guard = Guard::stand(door, talk, Arc::clone(&breach)).await.map_err(broken)?;
-        let wire = Wire { client, breach: Arc::clone(&breach), sent: Sent::default(), apart: None };
+        let wire =
+            Wire { client, breach: Arc::clone(&breach), sent: Sent::default(), around: Around::Nothing };
         let link = Self { task, wire, guard };
         link.wire.client.wait_for_connect().await.map_err(refused)?;
         // A server that has no CLIENT SETNAME, or forbids it, works without the name as well.
@@ -115,15 +116,29 @@ pub(super) struct Wire {
     /// The reason why the guard disconnected; empty until then.
     breach: Arc<OnceLock<String>>,
     sent: Sent,
-    /// The database of the commands and the database of the connection, if they differ.
-    apart: Option<[u32; 2]>,
+    around: Around,
+}
+
+/// What is sent together with each command, so that no other command of this connection runs between them.
+#[derive(Clone, Copy)]
+enum Around {
+    Nothing,
+    /// SELECT of the command's database before it, and SELECT of the connection's database after it.
+    Databases([u32; 2]),
+    /// ASKING before it.
+    Asking,
 }
 
 impl Wire {
     /// Returns a sender of commands to the database `db`; `own` is the database of the connection. Use this sender for
     /// reads only: if the server refuses SELECT, the command runs in the database `own`, and its reply is ignored.
     pub(super) fn in_db(&self, db: u32, own: u32) -> Self {
-        Self { apart: Some([db, own]), ..self.clone() }
+        Self { around: Around::Databases([db, own]), ..self.clone() }
+    }
+
+    /// Returns a sender of commands about keys in a slot of another node that arrive at this node.
+    pub(super) fn asking(&self) -> Self {
+        Self { around: Around::Asking, ..self.clone() }
     }
 
     /// Sends INFO, with the default sections of the server.
@@ -233,9 +248,10 @@ impl Wire {
     async fn send(&self, command: &str, arguments: Vec<Value>) -> Result<Value, ServerError> {
         self.sent.count(command, arguments.first().and_then(Value::as_str).as_deref());
         let custom = CustomCommand::new(command, ClusterHash::FirstKey, false);
-        match self.apart {
-            None => self.within(command, self.client.custom(custom, arguments)).await,
-            Some(apart) => self.within(command, self.send_apart(custom, arguments, apart)).await,
+        match self.around {
+            Around::Nothing => self.within(command, self.client.custom(custom, arguments)).await,
+            Around::Databases(apart) => self.within(command, self.send_apart(custom, arguments, apart)).await,
+            Around::Asking => self.within(command, self.send_asking(custom, arguments)).await,
         }
     }
 
@@ -261,26 +277,42 @@ impl Wire {
         }
     }
 
-    /// Sends SELECT `db`, the command, and SELECT `own`. The three commands are sent together, so that no other command
-    /// of this connection runs between them.
+    /// Sends SELECT `db`, the command, and SELECT `own`.
     async fn send_apart(
         &self,
         custom: CustomCommand,
         arguments: Vec<Value>,
         [db, own]: [u32; 2],
     ) -> Result<Value, Error> {
-        let pipeline = self.client.pipeline();
-        for (command, arguments) in [select(db), (custom, arguments), select(own)] {
-            let _: Value = pipeline.custom(command, arguments).await?;
-        }
-        let mut replies = pipeline.try_all::<Value>().await.into_iter();
-        let mut next = || replies.next().unwrap_or_else(|| Err(Error::new(ErrorKind::Canceled, "closed")));
-        let (selected, reply, back) = (next(), next(), next());
+        let [selected, reply, back] =
+            self.send_together([select(db), (custom, arguments), select(own)]).await?;
         if back.is_err() {
             // After a failed SELECT back, further commands would run in the wrong database.
             drop(self.client.quit().await);
         }
         selected.and(reply)
+    }
+
+    /// Sends ASKING and the command.
+    async fn send_asking(&self, custom: CustomCommand, arguments: Vec<Value>) -> Result<Value, Error> {
+        self.sent.count("ASKING", None);
+        let asking = CustomCommand::new("ASKING", ClusterHash::FirstKey, false);
+        let [asked, reply] = self.send_together([(asking, Vec::new()), (custom, arguments)]).await?;
+        asked.and(reply)
+    }
+
+    /// Sends commands together; returns their replies.
+    async fn send_together<const N: usize>(
+        &self,
+        commands: [(CustomCommand, Vec<Value>); N],
+    ) -> Result<[Result<Value, Error>; N], Error> {
+        let pipeline = self.client.pipeline();
+        for (command, arguments) in commands {
+            let _: Value = pipeline.custom(command, arguments).await?;
+        }
+        let mut replies = pipeline.try_all::<Value>().await.into_iter();
+        let closed = || Err(Error::new(ErrorKind::Canceled, "closed"));
+        Ok(std::array::from_fn(|_| replies.next().unwrap_or_else(closed)))
     }
 }
 

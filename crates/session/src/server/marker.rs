@@ -15,7 +15,7 @@
 //! Other clients can also write to these keys, so redyno ignores every content that a session does not write. This
 //! module sends no commands; [`registry`](super::registry) reads and writes the marker.
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use super::{
     Made, PARAMETERS, Tuned,
@@ -102,6 +102,18 @@ impl Marker {
         let span = Some(KeySpan::default());
         let (tuned, made, strange) = (Vec::new(), Vec::new(), Vec::new());
         Self { run, db: 0, owner, span, kept: false, tuned, made, strange }
+    }
+
+    /// Adds what another marker of the same run has: each node of a cluster has a marker.
+    #[must_use]
+    pub fn with(mut self, other: Self) -> Self {
+        self.span = self.span.zip(other.span).map(|(one, other)| one.with(other));
+        self.kept |= other.kept;
+        self.tuned
+            .extend(other.tuned.into_iter().filter(|tuned| !self.tuned.contains(tuned)).collect::<Vec<_>>());
+        self.made.extend(other.made.into_iter().filter(|made| !self.made.contains(made)).collect::<Vec<_>>());
+        self.strange.extend(other.strange);
+        self
     }
 
     /// Returns whether there may be keys to remove.
@@ -214,6 +226,20 @@ impl Marker {
         let undone: Vec<_> = parts().map(|(.., undone)| *undone).collect();
         format!("{}; {} {}", left.join(" and "), clean_command(target, self.db), undone.join(" and "))
     }
+}
+
+/// Returns one marker for each run. Each primary of a cluster has a marker of a run.
+pub fn united(markers: impl IntoIterator<Item = Marker>) -> Vec<Marker> {
+    let mut runs: BTreeMap<RunId, Marker> = BTreeMap::new();
+    for marker in markers {
+        let run = marker.run;
+        let marker = match runs.remove(&run) {
+            Some(known) => known.with(marker),
+            None => marker,
+        };
+        runs.insert(run, marker);
+    }
+    runs.into_values().collect()
 }
 
 /// Returns the command that undoes changes in a database of `target`: `\`redyno clean -h 10.0.0.5 -p 6379 --db 5\``.

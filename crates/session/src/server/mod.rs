@@ -44,6 +44,7 @@ mod registry;
 mod set_up;
 mod slow_log;
 mod status;
+mod stored_keys;
 mod survey;
 mod tune;
 mod tuned;
@@ -63,8 +64,9 @@ pub use keys::{
 pub use ledger::Ledger;
 pub(crate) use link::CLIENT_NAME;
 pub use made::Made;
-pub use marker::{Marker, Owner, Strange, clean_command};
+pub use marker::{Marker, Owner, Strange, clean_command, united};
 pub use parameter::{PARAMETERS, Parameter, Values, value_words};
+pub use place::{ClusterMember, Slots};
 pub use question::{Obstacle, Writes};
 pub(crate) use set_up::SetUp;
 pub use status::{CommandStat, LatencyEvent, Message, Status};

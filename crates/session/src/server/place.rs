@@ -2,11 +2,10 @@
 //!
 //! A node of a cluster has some of the 16 384 slots, and accepts only commands whose keys are in one of its slots. The
 //! names of the list of runs and of the markers end with a hash tag: the first of `{0}`, `{1}`, … whose slot is on the
-//! node. So another session on the same node finds the list and the markers without SCAN.
+//! node. So another session on the same node finds the list and the markers without SCAN. If that slot moves to another
+//! node, list and markers move with it: they are then at another tag than that node's first.
 
-use std::collections::BTreeMap;
-
-use tokio::task::JoinSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use super::{ServerError, link::Wire};
 use crate::{
@@ -16,44 +15,108 @@ use crate::{
 
 /// The number of hash tags that are tried; every slot has some of them.
 const TAGS: u32 = 1_000_000;
+/// Tags below this number are near: lists that have moved from other nodes are looked for at all near tags of a node. A
+/// node with a hundredth of the slots has a near tag with near certainty.
+const NEAR: u32 = 1024;
+/// On a node with at most this number of slots, lists are looked for at the first tags of all its slots.
+const FEW_SLOTS: usize = 1024;
 
-/// The place of the list of runs on a server.
+/// The place of a list of runs on a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
     /// The end of the names of the list and of the markers: empty, or a hash tag such as `{7}` on a node of a cluster.
     tag: String,
-    /// The slots of the node; `None` without a cluster.
-    slots: Option<Slots>,
+    /// Whether the node had no near tag.
+    is_far: bool,
+    /// Whether the keys of the tag arrive from another node at present.
+    is_arriving: bool,
 }
 
-/// A set of slots, as inclusive ranges.
+/// The slots of a node of a cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Slots(Vec<(u16, u16)>);
+pub struct Slots {
+    /// The own slots, as inclusive ranges.
+    own: Vec<(u16, u16)>,
+    /// Slots of other nodes whose keys arrive one by one.
+    arriving: Vec<u16>,
+    /// Own slots whose keys leave one by one.
+    leaving: Vec<u16>,
+    /// The nodes to which keys leave.
+    leaving_for: Vec<ClusterMember>,
+}
+
+/// A node, as CLUSTER NODES names it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ClusterMember {
+    /// The node's identifier in the cluster.
+    pub id: String,
+    /// The node's host; empty if it is unknown.
+    pub host: String,
+    /// The node's port.
+    pub port: u16,
+}
 
 impl Place {
-    /// Requests the slots of the server with one command, or with two on a node of a cluster.
+    /// Requests the slots of the server with one command, or with two on a node of a cluster; returns the place of this
+    /// session's own list.
     ///
     /// # Errors
     /// When the node has no slot, and so no key.
     pub(super) async fn of(wire: &Wire) -> Result<Self, ServerError> {
-        let info = match wire.text(&["INFO", "cluster"]).await {
-            // Without a permission to ask, the server is most likely no cluster; otherwise the refusal of the marker is
-            // reported.
-            Err(error) if error.is_refused() => return Ok(Self::alone()),
-            info => info?,
-        };
-        if !info.lines().any(|line| line.trim_end() == "cluster_enabled:1") {
-            return Ok(Self::alone());
+        let Some(slots) = Slots::of(wire).await? else { return Ok(Self::alone()) };
+        Self::first(&slots).ok_or(ServerError::NoSlots)
+    }
+
+    /// Requests the slots as [`of`](Self::of) does; returns all places at which a session may have stored a list that
+    /// is on this server now.
+    ///
+    /// # Errors
+    /// When the server does not answer.
+    pub(super) async fn all(wire: &Wire) -> Result<Vec<Self>, ServerError> {
+        Ok(Slots::of(wire).await?.map_or_else(|| vec![Self::alone()], |slots| Self::of_slots(&slots)))
+    }
+
+    fn of_slots(slots: &Slots) -> Vec<Self> {
+        // Each list is at the first tag of its slot.
+        let mut wanted: BTreeSet<u16> = slots.arriving.iter().copied().collect();
+        if slots.own().count() <= FEW_SLOTS {
+            wanted.extend(slots.own());
         }
-        let nodes = wire.cluster_nodes().await?;
-        let slots = Slots::of_myself(&nodes);
-        let owned = (0..TAGS).map(|n| format!("{{{n}}}")).find(|tag| slots.has(key_slot(tag.as_bytes())));
-        owned.map(|tag| Self { tag, slots: Some(slots) }).ok_or(ServerError::NoSlots)
+        let mut places = Vec::new();
+        for n in 0..TAGS {
+            if n >= NEAR && wanted.is_empty() {
+                break;
+            }
+            let is_wanted = wanted.remove(&key_slot(format!("{{{n}}}").as_bytes()));
+            places.extend(Self::at(n, slots).filter(|_| is_wanted || n < NEAR));
+        }
+        places
+    }
+
+    fn first(slots: &Slots) -> Option<Self> {
+        (0..TAGS).filter_map(|n| Self::at(n, slots)).find(|place| !place.is_arriving)
+    }
+
+    /// Returns the place at hash tag number `n`, if the node has the slot of the tag.
+    fn at(n: u32, slots: &Slots) -> Option<Self> {
+        let tag = format!("{{{n}}}");
+        let is_arriving = slots.is_arriving(tag.as_bytes());
+        (is_arriving || slots.has(tag.as_bytes())).then_some(Self { tag, is_far: n >= NEAR, is_arriving })
     }
 
     /// Returns the place on a server that is not a node of a cluster.
     pub(super) fn alone() -> Self {
-        Self { tag: String::new(), slots: None }
+        Self { tag: String::new(), is_far: false, is_arriving: false }
+    }
+
+    /// Returns whether another session on this node may not find the list, once the node has more slots.
+    pub(super) fn is_far(&self) -> bool {
+        self.is_far
+    }
+
+    /// Returns the sender of commands for the keys of this place.
+    pub(super) fn wire(&self, wire: &Wire) -> Wire {
+        if self.is_arriving { wire.asking() } else { wire.clone() }
     }
 
     /// Returns the key of the list of runs.
@@ -65,57 +128,90 @@ impl Place {
     pub(super) fn marker(&self, run: RunId) -> String {
         format!("{NAMESPACE}{run}{}", self.tag)
     }
-
-    /// Sends a command with `keys`; returns how many keys existed. On a node of a cluster, one command is sent for each
-    /// slot, and keys of other nodes are left out.
-    pub(super) async fn of_keys(
-        &self,
-        wire: &Wire,
-        command: &'static str,
-        keys: &[Vec<u8>],
-    ) -> Result<u64, ServerError> {
-        if self.slots.is_none() {
-            return wire.of_keys(command, keys).await;
-        }
-        let mut by_slot: BTreeMap<u16, Vec<Vec<u8>>> = BTreeMap::new();
-        for key in keys.iter().filter(|key| self.holds(key)) {
-            by_slot.entry(key_slot(key)).or_default().push(key.clone());
-        }
-        let mut commands = JoinSet::new();
-        for keys in by_slot.into_values() {
-            let wire = wire.clone();
-            commands.spawn(async move { wire.of_keys(command, &keys).await });
-        }
-        let mut counts = commands.join_all().await.into_iter();
-        counts.try_fold(0, |sum: u64, count| Ok(sum.saturating_add(count?)))
-    }
-
-    /// Returns whether this node can store `key`.
-    pub(super) fn holds(&self, key: &[u8]) -> bool {
-        self.slots.as_ref().is_none_or(|slots| slots.has(key_slot(key)))
-    }
 }
 
 impl Slots {
-    /// Parses the line of the answering node in CLUSTER NODES: `<id> <address> myself,master - 0 0 1 connected 0-5460
-    /// 5462 [5463->-<id>]`. A slot in brackets is being moved; if it is still on this node, it is also in the list
-    /// without brackets.
-    fn of_myself(nodes: &str) -> Self {
-        let of_node = |line: &str| -> Option<Vec<_>> {
-            let words: Vec<_> = line.split(' ').collect();
-            words.get(2)?.split(',').find(|flag| *flag == "myself")?;
-            let range = |word: &&str| {
-                let (from, to) = word.split_once('-').unwrap_or((word, word));
-                Some((from.parse().ok()?, to.parse().ok()?))
-            };
-            Some(words.iter().skip(8).filter_map(range).collect())
+    /// Requests the slots of the server; returns `None` if it is no node of a cluster.
+    pub(super) async fn of(wire: &Wire) -> Result<Option<Arc<Self>>, ServerError> {
+        let info = match wire.text(&["INFO", "cluster"]).await {
+            // Without a permission to ask, the server is most likely no cluster; otherwise the refusal of the marker is
+            // reported.
+            Err(error) if error.is_refused() => return Ok(None),
+            info => info?,
         };
-        Self(nodes.lines().find_map(of_node).unwrap_or_default())
+        if !info.lines().any(|line| line.trim_end() == "cluster_enabled:1") {
+            return Ok(None);
+        }
+        Ok(Some(Arc::new(Self::of_myself(&wire.cluster_nodes().await?))))
     }
 
-    fn has(&self, slot: u16) -> bool {
-        self.0.iter().any(|(from, to)| (*from..=*to).contains(&slot))
+    /// Parses CLUSTER NODES, mainly the line of the answering node: `<id> <address> myself,master - 0 0 1 connected
+    /// 0-5460 5462 [5463->-<id>] [7-<-<id>]`. A slot in brackets is being moved, key by key: out of this node, which has
+    /// it in the list without brackets too, or into it.
+    fn of_myself(nodes: &str) -> Self {
+        let is_myself = |line: &&str| {
+            let flags = line.split(' ').nth(2);
+            flags.is_some_and(|flags| flags.split(',').any(|flag| flag == "myself"))
+        };
+        let mut slots = Self::default();
+        for word in nodes.lines().find(is_myself).unwrap_or_default().split(' ').skip(8) {
+            match word.strip_prefix('[').and_then(|word| word.strip_suffix(']')) {
+                None => {
+                    let (from, to) = word.split_once('-').unwrap_or((word, word));
+                    slots.own.extend(from.parse().ok().zip(to.parse().ok()));
+                }
+                Some(moving) => {
+                    if let Some((slot, id)) = moving.split_once("->-") {
+                        slots.leaving.extend(slot.parse::<u16>().ok());
+                        slots.leaving_for.extend(nodes.lines().find_map(|line| member(line, id)));
+                    } else if let Some((slot, _)) = moving.split_once("-<-") {
+                        slots.arriving.extend(slot.parse::<u16>().ok());
+                    }
+                }
+            }
+        }
+        slots.leaving_for.sort();
+        slots.leaving_for.dedup();
+        slots
     }
+
+    /// Returns whether this node owns the slot of `key`.
+    pub(super) fn has(&self, key: &[u8]) -> bool {
+        let slot = key_slot(key);
+        self.own.iter().any(|(from, to)| (*from..=*to).contains(&slot))
+    }
+
+    /// Returns whether the slot of `key` is another node's, whose keys arrive at present.
+    pub(super) fn is_arriving(&self, key: &[u8]) -> bool {
+        self.arriving.contains(&key_slot(key))
+    }
+
+    /// Returns whether the keys of this own slot leave at present.
+    pub(super) fn is_leaving(&self, slot: u16) -> bool {
+        self.leaving.contains(&slot)
+    }
+
+    /// Returns whether keys move to this node or away from it at present.
+    pub fn is_moving(&self) -> bool {
+        !self.arriving.is_empty() || !self.leaving.is_empty()
+    }
+
+    /// Returns the own slots.
+    pub fn own(&self) -> impl Iterator<Item = u16> {
+        self.own.iter().flat_map(|(from, to)| *from..=*to)
+    }
+
+    /// Returns the nodes to which keys leave.
+    pub fn leaving_for(&self) -> &[ClusterMember] {
+        &self.leaving_for
+    }
+}
+
+/// Returns the node of a line of CLUSTER NODES, `<id> 127.0.0.1:7001@17001,host …`, if it is node `id`.
+fn member(line: &str, id: &str) -> Option<ClusterMember> {
+    let rest = line.strip_prefix(id)?.strip_prefix(' ')?;
+    let (host, port) = rest.split(['@', ' ', ',']).next()?.rsplit_once(':')?;
+    Some(ClusterMember { id: id.to_owned(), host: host.to_owned(), port: port.parse().ok()? })
 }
 
 #[cfg(test)]
@@ -126,12 +222,30 @@ mod tests {
     fn the_slots_of_a_node_are_read_from_its_own_line() {
         let nodes = "\
             a1 127.0.0.1:1@2 master - 0 1 2 connected 0-5460\n\
-            b2 127.0.0.1:3@4,host myself,master - 0 0 1 connected 5461 5463-5470 [5471->-a1] [7-<-a1]\n";
+            b2 127.0.0.1:3@4,host myself,master - 0 0 1 connected 5461 5463-5470 [5464->-a1] [7-<-a1]\n";
         let slots = Slots::of_myself(nodes);
-        assert_eq!(slots, Slots(vec![(5461, 5461), (5463, 5470)]));
-        assert!(slots.has(5465) && !slots.has(5462) && !slots.has(0));
+        let expected = Slots {
+            own: vec![(5461, 5461), (5463, 5470)],
+            arriving: vec![7],
+            leaving: vec![5464],
+            leaving_for: vec![ClusterMember { id: "a1".to_owned(), host: "127.0.0.1".to_owned(), port: 1 }],
+        };
+        assert_eq!(slots, expected);
+        assert!(slots.is_moving() && slots.is_leaving(5464) && !slots.is_leaving(5465));
         assert_eq!(Slots::of_myself("a1 x myself,master - 0 0 0 connected\n"), Slots::default());
         assert_eq!(Slots::of_myself("nonsense"), Slots::default());
+    }
+
+    #[test]
+    fn a_node_with_few_slots_has_its_list_far_away_until_it_has_more() {
+        let few = Slots { own: vec![(0, 9)], ..Slots::default() };
+        let far = Place::first(&few).unwrap();
+        assert!(far.is_far());
+        assert!(
+            Place::first(&Slots { own: vec![(0, 500)], ..Slots::default() }).is_some_and(|it| !it.is_far())
+        );
+        let all = Place::of_slots(&few);
+        assert!(all.contains(&far) && all.len() == 10, "{all:?}");
     }
 
     #[test]
@@ -139,13 +253,17 @@ mod tests {
         let run: RunId = "4g7k2m9q".parse().unwrap();
         let alone = Place::alone();
         assert_eq!((alone.list().as_str(), alone.marker(run).as_str()), ("redyno:runs", "redyno:4g7k2m9q"));
-        let place =
-            Place { tag: "{7}".to_owned(), slots: Some(Slots(vec![(key_slot(b"{7}"), key_slot(b"{7}"))])) };
+        let slots = Slots { own: vec![(key_slot(b"{7}"), key_slot(b"{7}"))], ..Slots::default() };
+        let place = Place::first(&slots).unwrap();
         assert_eq!(
             (place.list().as_str(), place.marker(run).as_str()),
             ("redyno:runs{7}", "redyno:4g7k2m9q{7}")
         );
-        assert!(place.holds(place.list().as_bytes()) && place.holds(place.marker(run).as_bytes()));
-        assert!(!place.holds(b"redyno:4g7k2m9q:000000000000"));
+        assert!(slots.has(place.list().as_bytes()) && slots.has(place.marker(run).as_bytes()));
+        assert!(!slots.has(b"redyno:4g7k2m9q:000000000000"));
+        assert!(Place::at(8, &slots).is_none());
+        let arriving = Slots { arriving: vec![key_slot(b"{8}")], ..slots };
+        assert!(Place::at(8, &arriving).is_some_and(|place| place.is_arriving));
+        assert_eq!(Place::first(&arriving), Some(place));
     }
 }

@@ -148,7 +148,15 @@ impl Survey {
             true => ":".to_owned(),
             false => format!(" {};", lives_there.join(" and ")),
         };
-        Some(format!("{}{lives_there} the load {writes}. Continue?", self.address))
+        Some(format!("{}{lives_there} the load {writes}. Continue?", self.subject()))
+    }
+
+    /// Returns the server, or the cluster by the server that the user named.
+    fn subject(&self) -> String {
+        match self.primaries {
+            1 => self.address.to_string(),
+            n => format!("the cluster of {} ({n} primaries)", self.address),
+        }
     }
 
     /// Writes `holds 1 204 331 keys`.
@@ -205,6 +213,7 @@ mod tests {
     fn empty() -> Survey {
         Survey {
             address: Address::default(),
+            primaries: 1,
             db: 0,
             keys: 0,
             total_keys: 0,
@@ -231,6 +240,24 @@ mod tests {
         assert_eq!(ours.asks(&own()), None);
         let full = Survey { maxmemory: Some(1 << 20), ..empty() };
         assert_eq!(full.asks(&own()), None);
+    }
+
+    #[test]
+    fn about_a_cluster_there_is_one_question_with_the_sums_of_all_primaries() {
+        let primary = |n, limit| Survey {
+            total_keys: n,
+            foreign: Foreign::Exactly(n),
+            neighbours: Neighbours { clients: 2, replicas: 1, load: Some(0), sessions: Some(0) },
+            maxmemory: limit,
+            ..empty()
+        };
+        let cluster = [primary(10, Some(100)), primary(0, Some(50)), primary(5, Some(50))];
+        let cluster = cluster.into_iter().reduce(Survey::with).unwrap();
+        let asked = question(&cluster);
+        let expected = "the cluster of 127.0.0.1:6379 (3 primaries) holds 15 keys and serves 6 other clients and 3 \
+                        replicas; the load writes";
+        assert!(asked.starts_with(expected), "{asked}");
+        assert_eq!(cluster.maxmemory, Some(200));
     }
 
     #[test]

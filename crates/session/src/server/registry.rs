@@ -4,23 +4,54 @@
 //! server's command statistics. Redyno removes only its own members and fields, not whole keys, so that data of other
 //! clients remains.
 
-use super::{Info, Ledger, Marker, ServerError, link::Wire, place::Place};
+use tokio::task::JoinSet;
+
+use super::{
+    Info, Ledger, Marker, ServerError, link::Wire, marker::united, place::Place, stored_keys::is_moved,
+};
 use crate::{endpoint::Target, events::EventKind, workload::RunId};
 
 /// The beginning of the error for a command on a key of another type.
 const OTHER_TYPE: &str = "WRONGTYPE";
 
-/// Returns the markers of all listed runs in a database. Entries that are not names of runs are ignored.
-pub(super) async fn markers(wire: &Wire, place: &Place, db: u32) -> Result<Vec<Marker>, ServerError> {
-    let list = place.list();
-    let listed = wire.texts(&["SMEMBERS", &list]).await.map_err(|error| of_somebody(error, &list))?;
-    let mut runs: Vec<RunId> = listed.iter().filter_map(|name| name.parse().ok()).collect();
-    runs.sort();
+/// Returns the markers of all runs that are listed at `places` in a database, each run once. Entries that are not names
+/// of runs are ignored.
+pub(super) async fn markers(wire: &Wire, places: &[Place], db: u32) -> Result<Vec<Marker>, ServerError> {
     let mut markers = Vec::new();
-    for run in runs {
-        markers.push(marker(wire, place, (run, db)).await?);
+    for (place, runs) in listed(wire, places).await? {
+        for run in runs {
+            match marker(&place.wire(wire), &place, (run, db)).await {
+                // The marker has just moved to another node.
+                Err(error) if is_moved(&error) => {}
+                found => markers.push(found?),
+            }
+        }
     }
-    Ok(markers)
+    Ok(united(markers))
+}
+
+/// Returns the runs in the lists at `places`, without the places that have no list.
+async fn listed(wire: &Wire, places: &[Place]) -> Result<Vec<(Place, Vec<RunId>)>, ServerError> {
+    let mut asked = JoinSet::new();
+    for place in places.iter().cloned() {
+        let wire = place.wire(wire);
+        asked.spawn(async move {
+            let list = place.list();
+            let listed = wire.texts(&["SMEMBERS", &list]).await.map_err(|error| of_somebody(error, &list));
+            (place, listed)
+        });
+    }
+    let mut found = Vec::new();
+    for (place, listed) in asked.join_all().await {
+        let listed = match listed {
+            // The slot has just moved to another node.
+            Err(error) if is_moved(&error) => continue,
+            listed => listed?,
+        };
+        let runs: Vec<RunId> = listed.iter().filter_map(|name| name.parse().ok()).collect();
+        found.extend((!runs.is_empty()).then_some((place, runs)));
+    }
+    Ok(found)
 }
 
 /// Returns the markers in other databases that list parameters or objects of setups, because these concern the whole
@@ -32,9 +63,9 @@ pub(super) async fn elsewhere(wire: &Wire, target: &Target) -> Result<Vec<Marker
     if others.is_empty() {
         return Ok(found);
     }
-    let place = Place::of(wire).await?;
+    let places = Place::all(wire).await?;
     for db in others {
-        match markers(&wire.in_db(db, target.db), &place, db).await {
+        match markers(&wire.in_db(db, target.db), &places, db).await {
             Err(error) if error.ends_connection() => return Err(error),
             read => found.extend(read.unwrap_or_default()),
         }
@@ -114,6 +145,7 @@ pub(super) async fn keep(wire: &Wire, ledger: &Ledger) -> Result<Kept, ServerErr
         return Ok(Kept::Stands);
     }
     let run = ledger.marker().run;
+    come_nearer(wire, ledger).await?;
     // This is read first: the marker may be written for the first time just now.
     let stood = ledger.has_stood();
     let stands = match ledger.place() {
@@ -128,6 +160,26 @@ pub(super) async fn keep(wire: &Wire, ledger: &Ledger) -> Result<Kept, ServerErr
         Ok(()) => Ok(Kept::Renewed(EventKind::MarkerRenewed { run: run.to_string() })),
         Err(error) if error.ends_connection() => Err(error),
         Err(error) => Ok(Kept::Refused(EventKind::MarkerRefused { cause: error.to_string() })),
+    }
+}
+
+/// Moves a marker and its entry in the list to a place where any session finds them, if they are far away: a node that
+/// had few slots at first has more now.
+async fn come_nearer(wire: &Wire, ledger: &Ledger) -> Result<(), ServerError> {
+    let Some(far) = ledger.place().filter(Place::is_far) else { return Ok(()) };
+    match Place::of(wire).await {
+        Ok(near) if !near.is_far() => {
+            ledger.set_place(Some(near));
+            // The next poll tries again what is refused now.
+            if bring(wire, ledger).await.is_ok() {
+                let erased = erase(wire, &far, ledger).await;
+                ledger.set_has_stood(true);
+                return erased.or_else(|error| if error.ends_connection() { Err(error) } else { Ok(()) });
+            }
+            Ok(())
+        }
+        Err(error) if error.ends_connection() => Err(error),
+        _ => Ok(()),
     }
 }
 
@@ -156,13 +208,38 @@ pub(super) async fn strike(wire: &Wire, ledger: &Ledger, field: &str) -> Result<
     wire.count(&["HDEL", &key, field]).await.map(|_| ())
 }
 
-/// Removes the key names of a run from its marker. If nothing is left to undo, deletes the marker.
-pub(super) async fn strike_keys(wire: &Wire, ledger: &Ledger) -> Result<(), ServerError> {
-    if ledger.is_to_be_marked() {
-        return bring(wire, ledger).await;
+/// Removes the key names of runs from their ledgers, and from their markers on this server. If nothing is left to undo,
+/// deletes a marker. On a node of a cluster, markers of the runs that have moved to it from other nodes are deleted too;
+/// returns how many markers the node had.
+pub(super) async fn strike_keys(wire: &Wire, ledgers: &[Ledger]) -> Result<u64, ServerError> {
+    let mut places = Place::all(wire).await?;
+    let is_alone = places == [Place::alone()];
+    let own = ledgers.iter().filter_map(Ledger::place);
+    places.extend(own.filter(|own| !is_alone && !places.contains(own)).collect::<Vec<_>>());
+    let listed = if is_alone { Vec::new() } else { listed(wire, &places).await? };
+    let mut struck = 0;
+    for ledger in ledgers {
+        ledger.drop_keys();
+        let is_to_be_marked = ledger.is_to_be_marked();
+        if is_to_be_marked {
+            bring(wire, ledger).await?;
+        } else if is_alone {
+            erase(wire, &Place::alone(), ledger).await?;
+        }
+        let own = ledger.place().filter(|_| is_to_be_marked);
+        let run = ledger.marker().run;
+        let lists_it =
+            |(place, runs): &&(Place, Vec<RunId>)| Some(place) != own.as_ref() && runs.contains(&run);
+        for (place, _) in listed.iter().filter(lists_it) {
+            match erase(&place.wire(wire), place, ledger).await {
+                // It has just moved to another node.
+                Err(error) if is_moved(&error) => {}
+                erased => erased?,
+            }
+            struck += 1;
+        }
     }
-    let place = place(wire, ledger).await?;
-    erase(wire, &place, ledger).await
+    Ok(struck)
 }
 
 /// Removes a run's marker and its entry in the list. The server deletes a key when its last field or member is removed.

@@ -3,7 +3,11 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{
-    Info, Marker, ServerError, clients, datum::Datum, link::Wire, marker::clean_command, place::Place,
+    Info, Marker, ServerError, clients,
+    datum::Datum,
+    link::Wire,
+    marker::{clean_command, united},
+    place::Place,
     registry,
 };
 use crate::{
@@ -25,6 +29,8 @@ const LOOK_THROUGH_STEPS: u32 = 40;
 pub struct Survey {
     /// The address of the server.
     pub address: Address,
+    /// The number of primaries to which these results belong: 1, or all primaries of a cluster.
+    pub primaries: u64,
     /// The number of the database that the load writes to.
     pub db: u32,
     /// The number of keys in that database, including redyno's own.
@@ -68,6 +74,15 @@ impl Foreign {
             Self::Exactly(n) | Self::AtMost(n) => n,
         }
     }
+
+    /// Adds the keys of another server.
+    pub(super) fn with(self, other: Self) -> Self {
+        let sum = self.bound().saturating_add(other.bound());
+        match (self, other) {
+            (Self::Exactly(_), Self::Exactly(_)) => Self::Exactly(sum),
+            _ => Self::AtMost(sum),
+        }
+    }
 }
 
 /// The other connected clients.
@@ -82,6 +97,43 @@ pub struct Neighbours {
     pub load: Option<u64>,
     /// Other sessions of redyno, with or without load. `None` if CLIENT LIST is not permitted.
     pub sessions: Option<u64>,
+}
+
+impl Survey {
+    /// Adds the results of another primary of the same cluster. All figures are sums.
+    #[must_use]
+    pub fn with(mut self, other: Self) -> Self {
+        let sum = |one: Option<u64>, other: Option<u64>| Some(one?.saturating_add(other?));
+        self.primaries += other.primaries;
+        self.keys = self.keys.saturating_add(other.keys);
+        self.total_keys = self.total_keys.saturating_add(other.total_keys);
+        self.foreign = self.foreign.with(other.foreign);
+        self.neighbours = self.neighbours.with(other.neighbours);
+        self.read_only |= other.read_only;
+        self.loading |= other.loading;
+        self.used_memory = sum(self.used_memory, other.used_memory);
+        self.max_clients = sum(self.max_clients, other.max_clients);
+        // Without a limit at one of them, there is none.
+        let is_limited = self.maxmemory != Some(0) && other.maxmemory != Some(0);
+        self.maxmemory = sum(self.maxmemory, other.maxmemory).map(|sum| if is_limited { sum } else { 0 });
+        self.missing.extend(other.missing);
+        self.missing.sort();
+        self.missing.dedup();
+        self.runs = united(self.runs.into_iter().chain(other.runs));
+        self
+    }
+}
+
+impl Neighbours {
+    /// Adds the clients of another server.
+    fn with(self, other: Self) -> Self {
+        Self {
+            clients: self.clients + other.clients,
+            replicas: self.replicas + other.replicas,
+            load: self.load.zip(other.load).map(|(one, other)| one + other),
+            sessions: self.sessions.zip(other.sessions).map(|(one, other)| one.max(other)),
+        }
+    }
 }
 
 /// The largest number of lines about leftovers; sessions with the same leftovers share a line.
@@ -131,16 +183,14 @@ pub(super) async fn survey(
         (here, Foreign::AtMost(here), Vec::new())
     } else {
         let keys = wire.dbsize().await?;
-        let place = Place::of(wire).await?;
-        let runs = registry::markers(wire, &place, target.db).await?;
-        (keys, foreign_keys(wire, keys, &own(&place, &runs)).await?, runs)
+        let places = Place::all(wire).await?;
+        let runs = registry::markers(wire, &places, target.db).await?;
+        (keys, foreign_keys(wire, keys, &own(&places, &runs)).await?, runs)
     };
-    let foreign = match foreign {
-        Foreign::Exactly(n) => Foreign::Exactly(n.saturating_add(elsewhere)),
-        Foreign::AtMost(n) => Foreign::AtMost(n.saturating_add(elsewhere)),
-    };
+    let foreign = foreign.with(Foreign::Exactly(elsewhere));
     Ok(Survey {
         address: target.address.clone(),
+        primaries: 1,
         db: target.db,
         keys,
         total_keys: keys.saturating_add(elsewhere),
@@ -200,7 +250,7 @@ pub(super) async fn leftovers(wire: &Wire, target: &Target) -> Result<Vec<Marker
     {
         return Ok(Vec::new());
     }
-    let mut markers = registry::markers(wire, &Place::of(wire).await?, target.db).await?;
+    let mut markers = registry::markers(wire, &Place::all(wire).await?, target.db).await?;
     // If this is refused, setting a parameter and cleaning up report it.
     markers.extend(registry::elsewhere(wire, target).await.unwrap_or_default());
     if markers.is_empty() {
@@ -226,8 +276,11 @@ struct Own<'a> {
     notes: HashSet<Vec<u8>>,
 }
 
-fn own<'a>(place: &Place, markers: &'a [Marker]) -> Own<'a> {
-    let notes = markers.iter().map(|marker| place.marker(marker.run)).chain([place.list()]);
+fn own<'a>(places: &[Place], markers: &'a [Marker]) -> Own<'a> {
+    let of_place = |place: &Place| {
+        markers.iter().map(|marker| place.marker(marker.run)).chain([place.list()]).collect::<Vec<_>>()
+    };
+    let notes = places.iter().flat_map(of_place);
     Own {
         runs: markers.iter().map(|marker| (marker.run, marker)).collect(),
         notes: notes.map(String::into_bytes).collect(),

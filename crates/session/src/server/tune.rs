@@ -117,7 +117,7 @@ async fn begin(
 /// markers, the parameter is accepted.
 async fn refuse_taken(wire: &Wire, target: &Target, name: &str, ledger: &Ledger) -> Result<(), ServerError> {
     let read = async {
-        let mut markers = registry::markers(wire, &Place::of(wire).await?, target.db).await?;
+        let mut markers = registry::markers(wire, &Place::all(wire).await?, target.db).await?;
         markers.extend(registry::elsewhere(wire, target).await?);
         Ok::<_, ServerError>(markers)
     };

@@ -1,7 +1,10 @@
 //! Counts and removes keys by their names, because memcached has no SCAN.
 
 use super::Wire;
-use crate::server::{ServerError, clean::Store};
+use crate::server::{
+    ServerError,
+    clean::{Found, Store},
+};
 
 /// The items of a memcached server.
 pub(in crate::server) struct Items<'a>(pub(in crate::server) &'a Wire);
@@ -27,8 +30,8 @@ impl Store for Items<'_> {
     }
 
     /// Counts the existing keys with `mg` without flags, whose replies contain no values.
-    async fn there(&self, keys: &[Vec<u8>]) -> Result<u64, ServerError> {
-        self.of_keys("mg", keys, b"HD").await
+    async fn there(&self, keys: &[Vec<u8>]) -> Result<Found, ServerError> {
+        Ok(Found { there: self.of_keys("mg", keys, b"HD").await?, elsewhere: 0 })
     }
 
     async fn remove(&self, keys: &[Vec<u8>]) -> Result<u64, ServerError> {

@@ -20,6 +20,7 @@ pub(in crate::server) async fn survey(wire: &Wire, target: &Target) -> Result<Su
     };
     Ok(Survey {
         address: target.address.clone(),
+        primaries: 1,
         db: 0,
         keys,
         total_keys: keys,

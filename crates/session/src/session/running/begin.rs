@@ -2,7 +2,10 @@
 
 use std::{
     io,
-    sync::mpsc::{Receiver, Sender, channel},
+    sync::{
+        Arc,
+        mpsc::{Receiver, Sender, channel},
+    },
     thread::JoinHandle,
     time::{Duration, Instant},
 };
@@ -12,7 +15,7 @@ use thiserror::Error;
 use super::{
     Commission, Ended, Keys, Notice, Order, Peer,
     conduct::Running,
-    node::Node,
+    node::{INFO_EVERY, Node},
     peer::Peers,
     recordings::{Listener, Recordings},
     stage::Admission,
@@ -32,8 +35,6 @@ use crate::{
     signals::Signal,
 };
 
-/// How often INFO is polled.
-const INFO_EVERY: Duration = Duration::from_secs(1);
 /// How long the session waits for the first reply to INFO, because its first record contains the server's name.
 const FIRST_INFO: Duration = Duration::from_millis(500);
 /// The time limit of the survey, which looks at the server's data before the first write: some twenty commands, one
@@ -129,8 +130,9 @@ fn begin(
         let (news, server) = channel();
         let control = Control::start(target.clone(), clock, INFO_EVERY, news)
             .map_err(|source| StartError::Thread("the control plane", source))?;
-        controls.push(control.redacting(commission.redacts));
-        let plan = Plan { target: target.clone(), ..commission.plan.clone() };
+        controls.push(Arc::new(control.redacting(commission.redacts)));
+        let cluster = commission.cluster_plan(number);
+        let plan = Plan { target: target.clone(), cluster, ..commission.plan.clone() };
         let carries = commission.carrier.is_none_or(|carrier| carrier == number);
         let knobs = Knobs { load: false, ..commission.knobs.clone() };
         let (is_watched, pings_per_s) = (commission.is_watched(number), commission.pings_per_s());
@@ -145,10 +147,12 @@ fn begin(
     let first = SessionStart::now(identities.next().unwrap_or_default());
     let start = SessionStart { nodes: identities.collect(), ..first };
     let owner = owner(&start);
-    let nodes = (0..).zip(commission.targets()).zip(controls);
-    let mut nodes: Vec<_> = nodes
-        .map(|((number, target), control)| Node::new(number, target, control, &commission, &owner))
-        .collect();
+    let nodes = (0..).zip(commission.targets());
+    let nodes = nodes.map(|(number, target)| {
+        let node = Node::new(number, target, &controls, &commission, &owner);
+        node.map_err(|why| StartError::Refused(number, why))
+    });
+    let mut nodes: Vec<_> = nodes.collect::<Result<_, _>>()?;
     let (warmup, redacts) = (commission.warmup, commission.redacts);
     let host_root = std::mem::take(&mut commission.host_root);
     let mut beginning = Beginning { start, warmup, redacts, host_root, targets };
@@ -164,7 +168,7 @@ fn begin(
         engage((beginning, clock), listener, recordings, files)
     });
     // Even if some worker could not start, a setup may have run and other workers may have written.
-    let (live, recordings) = begun.inspect_err(|_| drop(undo_writes(&nodes, &signals, &mut peers)))?;
+    let (live, recordings) = begun.inspect_err(|_| drop(undo_writes(&mut nodes, &signals, &mut peers)))?;
     Ok(Running { commission, live, nodes, records, recordings, clock, peers, signals })
 }
 
@@ -237,7 +241,7 @@ fn pass(
         }
         passed.push(match node.is_watched {
             true => Some(Knobs { load: false, ..commission.knobs.clone() }),
-            false => node.gate.want(commission.knobs.clone(), &node.control),
+            false => node.gate.want(commission.knobs.clone(), &mut node.holders),
         });
     }
     for may_write in [false, true] {
@@ -245,7 +249,7 @@ fn pass(
             if own.is_some() || node.unreachable.is_some() {
                 continue;
             }
-            let said = if may_write { node.gate.open(&node.control) } else { None };
+            let said = if may_write { node.gate.open(&mut node.holders) } else { None };
             let said = if said.is_some() { said } else { first_admission(node, signals)? };
             match said {
                 Some(Admission::Pass(knobs)) => *own = Some(knobs),
@@ -274,7 +278,7 @@ fn first_admission(node: &mut Node, signals: &Receiver<Signal>) -> Result<Option
         && !gate.is_stuck()
         && !gate.stage().is_allowed()
     {
-        if let Some(admission) = gate.look(LOOK_EVERY, &node.control) {
+        if let Some(admission) = gate.look(LOOK_EVERY, &mut node.holders) {
             return Ok(Some(admission));
         }
         if signals.try_recv().is_ok() {

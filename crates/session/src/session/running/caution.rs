@@ -53,14 +53,14 @@ impl Caution {
         }
     }
 
-    /// Takes the next record.
-    pub fn push(&mut self, record: &Record) {
-        self.room.push(record);
+    /// Takes the next record, of node `number`.
+    pub fn push(&mut self, number: u16, record: &Record) {
+        self.room.push(number, record);
     }
 
-    /// Adds the results of the survey, which looks at the server's data before the first write.
-    pub fn survey(&mut self, survey: &Survey) {
-        self.room.survey(survey);
+    /// Adds the results of the survey, which looks at the servers' data before the first write.
+    pub fn survey(&mut self, surveys: &[(u16, Survey)]) {
+        self.room.survey(surveys);
     }
 
     /// Returns the harm that the requested or announced settings may do, if the user has not allowed it yet.

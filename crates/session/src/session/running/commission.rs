@@ -6,7 +6,7 @@ use super::{Danger, Notice};
 use crate::{
     endpoint::{Cluster, Target},
     knobs::Knobs,
-    load::{Plan, most_clients},
+    load::{ClusterPlan, Plan, most_clients, most_connections},
     session::Writer,
     workload::RunId,
 };
@@ -67,6 +67,9 @@ pub struct Commission {
     pub keeps_going: bool,
     /// The largest number of clients for which the system allows this process enough sockets.
     pub most_clients: u32,
+    /// The largest number of connections of all clients to all nodes of a cluster (`--max-connections`); `None` means as
+    /// many as the system allows.
+    pub max_connections: Option<u32>,
     /// The reason why the first node cannot be reached at the start; it may be reachable later.
     pub unreachable: Option<String>,
     /// The file of the recording that begins with the session.
@@ -101,6 +104,7 @@ impl Commission {
             settings: Vec::new(),
             danger,
             keys,
+            max_connections: None,
             is_allowed: false,
             is_attended: false,
             keeps_going: false,
@@ -112,9 +116,47 @@ impl Commission {
             notices: Vec::new(),
         }
     }
+
     /// Returns all nodes, in the order of their numbers.
     pub fn targets(&self) -> impl Iterator<Item = &Target> {
         std::iter::once(&self.plan.target).chain(&self.others).chain(&self.watched)
+    }
+
+    /// Returns how the load drives node `number` as a cluster; `None` drives only the server itself.
+    pub(super) fn cluster_plan(&self, number: u16) -> Option<ClusterPlan> {
+        let cluster = Arc::clone(self.cluster.as_ref().filter(|_| number == 0)?);
+        let all = || most_connections(self.plan.threads, self.targets().count());
+        Some(ClusterPlan {
+            cluster,
+            max_connections: self.max_connections.map_or_else(all, |most| most as usize),
+        })
+    }
+
+    /// Checks that these load settings need at most as many connections as this process may open.
+    ///
+    /// # Errors
+    /// A message with the largest possible number, and what to do.
+    pub fn check_clients(&self, knobs: &Knobs) -> Result<(), String> {
+        let (clients, most) = (knobs.clients, self.most_clients);
+        if let Some(most) = self.max_connections.filter(|most| *most < clients) {
+            return Err(format!(
+                "--max-connections {most} is less than the {clients} clients, which have at least one connection each; \
+                 give at least {clients}, or fewer clients (-c)"
+            ));
+        }
+        if clients <= most {
+            return Ok(());
+        }
+        if most == 0 {
+            return Err(
+                "the limit of open files leaves no room for a client; raise it (ulimit -Hn, LimitNOFILE=)"
+                    .to_owned(),
+            );
+        }
+        Err(format!(
+            "{clients} clients are more than the {most} that the limit of open files allows; raise its hard limit \
+             (ulimit -Hn, LimitNOFILE=), or ask for fewer"
+        ))
     }
 
     /// Returns whether the node with this number is only watched.

@@ -63,7 +63,7 @@ impl Running {
         }
         if !self.nodes.iter().any(|node| node.gate.stage().is_undecided()) {
             for node in &mut self.nodes {
-                let admission = node.gate.open(&node.control);
+                let admission = node.gate.open(&mut node.holders);
                 node.obey(admission, &mut self.live, &mut self.peers);
             }
         }
@@ -81,7 +81,7 @@ impl Running {
                 if let Some(why) = self.commission.refuses_load.as_ref().filter(|_| knobs.load) {
                     return Err(why.clone());
                 }
-                check_clients(knobs, self.commission.most_clients)?;
+                self.commission.check_clients(knobs)?;
                 self.nodes.iter().filter(|node| !node.is_watched).try_for_each(|node| {
                     let spoken = knobs.workload.check_dialect(node.target.dialect, node.gate.names());
                     spoken.map_err(|error| error.to_string())
@@ -146,25 +146,4 @@ impl Running {
             self.live.event(0, EventKind::RecordingFailed { cause: error.to_string() });
         }
     }
-}
-
-/// Checks that the operating system allows this process enough connections for these load settings.
-///
-/// # Errors
-/// A message with the number that the system allows, and what to do.
-pub fn check_clients(knobs: &Knobs, most: u32) -> Result<(), String> {
-    if knobs.clients <= most {
-        return Ok(());
-    }
-    if most == 0 {
-        return Err(
-            "the limit of open files leaves no room for a client; raise it (ulimit -Hn, LimitNOFILE=)"
-                .to_owned(),
-        );
-    }
-    Err(format!(
-        "{} clients are more than the {most} that the limit of open files allows; raise its hard limit \
-         (ulimit -Hn, LimitNOFILE=), or ask for fewer",
-        knobs.clients
-    ))
 }

@@ -5,11 +5,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use super::holders::{Answers, Holder, Holders};
 use crate::{
     events::{EventKind, Prefilled},
     knobs::Knobs,
     load::Prefilling,
-    server::{Answer, Control, Counted},
+    server::Counted,
     session::{Interval, Live, Record, add_counts},
     workload::KeyNames,
 };
@@ -27,7 +28,7 @@ pub(super) struct Fill {
     sum: Interval,
     /// The time since when all requests are answered; `None` before that.
     since: Option<Instant>,
-    looking: Option<Answer<Counted>>,
+    looking: Option<Answers<Counted>>,
 }
 
 impl Fill {
@@ -59,13 +60,13 @@ impl Fill {
         }
     }
 
-    /// When all requests of the prefill are answered, checks the keys of the node and then begins the load. Returns the
+    /// When all requests of the prefill are answered, checks the keys of all holders and then begins the load. Returns the
     /// result once.
     pub fn look(
         &mut self,
         node: u16,
         live: &mut Live,
-        control: &Control,
+        holders: &Holders,
         names: &KeyNames,
     ) -> Option<Prefilled> {
         if !live.target(node).is_filled() {
@@ -80,9 +81,10 @@ impl Fill {
         let (counted, unseen) = if span.is_empty() {
             (Counted::default(), Some("they are parts of other names".to_owned()))
         } else {
-            let looking = self.looking.get_or_insert_with(|| control.count(span, names.clone()));
+            let count = |holder: &Holder| holder.control.count(span.clone(), names.clone());
+            let looking = self.looking.get_or_insert_with(|| holders.ask(count));
             match looking.wait(Duration::ZERO)? {
-                Ok(counted) => (counted, None),
+                Ok(counted) => (counted.into_iter().map(|(_, counted)| counted).sum(), None),
                 Err(error) => (Counted::default(), Some(error.to_string())),
             }
         };

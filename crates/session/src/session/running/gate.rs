@@ -5,7 +5,8 @@
 //! Shut ──► Surveying ──► Asking ──► Allowed ──► Marking ──► Preparing ──► Open ◄──► Extending, Preparing: more names
 //!              └── nobody else there ──▲                                            than the marker has, another setup
 //! ```
-//! Each node has its own gate; no node is written to before the questions about all nodes are answered. Load settings
+//! Each node with load has its own gate, which stands before all servers that store the load's keys: in a cluster, all
+//! primaries. No node is written to before the questions about all nodes are answered. Load settings
 //! wait at the gate if they would write, if their workload has a setup that was not run, or if they may do harm and the
 //! user has not agreed yet (`Warning`). All other settings take effect at once.
 
@@ -14,11 +15,12 @@ use std::{collections::BTreeSet, time::Duration};
 use super::{
     Commission, Keys,
     caution::Caution,
+    holders::{Answers, Holders},
     stage::{Admission, Stage},
 };
 use crate::{
     knobs::Knobs,
-    server::{Answer, Control, Ledger, Obstacle, ServerError, SetUp, Survey, Writes},
+    server::{Obstacle, ServerError, SetUp, Survey, Writes},
     session::Record,
     workload::{KeyNames, KeySpan, Steps},
 };
@@ -43,15 +45,13 @@ pub(super) struct Gate {
     names: KeyNames,
     seed: u64,
     keys: Keys,
-    /// The list of the changes on the server that must be undone at the end.
-    ledger: Ledger,
     /// The setups that were run already.
     run: Vec<Steps>,
 }
 
 impl Gate {
     /// Returns the gate for the load of a commission.
-    pub fn new(commission: &Commission, ledger: Ledger) -> Self {
+    pub fn new(commission: &Commission) -> Self {
         let &Commission { keys, is_allowed, .. } = commission;
         Self {
             stage: if keys == Keys::OwnServers { Stage::Open } else { Stage::Shut },
@@ -64,14 +64,13 @@ impl Gate {
             names: commission.plan.names.clone(),
             seed: commission.plan.seed,
             keys,
-            ledger,
             run: Vec::new(),
         }
     }
 
-    /// Adds the next record of the session.
-    pub fn push(&mut self, record: &Record) {
-        self.caution.push(record);
+    /// Adds the next record, of node `number`, which stores keys of the load.
+    pub fn push(&mut self, number: u16, record: &Record) {
+        self.caution.push(number, record);
     }
 
     /// Returns the waiting load settings if they may take effect; if they may do harm, asks the user first.
@@ -104,22 +103,18 @@ impl Gate {
         &self.names
     }
 
-    /// Returns the list of the changes on the server that must be undone at the end.
-    pub fn ledger(&self) -> &Ledger {
-        &self.ledger
-    }
-
-    /// Returns whether the keys of this run stay on the server at the end; `None` if the run cannot have written keys.
-    pub fn leaves_keys(&self) -> Option<bool> {
+    /// Returns whether the keys of this run stay on the server at the end; `None` if the run cannot have written keys to
+    /// `holders`.
+    pub fn leaves_keys(&self, holders: &Holders) -> Option<bool> {
         match self.keys {
-            Keys::Runs { kept } if self.ledger.has_keys() => Some(kept),
+            Keys::Runs { kept } if holders.have_keys() => Some(kept),
             _ => None,
         }
     }
 
     /// Handles a peer's request for load settings: returns them if they may take effect at once; otherwise
     /// [`look`](Self::look) returns them later.
-    pub fn want(&mut self, knobs: Knobs, control: &Control) -> Option<Knobs> {
+    pub fn want(&mut self, knobs: Knobs, holders: &mut Holders) -> Option<Knobs> {
         self.take_back();
         let others = others(&knobs);
         if !self.writes(&knobs) && (modules(&knobs).is_empty() || self.keys == Keys::OwnServers) {
@@ -131,13 +126,13 @@ impl Gate {
         self.held = Some(knobs);
         match self.stage {
             Stage::Open | Stage::Extending(_) if !is_agreed => {
-                self.stage = Stage::Surveying(self.survey(control));
+                self.stage = Stage::Surveying(self.survey(holders));
             }
             Stage::Open | Stage::Extending(_) if self.caution.harm(self.held.as_ref()).is_some() => {
                 return self.pass();
             }
-            Stage::Open | Stage::Extending(_) => return self.go_on(control),
-            Stage::Shut => self.stage = Stage::Surveying(self.survey(control)),
+            Stage::Open | Stage::Extending(_) => return self.go_on(holders),
+            Stage::Shut => self.stage = Stage::Surveying(self.survey(holders)),
             _ => {}
         }
         None
@@ -147,39 +142,37 @@ impl Gate {
         !span(knobs).is_empty() || !others(knobs).is_empty() || self.lacking(knobs).is_some()
     }
 
-    /// Begins the survey of the server's data and clients, and of the modules that the waiting workload needs.
-    fn survey(&self, control: &Control) -> Answer<Survey> {
-        control.survey_for(self.held.as_ref().map(modules).unwrap_or_default())
+    /// Begins the survey of the servers' data and clients, and of the modules that the waiting workload needs.
+    fn survey(&self, holders: &Holders) -> Answers<Survey> {
+        let modules = self.held.as_ref().map(modules).unwrap_or_default();
+        holders.ask(|holder| holder.control.survey_for(modules.clone()))
     }
 
     /// Returns the waiting load settings if all steps are done; otherwise begins the next step. Call this only if the
     /// settings are allowed.
-    fn go_on(&mut self, control: &Control) -> Option<Knobs> {
+    fn go_on(&mut self, holders: &mut Holders) -> Option<Knobs> {
         let was_open = matches!(self.stage, Stage::Open | Stage::Extending(_) | Stage::Preparing(..));
         self.stage = Stage::Open;
         let knobs = self.held.as_ref()?;
         self.agreed.get_or_insert_default().extend(others(knobs));
-        if let Some(answer) = self.extend(span(knobs), control) {
+        if let Some(answer) = self.extend(span(knobs), holders) {
             self.stage = if was_open { Stage::Extending(answer) } else { Stage::Marking(answer) };
             return None;
         }
         if let Some(setup) = self.lacking(knobs) {
             let (keyspace, value_size) = (knobs.keyspace, knobs.value_size);
             let commands = knobs.workload.setup_commands(keyspace, &self.names, value_size, self.seed);
-            self.stage = Stage::Preparing(setup.clone(), control.set_up(commands, &self.ledger));
+            let run = holders.ask(|holder| holder.control.set_up(commands.clone(), &holder.ledger));
+            self.stage = Stage::Preparing(setup.clone(), run);
             return None;
         }
         self.let_pass()
     }
 
-    /// Adds these key names to the ledger and the marker, where they are not recorded yet.
-    fn extend(&self, span: KeySpan, control: &Control) -> Option<Answer<()>> {
+    /// Adds these key names to the ledgers and the markers, where they are not recorded yet.
+    fn extend(&self, span: KeySpan, holders: &mut Holders) -> Option<Answers<()>> {
         let Keys::Runs { kept } = self.keys else { return None };
-        if self.ledger.covers(&span) {
-            return None;
-        }
-        self.ledger.add_keys(span, kept);
-        Some(control.mark(&self.ledger))
+        holders.note(span, kept)
     }
 
     /// Returns the setup that must still run before a load with these settings, if there is one.
@@ -194,14 +187,14 @@ impl Gate {
     }
 
     /// Continues with load settings that [are allowed](Stage::is_allowed).
-    pub fn open(&mut self, control: &Control) -> Option<Admission> {
+    pub fn open(&mut self, holders: &mut Holders) -> Option<Admission> {
         if !self.stage.is_allowed() {
             return None;
         }
         self.take_back();
         // Knobs that only read do not open the gate.
         let writes = self.held.as_ref().is_some_and(|knobs| self.writes(knobs));
-        let passed = if writes { self.go_on(control) } else { self.let_pass() };
+        let passed = if writes { self.go_on(holders) } else { self.let_pass() };
         passed.map(Admission::Pass)
     }
 
@@ -221,20 +214,20 @@ impl Gate {
     }
 
     /// Tries the failed step for the waiting load settings again.
-    pub fn retry(&mut self, control: &Control) {
+    pub fn retry(&mut self, holders: &Holders) {
         if self.is_stuck() {
-            self.stage = Stage::Surveying(self.survey(control));
+            self.stage = Stage::Surveying(self.survey(holders));
         }
     }
 
     /// Waits at most `limit` for the present step, and returns its result. Each result is returned once.
-    pub fn look(&mut self, limit: Duration, control: &Control) -> Option<Admission> {
+    pub fn look(&mut self, limit: Duration, holders: &mut Holders) -> Option<Admission> {
         if let Some(question) = self.question.take() {
             return Some(Admission::Warn(question));
         }
-        match &self.stage {
+        match &mut self.stage {
             Stage::Surveying(answer) => match answer.wait(limit)? {
-                Ok(survey) => self.surveyed(&survey),
+                Ok(surveys) => self.surveyed(surveys),
                 Err(error) => {
                     // The knobs keep waiting: when the server recovers, it is asked again.
                     self.stage = Stage::Shut;
@@ -243,21 +236,21 @@ impl Gate {
                 }
             },
             Stage::Marking(answer) => match answer.wait(limit)? {
-                Ok(()) => self.go_on(control).map(Admission::Pass),
+                Ok(_) => self.go_on(holders).map(Admission::Pass),
                 Err(error) => {
-                    self.not_marked(&error);
+                    holders.not_marked(&error);
                     Some(self.refuse(error.to_string()))
                 }
             },
             Stage::Preparing(setup, answer) => {
                 let outcome = answer.wait(limit)?;
                 let setup = setup.clone();
-                self.prepared(setup, outcome, control)
+                self.prepared(setup, outcome, holders)
             }
             // A refusal is reported by the control plane, which tries again with each poll.
             Stage::Extending(answer) => {
                 drop(answer.wait(limit)?);
-                self.go_on(control).map(Admission::Pass)
+                self.go_on(holders).map(Admission::Pass)
             }
             Stage::Shut | Stage::Asking | Stage::Warning(_) | Stage::Allowed(_) | Stage::Open => None,
         }
@@ -267,37 +260,35 @@ impl Gate {
     fn prepared(
         &mut self,
         setup: Steps,
-        outcome: Result<SetUp, ServerError>,
-        control: &Control,
+        outcome: Result<Vec<(u16, SetUp)>, ServerError>,
+        holders: &mut Holders,
     ) -> Option<Admission> {
-        let cause = match outcome {
-            Ok(SetUp { failed: None, .. }) => {
+        let failed = |outcomes: Vec<(u16, SetUp)>| {
+            outcomes.into_iter().find_map(|(number, it)| Some((number, it.failed?)))
+        };
+        let cause = match outcome.map(failed) {
+            Ok(None) => {
                 self.run.push(setup);
-                return self.go_on(control).map(Admission::Pass);
+                return self.go_on(holders).map(Admission::Pass);
             }
-            Ok(SetUp { failed: Some((step, error)), .. }) => format!("setup step {step}: {}", error.cause()),
+            Ok(Some((number, (step, error)))) => {
+                format!("{}setup step {step}: {}", holders.subject(number), error.cause())
+            }
             Err(error) => format!("the setup was not run: {error}"),
         };
         // Other knobs may have been requested meanwhile.
         if self.held.as_ref().is_some_and(|knobs| knobs.workload.setup != setup) {
-            return self.go_on(control).map(Admission::Pass);
+            return self.go_on(holders).map(Admission::Pass);
         }
         self.stage = Stage::Open;
         self.held.take().map(|_| Admission::Refuse(cause))
     }
 
     /// Waits until a running setup is done, for at most `limit`.
-    pub fn await_setup(&self, limit: Duration) {
-        if let Stage::Preparing(_, answer) = &self.stage {
+    pub fn await_setup(&mut self, limit: Duration) {
+        if let Stage::Preparing(_, answer) = &mut self.stage {
             // The ledger contains what the setup made.
             drop(answer.wait(limit));
-        }
-    }
-
-    /// Handles a failure to write the marker: nothing was written, unless the result is unknown.
-    fn not_marked(&self, error: &ServerError) {
-        if error.is_refused() {
-            self.ledger.drop_keys();
         }
     }
 
@@ -319,8 +310,12 @@ impl Gate {
         }
     }
 
-    fn surveyed(&mut self, survey: &Survey) -> Option<Admission> {
-        self.caution.survey(survey);
+    fn surveyed(&mut self, surveys: Vec<(u16, Survey)>) -> Option<Admission> {
+        self.caution.survey(&surveys);
+        let obstacle = surveys.iter().find_map(|(_, survey)| survey.obstacle());
+        let Some(survey) = surveys.into_iter().map(|(_, survey)| survey).reduce(Survey::with) else {
+            return Some(self.refuse("no node of the cluster is a primary".to_owned()));
+        };
         let writes = Writes {
             names: self.names.clone(),
             is_users: self.keys == Keys::Users,
@@ -337,7 +332,7 @@ impl Gate {
         // Redyno also sends reads to a replica.
         let stands_in_the_way =
             |obstacle: &Obstacle| !writes.is_nothing() || matches!(obstacle, Obstacle::Missing(..));
-        if let Some(obstacle) = survey.obstacle().filter(stands_in_the_way) {
+        if let Some(obstacle) = obstacle.filter(stands_in_the_way) {
             return Some(self.refuse(obstacle.to_string()));
         }
         if writes.is_nothing() {

@@ -6,8 +6,10 @@
 //!  peers: screen,                        │ gate ─ refusals ─ tuning ─ undo    ├────────► control plane
 //!  lines, experiment ◄─ records, notices └────────────────────────────────────┘ ◄─────── collector: records
 //! ```
-//! A session may have several nodes. Each node has its own control plane, its own checks before the first write, and
-//! its own cleanup. All nodes have the same load settings; the load runs at one node or at all of them. Peers, such as
+//! A session may have several nodes. Each node has its own control plane; each node with load has its own checks before
+//! the first write, and its own cleanup. The load of a cluster belongs to its first node, and its checks and its cleanup
+//! are about all primaries (`holders`). All nodes have the same load settings; the load runs at one node or at all of
+//! them. Peers, such as
 //! a screen, receive records and send orders. No peer can delay the session: each peer has its own queue, and the end
 //! of the session does not wait for peers.
 
@@ -17,6 +19,7 @@ mod commission;
 mod conduct;
 mod fill;
 mod gate;
+mod holders;
 mod node;
 mod order;
 mod peer;
@@ -25,6 +28,7 @@ mod refusal;
 mod room;
 mod set_back;
 mod stage;
+mod sweep;
 #[cfg(test)]
 mod tests;
 mod thread;
@@ -33,9 +37,10 @@ mod undo;
 
 pub use begin::{Session, StartError};
 pub use commission::{Commission, Keys};
-pub use conduct::check_clients;
+pub use holders::{Answers, Holder, Holders};
 pub use order::{Delivery, Notice, Order, RecordingState};
 pub use peer::Peer;
 pub use room::{Change, Danger, Demand, Room};
 pub use set_back::{delete, set_back};
+pub use sweep::{strike, sweep};
 pub use thread::{Ended, EndedBy};

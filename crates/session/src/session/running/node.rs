@@ -1,11 +1,12 @@
 //! One node of a session: its control plane, the steps before its first write, and its events.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use super::{
     Commission, Keys, Notice, Order,
     fill::Fill,
     gate::Gate,
+    holders::{Answers, Holders},
     peer::Peers,
     refusal::Refusals,
     stage::Admission,
@@ -15,20 +16,26 @@ use crate::{
     endpoint::Target,
     events::EventKind,
     knobs::Knobs,
-    server::{Answer, Control, KeyLook, KeyState, KeyWay, Ledger, Marker, Owner, left_behind, value_words},
+    server::{Control, KeyLook, KeyState, KeyWay, Ledger, Marker, Owner, left_behind, united, value_words},
     session::{Live, Record},
 };
 
+/// How often INFO is polled.
+pub(super) const INFO_EVERY: Duration = Duration::from_secs(1);
+
 /// The warning about MOVED.
 const OTHER_NODES: &str = "MOVED: the load goes to this node of the cluster only: requests for keys that other nodes hold \
-    are errors and no operations, so the figures of the load are about this node's share of the keys";
+    are errors and no operations, so the figures of the load are about this node's share of the keys; without --one-node, \
+    redyno loads all nodes";
 
 /// A node: a server that is measured, and the steps before redyno's first write to it.
 pub(super) struct Node {
     /// The number of the node, from 0.
     pub(super) number: u16,
     pub(super) target: Target,
-    pub(super) control: Control,
+    pub(super) control: Arc<Control>,
+    /// The servers that store the keys of the node's load.
+    pub(super) holders: Holders,
     pub(super) gate: Gate,
     pub(super) refusals: Refusals,
     pub(super) tuning: Tuning,
@@ -39,7 +46,7 @@ pub(super) struct Node {
     fill: Fill,
     /// Whether a prefill runs before the next load settings take effect.
     pub(super) fills: bool,
-    leftovers: Option<Answer<Vec<Marker>>>,
+    leftovers: Option<Answers<Vec<Marker>>>,
     /// The look at the keys that goes on.
     keys: Option<KeyLook>,
     /// Whether a user can be asked.
@@ -47,24 +54,36 @@ pub(super) struct Node {
 }
 
 impl Node {
-    /// Returns the node with this number; `owner` is the name of redyno's marker on it.
+    /// Returns the node with this number; `controls` are those of all nodes, and `owner` is the name of redyno's marker.
+    ///
+    /// # Errors
+    /// When a control plane of another node of its cluster cannot be started; a message.
     pub(super) fn new(
         number: u16,
         target: &Target,
-        control: Control,
+        controls: &[Arc<Control>],
         commission: &Commission,
         owner: &Owner,
-    ) -> Self {
+    ) -> Result<Self, String> {
         let is_own = commission.keys == Keys::OwnServers;
         let is_watched = commission.is_watched(number);
         let ledger = if is_own { Ledger::unmarked() } else { Ledger::new(commission.run, owner.clone()) };
-        Self {
+        let control = Arc::clone(&controls[usize::from(number)]);
+        let holders = match &commission.cluster {
+            Some(cluster) if number == 0 => {
+                Holders::of_cluster(target, Arc::clone(cluster), controls, INFO_EVERY, ledger.clone())?
+            }
+            _ => Holders::alone(number, target, Arc::clone(&control), ledger.clone()),
+        };
+        Ok(Self {
             number,
             target: target.clone(),
             // This reads before redyno sets its own marker.
-            leftovers: (!is_own && !is_watched).then(|| control.find_leftovers()),
+            leftovers: (!is_own && !is_watched)
+                .then(|| holders.ask(|holder| holder.control.find_leftovers())),
             control,
-            gate: Gate::new(commission, ledger.clone()),
+            holders,
+            gate: Gate::new(commission),
             refusals: Refusals::new(commission.keeps_going),
             tuning: Tuning::new(ledger),
             is_watched,
@@ -73,12 +92,12 @@ impl Node {
             keys: None,
             fills: false,
             is_attended: commission.is_attended,
-        }
+        })
     }
 
     /// Handles a peer's request for load settings.
     pub(super) fn want(&mut self, knobs: Knobs, live: &mut Live) {
-        match self.gate.want(knobs.clone(), &self.control) {
+        match self.gate.want(knobs.clone(), &mut self.holders) {
             Some(knobs) => self.turn(knobs, live),
             // The gate has these knobs: they wait for the marker, the setup or the user, and the present load
             // continues.
@@ -133,7 +152,10 @@ impl Node {
 
     /// Handles the events of the node.
     pub(super) fn look(&mut self, live: &mut Live, peers: &mut Peers) {
-        let admission = self.gate.look(Duration::ZERO, &self.control);
+        if let Err(why) = self.holders.look() {
+            peers.send(self.number, Notice::Warning(why));
+        }
+        let admission = self.gate.look(Duration::ZERO, &mut self.holders);
         self.obey(admission, live, peers);
         self.look_at_tuning(live, peers);
         self.look_for_leftovers(peers);
@@ -141,7 +163,7 @@ impl Node {
             self.keys.take_if(|_| seen.state != KeyState::Running);
             peers.send(self.number, Notice::Keys(Box::new(seen)));
         }
-        let prefilled = self.fill.look(self.number, live, &self.control, self.gate.names());
+        let prefilled = self.fill.look(self.number, live, &self.holders, self.gate.names());
         if let Some(prefilled) = prefilled.filter(|prefilled| !prefilled.is_whole()) {
             let text = format!("the prefill left keys out: {prefilled}; reads of these will miss");
             peers.send(self.number, Notice::Warning(text));
@@ -166,23 +188,31 @@ impl Node {
     }
 
     fn look_for_leftovers(&mut self, peers: &mut Peers) {
-        let Some(found) = self.leftovers.as_ref().and_then(|answer| answer.wait(Duration::ZERO)) else {
+        let Some(found) = self.leftovers.as_mut().and_then(|answers| answers.wait(Duration::ZERO)) else {
             return;
         };
         self.leftovers = None;
         // If the leftovers are unknown now, the survey before the first write or `redyno clean` finds them.
-        for line in left_behind(&found.unwrap_or_default(), &self.target) {
+        let found = united(found.unwrap_or_default().into_iter().flat_map(|(_, markers)| markers));
+        for line in left_behind(&found, &self.target) {
             peers.send(self.number, Notice::Info(line));
         }
     }
 
     /// Adds the next record; if the server refuses the load, returns the reason.
     pub(super) fn push(&mut self, record: &Record, peers: &mut Peers) -> Option<String> {
+        if let (Record::Server(_), Some(holder)) =
+            (record, self.holders.iter().find(|holder| record.is_of(holder.number)))
+        {
+            self.gate.push(holder.number, record);
+        }
         if !record.is_of(self.number) {
             return None;
         }
         let refused = self.refusals.push(record);
-        self.gate.push(record);
+        if !matches!(record, Record::Server(_)) {
+            self.gate.push(self.number, record);
+        }
         self.fill.push(record);
         if let Some(notice) = self.notice(record) {
             peers.send(self.number, notice);
@@ -200,14 +230,14 @@ impl Node {
                     Some(Notice::Unreachable { since_s: event.t_s, cause: cause.clone() })
                 }
                 EventKind::Reachable => Some(Notice::Reachable),
-                EventKind::FirstError { error, .. } if error == "MOVED" => {
+                EventKind::FirstError { error, .. } if error == "MOVED" && !self.holders.is_cluster() => {
                     Some(Notice::Warning(OTHER_NODES.to_owned()))
                 }
                 _ => None,
             },
             // The server answers, so a load that was requested meanwhile can be checked now.
             Record::Server(_) => {
-                self.gate.retry(&self.control);
+                self.gate.retry(&self.holders);
                 self.unreachable.take().map(|_| Notice::Reachable)
             }
             _ => None,

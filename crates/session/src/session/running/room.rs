@@ -1,5 +1,7 @@
-//! The free memory and connections of a server, as far as they are known, to check load settings before they take
-//! effect.
+//! The free memory and connections of the servers that store the load's keys, as far as they are known, to check load
+//! settings before they take effect.
+
+use std::collections::BTreeMap;
 
 use crate::{
     gauge::Gauge,
@@ -13,15 +15,28 @@ const OURS_BESIDE_LOAD: u64 = 2;
 /// How long the reported number of the server's clients may be outdated after a change of redyno's clients, in seconds.
 const COUNT_SETTLES_S: f64 = 2.0;
 
-/// The free memory and connections of a server, as far as they are known; an unknown limit does not count as harm.
+/// The free memory and connections of a server, or of all primaries of a cluster, as far as they are known; an unknown
+/// limit does not count as harm.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Room {
-    /// The bytes that the server may still use before its memory limit; `None` if there is no limit or it is unknown.
+    /// The bytes that the server may still use before its memory limit, or the sum of all primaries; `None` if there is
+    /// no limit or it is unknown.
     pub memory: Option<u64>,
-    /// The largest number of connections that the server allows.
+    /// The largest number of connections that the server allows; of several servers the lowest.
     pub max_clients: Option<u64>,
-    /// The number of connections of other clients.
+    /// The number of connections of other clients; of several servers the highest.
     pub others: Option<u64>,
+}
+
+impl Room {
+    /// Adds another primary of the cluster.
+    fn with(self, other: Self) -> Self {
+        Self {
+            memory: self.memory.zip(other.memory).map(|(one, other)| one.saturating_add(other)),
+            max_clients: self.max_clients.into_iter().chain(other.max_clients).min(),
+            others: self.others.max(other.others),
+        }
+    }
 }
 
 /// Load settings, and the largest number of requests that may be sent with them.
@@ -51,10 +66,11 @@ pub struct Change<'a> {
 /// none.
 pub type Danger = fn(&Change<'_>) -> Option<String>;
 
-/// Tracks the free memory and connections of a server from its reports.
+/// Tracks the free memory and connections of servers from their reports.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RoomWatch {
-    room: Room,
+    /// The servers that store the load's keys, by the numbers of their nodes.
+    rooms: BTreeMap<u16, Room>,
     /// The start of the present segment in seconds, and the number of redyno's connections for load; they stay open
     /// while the load is off.
     began_s: f64,
@@ -64,19 +80,22 @@ pub(super) struct RoomWatch {
 impl RoomWatch {
     /// Returns the present free memory and connections.
     pub fn room(&self) -> Room {
-        self.room
+        self.rooms.values().copied().reduce(Room::with).unwrap_or_default()
     }
 
-    /// Adds the results of the survey, which looks at the server's data before the first write.
-    pub fn survey(&mut self, survey: &Survey) {
-        let limit = survey.maxmemory.filter(|limit| *limit > 0);
-        let memory = limit.zip(survey.used_memory).map(|(limit, used)| limit.saturating_sub(used));
-        let others = survey.neighbours.clients + survey.neighbours.replicas;
-        self.room = Room { memory, max_clients: survey.max_clients, others: Some(others) };
+    /// Adds the results of the survey, which looks at the servers' data before the first write.
+    pub fn survey(&mut self, surveys: &[(u16, Survey)]) {
+        let room = |survey: &Survey| {
+            let limit = survey.maxmemory.filter(|limit| *limit > 0);
+            let memory = limit.zip(survey.used_memory).map(|(limit, used)| limit.saturating_sub(used));
+            let others = survey.neighbours.clients + survey.neighbours.replicas;
+            Room { memory, max_clients: survey.max_clients, others: Some(others) }
+        };
+        self.rooms = surveys.iter().map(|(number, survey)| (*number, room(survey))).collect();
     }
 
-    /// Takes the next record.
-    pub fn push(&mut self, record: &Record) {
+    /// Takes the next record, of node `number`.
+    pub fn push(&mut self, number: u16, record: &Record) {
         match record {
             Record::Segment(segment) => {
                 self.began_s = segment.t_s;
@@ -84,20 +103,23 @@ impl RoomWatch {
                     self.ours = segment.knobs.clients.into();
                 }
             }
-            Record::Server(moment) => self.push_status(moment),
+            Record::Server(moment) => self.push_status(number, moment),
             _ => {}
         }
     }
 
-    fn push_status(&mut self, Moment { t_s, body, .. }: &Moment<Status>) {
+    fn push_status(&mut self, number: u16, Moment { t_s, body, .. }: &Moment<Status>) {
         let whole = |gauge| body.gauges.whole(gauge);
         let limit = whole(Gauge::MaxMemory).filter(|limit| *limit > 0);
         let used = whole(Gauge::UsedMemory);
-        self.room.memory = limit.zip(used).map(|(limit, used)| limit.saturating_sub(used));
-        self.room.max_clients = whole(Gauge::MaxClients);
-        if t_s - self.began_s >= COUNT_SETTLES_S {
+        // In a cluster it is unknown how many of the load's connections a node has.
+        let is_alone = self.rooms.keys().all(|known| *known == number);
+        let room = self.rooms.entry(number).or_default();
+        room.memory = limit.zip(used).map(|(limit, used)| limit.saturating_sub(used));
+        room.max_clients = whole(Gauge::MaxClients);
+        if is_alone && t_s - self.began_s >= COUNT_SETTLES_S {
             let ours = self.ours + OURS_BESIDE_LOAD;
-            self.room.others = whole(Gauge::Clients).map(|clients| clients.saturating_sub(ours));
+            room.others = whole(Gauge::Clients).map(|clients| clients.saturating_sub(ours));
         }
     }
 }
@@ -110,7 +132,7 @@ mod tests {
     fn room(began_s: f64, clients: u64, limit: f64) -> Room {
         let mut watch = RoomWatch::default();
         let knobs = Knobs { load: true, ..Knobs::default() };
-        watch.push(&Record::Segment(Segment::new(began_s, 1, knobs)));
+        watch.push(0, &Record::Segment(Segment::new(began_s, 1, knobs)));
         let gauges = [
             (Gauge::MaxMemory, limit),
             (Gauge::UsedMemory, 30.0),
@@ -118,8 +140,17 @@ mod tests {
             (Gauge::Clients, clients as f64),
         ];
         let body = Status { gauges: gauges.into(), ..Status::default() };
-        watch.push(&Record::Server(Box::new(Moment::new(5.0, body))));
+        watch.push(0, &Record::Server(Box::new(Moment::new(5.0, body))));
         watch.room()
+    }
+
+    #[test]
+    fn primaries_of_a_cluster_have_their_memory_together_and_the_least_connections_of_one() {
+        let one = Room { memory: Some(70), max_clients: Some(1000), others: Some(7) };
+        let other = Room { memory: Some(30), max_clients: Some(100), others: Some(2) };
+        let both = Room { memory: Some(100), max_clients: Some(100), others: Some(7) };
+        assert_eq!(one.with(other), both);
+        assert_eq!(one.with(Room::default()).memory, None, "one of them has no limit");
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! The steps before redyno's first write to a node, and their results.
 
-use super::Notice;
+use super::{Notice, holders::Answers};
 use crate::{
     knobs::Knobs,
-    server::{Answer, SetUp, Survey},
+    server::{SetUp, Survey},
     workload::Steps,
 };
 
@@ -12,22 +12,22 @@ use crate::{
 pub(super) enum Stage {
     /// No check has begun yet, or the user has refused.
     Shut,
-    /// The survey of the server's data and clients is running.
-    Surveying(Answer<Survey>),
+    /// The survey of the servers' data and clients is running.
+    Surveying(Answers<Survey>),
     /// The user is asked whether redyno may write.
     Asking,
     /// The user is asked about load settings that may do harm; the previous load continues.
     Warning(Box<Stage>),
     /// There are no more questions about this node, but the next step has not begun yet.
     Allowed(Box<Stage>),
-    /// The marker key is being written.
-    Marking(Answer<()>),
+    /// The marker keys are being written.
+    Marking(Answers<()>),
     /// A setup of the workload is running.
-    Preparing(Steps, Answer<SetUp>),
+    Preparing(Steps, Answers<SetUp>),
     /// Writes are allowed.
     Open,
     /// Writes are allowed as soon as further key names are added to the marker.
-    Extending(Answer<()>),
+    Extending(Answers<()>),
 }
 
 impl Stage {

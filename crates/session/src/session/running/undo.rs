@@ -10,20 +10,19 @@ use std::{
 use super::{
     Notice,
     conduct::Running,
+    holders::{Holder, Holders},
     node::Node,
     peer::Peers,
     set_back::{LIMIT, delete},
+    sweep::{strike, sweep},
 };
 use crate::{
     endpoint::Target,
-    server::{Cleaned, ServerError, clean_command},
+    server::{Cleaned, Progress, ServerError, clean_command},
     session::FileError,
     signals::Signal,
     units::counted,
 };
-
-/// How often the progress of a long removal is checked.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// How long the server may take for its last report, so that a server that hangs does not delay the end.
 const LAST_POLL_LIMIT: Duration = Duration::from_millis(200);
@@ -66,7 +65,7 @@ pub(super) fn undo(running: Running) -> Undone {
             left.push(node.number);
         }
     }
-    let undone = undo_writes(&nodes, &signals, &mut peers);
+    let undone = undo_writes(&mut nodes, &signals, &mut peers);
     left.extend(undone.left);
     left.sort_unstable();
     let undone = Undone { refused, recorded: recordings.finish().err(), left, ..undone };
@@ -75,50 +74,67 @@ pub(super) fn undo(running: Running) -> Undone {
 }
 
 /// Undoes setups, and removes the keys that the run may have written, or reports how to use kept keys. The load is off.
-pub(super) fn undo_writes(nodes: &[Node], signals: &Receiver<Signal>, peers: &mut Peers) -> Undone {
+pub(super) fn undo_writes(nodes: &mut [Node], signals: &Receiver<Signal>, peers: &mut Peers) -> Undone {
     let mut undone = Undone::default();
-    undone.left.extend(nodes.iter().filter(|node| !undo_setup(node, peers)).map(|node| node.number));
-    let is_cleaned = |node: &&Node| node.gate.leaves_keys() == Some(false);
-    let clean = |node: &Node| node.control.clean(vec![node.gate.ledger().clone()]);
-    let cleanings: Vec<_> = nodes.iter().filter(is_cleaned).map(|node| (node, clean(node))).collect();
-    for (node, cleaning) in &cleanings {
-        let ended = loop {
-            if let Some(ended) = cleaning.wait(LOOK_EVERY) {
-                break ended;
-            }
-            // A terminal that is closed sends its signal more than once, which is not a request to hurry.
-            if signals.try_iter().any(|signal| matches!(signal, Signal::Interrupt | Signal::Terminate)) {
-                cleanings.iter().for_each(|(_, cleaning)| cleaning.stop());
-            }
-            peers.send(node.number, Notice::Cleaning(cleaning.progress()));
-        };
-        undone.is_interrupted |= ended.as_ref().is_ok_and(|cleaned| !cleaned.complete);
-        if !ended.as_ref().is_ok_and(|cleaned| cleaned.complete) {
+    let mut is_stopped = false;
+    for node in nodes {
+        if !undo_setup(node, peers) {
             undone.left.push(node.number);
         }
-        peers.send(node.number, Notice::Undone(outcome(&ended, &node.target)));
-    }
-    for node in nodes.iter().filter(|node| node.gate.leaves_keys() == Some(true)) {
-        let prefix = node.gate.names().prefix();
-        let later = later("them", &node.target);
-        let line = format!("the keys stay under {prefix}; --key-prefix {prefix} uses them again, {later}");
-        peers.send(node.number, Notice::Undone(line));
+        let Node { number, target, gate, holders, .. } = node;
+        match gate.leaves_keys(holders) {
+            Some(false) => {
+                let ended = remove(holders, |progress| {
+                    // A terminal that is closed sends its signal more than once, which is not a request to hurry.
+                    is_stopped |= signals
+                        .try_iter()
+                        .any(|signal| matches!(signal, Signal::Interrupt | Signal::Terminate));
+                    peers.send(*number, Notice::Cleaning(progress));
+                    !is_stopped
+                });
+                undone.is_interrupted |= ended.as_ref().is_ok_and(|_| is_stopped);
+                if !ended.as_ref().is_ok_and(|cleaned| cleaned.complete) {
+                    undone.left.push(*number);
+                }
+                peers.send(*number, Notice::Undone(outcome(&ended, target)));
+            }
+            Some(true) => {
+                let prefix = gate.names().prefix();
+                let later = later("them", target);
+                let line =
+                    format!("the keys stay under {prefix}; --key-prefix {prefix} uses them again, {later}");
+                peers.send(*number, Notice::Undone(line));
+            }
+            None => {}
+        }
     }
     undone
 }
 
+/// Removes the keys of the run from all servers that store them, and then its markers.
+fn remove(holders: &mut Holders, mut look: impl FnMut(Progress) -> bool) -> Result<Cleaned, ServerError> {
+    let Some(marker) = holders.marker() else { return Err(ServerError::Stopped) };
+    let cleaned = sweep(holders, &[marker], &mut look)?;
+    if cleaned.complete {
+        strike(holders, |holder| vec![holder.ledger.clone()])?;
+    }
+    Ok(cleaned)
+}
+
 /// Undoes setups in reverse order, and reports the result of each. Returns whether everything was undone.
-fn undo_setup(node: &Node, peers: &mut Peers) -> bool {
-    let Node { number, target, control, gate, .. } = node;
+fn undo_setup(node: &mut Node, peers: &mut Peers) -> bool {
+    let Node { number, gate, holders, .. } = node;
     gate.await_setup(LIMIT);
-    // A setup in progress makes nothing more.
-    gate.ledger().close();
     let mut is_gone = true;
-    for made in gate.ledger().marker().made.iter().rev() {
-        let deleted = delete(made, gate.ledger(), control, &target.address);
-        is_gone &= deleted.is_ok();
-        let (Ok(line) | Err(line)) = deleted;
-        peers.send(*number, Notice::Undone(format!("redyno: {line}")));
+    for Holder { number: of, target, control, ledger, .. } in holders.iter() {
+        // A setup in progress makes nothing more.
+        ledger.close();
+        for made in ledger.marker().made.iter().rev() {
+            let deleted = delete(made, ledger, control, &target.address);
+            is_gone &= deleted.is_ok();
+            let (Ok(line) | Err(line)) = deleted;
+            peers.send(*number, Notice::Undone(format!("redyno: {}{line}", holders.subject(*of))));
+        }
     }
     is_gone
 }

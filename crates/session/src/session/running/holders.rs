@@ -1,0 +1,334 @@
+//! The servers that store the keys of a load: the server itself, or all primaries of its cluster. Each has its own
+//! control plane, its own ledger, and its own marker of the run.
+//!
+//! ```text
+//! Topology ──► a primary that was none before: ledger with the run's key names, marker
+//!              a primary that is none any more: nothing is stored there now, its marker is not renewed
+//! ```
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, mpsc::channel},
+    time::{Duration, Instant},
+};
+
+use crate::{
+    clock::Clock,
+    endpoint::{Address, Cluster, Role, Target, Topology, node_address},
+    protocol::SLOTS,
+    server::{Answer, ClusterMember, Control, Ledger, Marker, ServerError},
+    workload::KeySpan,
+};
+
+/// The pause before a marker that could not be written is written again.
+const AGAIN: Duration = Duration::from_secs(1);
+/// How long a new answer to the question for the topology may take.
+const RENEWAL: Duration = Duration::from_secs(2);
+/// How often the answer is looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// A server that stores keys of a load.
+#[derive(Debug)]
+pub struct Holder {
+    /// The number of the node in the session.
+    pub number: u16,
+    /// The server.
+    pub target: Target,
+    /// The control plane of the server.
+    pub control: Arc<Control>,
+    /// What has to be undone on the server.
+    pub ledger: Ledger,
+    marking: Marking,
+}
+
+/// The marker of a server that stores keys since the load has begun.
+#[derive(Debug)]
+enum Marking {
+    Done,
+    Sent(Answer<()>),
+    Failed(Instant),
+}
+
+/// The servers that store the keys of a load.
+#[derive(Debug)]
+pub struct Holders {
+    /// The server that the user named.
+    target: Target,
+    cluster: Option<Arc<Cluster>>,
+    /// The topology of which all primaries are in `all`.
+    seen: Option<Arc<Topology>>,
+    all: Vec<Holder>,
+    /// The control planes of the session's nodes, by number. Other nodes get their own.
+    controls: BTreeMap<u16, Arc<Control>>,
+    /// How often the own control planes poll.
+    every: Duration,
+    /// The ledger of the named server.
+    ledger: Ledger,
+    /// The key names that the load may write, and whether the keys remain.
+    noted: Option<(KeySpan, bool)>,
+}
+
+/// The future answers of all holders.
+#[derive(Debug)]
+pub struct Answers<T> {
+    awaited: Vec<(u16, Address, Answer<T>)>,
+    arrived: Vec<(u16, T)>,
+    /// Whether errors name the server.
+    is_of_cluster: bool,
+}
+
+impl<T> Answers<T> {
+    /// Returns the answers of all holders with their numbers, if they arrive within `limit`. They are returned only
+    /// once.
+    ///
+    /// # Errors
+    /// The first error; it names the server if there are several.
+    pub fn wait(&mut self, limit: Duration) -> Option<Result<Vec<(u16, T)>, ServerError>> {
+        let deadline = Instant::now() + limit;
+        while let Some((number, address, answer)) = self.awaited.first() {
+            match answer.wait(deadline.saturating_duration_since(Instant::now()))? {
+                Ok(value) => self.arrived.push((*number, value)),
+                Err(error) if self.is_of_cluster => return Some(Err(error.at(address))),
+                Err(error) => return Some(Err(error)),
+            }
+            self.awaited.remove(0);
+        }
+        Some(Ok(std::mem::take(&mut self.arrived)))
+    }
+}
+
+impl Holders {
+    /// Returns the server at `target`, node `number`, as the only holder.
+    pub fn alone(number: u16, target: &Target, control: Arc<Control>, ledger: Ledger) -> Self {
+        let holder = Holder {
+            number,
+            target: target.clone(),
+            control,
+            ledger: ledger.clone(),
+            marking: Marking::Done,
+        };
+        Self {
+            target: target.clone(),
+            cluster: None,
+            seen: None,
+            all: vec![holder],
+            controls: BTreeMap::new(),
+            every: Duration::ZERO,
+            ledger,
+            noted: None,
+        }
+    }
+
+    /// Returns all primaries of the cluster whose node 0 is `target`; `controls` are the control planes of the session's
+    /// nodes, in the order of their numbers. Other nodes get control planes that poll at the interval `every`.
+    ///
+    /// # Errors
+    /// When a control plane cannot be started; a message.
+    pub fn of_cluster(
+        target: &Target,
+        cluster: Arc<Cluster>,
+        controls: &[Arc<Control>],
+        every: Duration,
+        ledger: Ledger,
+    ) -> Result<Self, String> {
+        let mut holders = Self {
+            target: target.clone(),
+            cluster: Some(cluster),
+            seen: None,
+            all: Vec::new(),
+            controls: (0..).zip(controls.iter().cloned()).collect(),
+            every,
+            ledger,
+            noted: None,
+        };
+        holders.follow()?;
+        Ok(holders)
+    }
+
+    /// Returns all holders.
+    pub fn iter(&self) -> impl Iterator<Item = &Holder> {
+        self.all.iter()
+    }
+
+    /// Returns whether node `number` is a holder.
+    pub fn has(&self, number: u16) -> bool {
+        self.all.iter().any(|holder| holder.number == number)
+    }
+
+    /// Returns whether the holders are primaries of a cluster.
+    pub fn is_cluster(&self) -> bool {
+        self.cluster.is_some()
+    }
+
+    /// Returns whether the load may have written keys.
+    pub fn have_keys(&self) -> bool {
+        self.all.iter().any(|holder| holder.ledger.has_keys())
+    }
+
+    /// Returns what all holders' ledgers have together.
+    pub fn marker(&self) -> Option<Marker> {
+        self.all.iter().map(|holder| holder.ledger.marker()).reduce(Marker::with)
+    }
+
+    /// Sends an order to all holders.
+    pub fn ask<T>(&self, order: impl Fn(&Holder) -> Answer<T>) -> Answers<T> {
+        let awaited = |holder: &Holder| (holder.number, holder.target.address.clone(), order(holder));
+        let awaited = self.all.iter().map(awaited).collect();
+        Answers { awaited, arrived: Vec::new(), is_of_cluster: self.is_cluster() }
+    }
+
+    /// Adds key names to all ledgers and markers; `kept` is whether the keys remain at the end. Returns `None` if the
+    /// names are noted already.
+    pub fn note(&mut self, span: KeySpan, kept: bool) -> Option<Answers<()>> {
+        if self.all.iter().all(|holder| holder.ledger.covers(&span)) {
+            return None;
+        }
+        let noted = self.noted.take().map_or(KeySpan::default(), |(noted, _)| noted);
+        self.noted = Some((noted.with(span.clone()), kept));
+        for holder in &self.all {
+            holder.ledger.add_keys(span.clone(), kept);
+        }
+        Some(self.ask(|holder| holder.control.mark(&holder.ledger)))
+    }
+
+    /// Handles a failure to write the marker of a single server: nothing was written, unless the result is unknown. In a
+    /// cluster, other primaries may have their markers, which the end removes.
+    pub fn not_marked(&self, error: &ServerError) {
+        if error.is_refused() && !self.is_cluster() {
+            self.all.iter().for_each(|holder| holder.ledger.drop_keys());
+        }
+    }
+
+    /// Returns the beginning of a message about node `number`, if there are several holders.
+    pub fn subject(&self, number: u16) -> String {
+        let holder = self.all.iter().find(|holder| holder.number == number && self.is_cluster());
+        holder.map(|holder| format!("{}: ", holder.target.address)).unwrap_or_default()
+    }
+
+    /// Looks whether other nodes are primaries now, and writes the markers of new ones. Call this often.
+    ///
+    /// # Errors
+    /// When a control plane cannot be started; a message.
+    pub fn look(&mut self) -> Result<(), String> {
+        self.follow()?;
+        for Holder { control, ledger, marking, .. } in &mut self.all {
+            let answered = match marking {
+                Marking::Done => continue,
+                Marking::Sent(answer) => answer.wait(Duration::ZERO),
+                Marking::Failed(at) if at.elapsed() < AGAIN => continue,
+                Marking::Failed(_) => {
+                    *marking = Marking::Sent(control.mark(ledger));
+                    continue;
+                }
+            };
+            match answered {
+                None => {}
+                Some(Ok(())) => *marking = Marking::Done,
+                Some(Err(_)) => *marking = Marking::Failed(Instant::now()),
+            }
+        }
+        Ok(())
+    }
+
+    fn follow(&mut self) -> Result<(), String> {
+        let Some(cluster) = &self.cluster else { return Ok(()) };
+        let topology = Arc::clone(&cluster.topology());
+        if self.seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, &topology)) {
+            return Ok(());
+        }
+        self.seen = Some(Arc::clone(&topology));
+        let primaries: BTreeMap<u16, &Address> = topology
+            .nodes()
+            .filter(|(_, node)| node.role == Role::Primary)
+            .map(|(number, node)| (number.index() as u16, &node.address))
+            .collect();
+        self.all.retain(|holder| {
+            let is_primary = primaries.contains_key(&holder.number);
+            if !is_primary {
+                holder.ledger.drop_keys();
+            }
+            is_primary
+        });
+        for (number, address) in primaries {
+            if !self.has(number) {
+                self.add(number, address)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, number: u16, address: &Address) -> Result<(), String> {
+        let target = match number {
+            0 => self.target.clone(),
+            _ => self.target.at(address.clone()).map_err(|error| error.to_string())?,
+        };
+        let control = match self.controls.get(&number) {
+            Some(known) => Arc::clone(known),
+            None => {
+                // Nobody reads its reports.
+                let control = Control::start(target.clone(), Clock::start(), self.every, channel().0);
+                let control =
+                    Arc::new(control.map_err(|error| format!("cannot start a control plane: {error}"))?);
+                self.controls.insert(number, Arc::clone(&control));
+                control
+            }
+        };
+        let ledger = match number {
+            0 => self.ledger.clone(),
+            _ => {
+                let Marker { run, owner, .. } = self.ledger.marker();
+                Ledger::new(run, owner)
+            }
+        };
+        let mut marking = Marking::Done;
+        if let Some((span, kept)) = &self.noted {
+            ledger.add_keys(span.clone(), *kept);
+            marking = Marking::Sent(control.mark(&ledger));
+        }
+        self.all.push(Holder { number, target, control, ledger, marking });
+        Ok(())
+    }
+
+    /// Asks for the topology of the cluster again, and waits for the answer for at most two seconds.
+    ///
+    /// # Errors
+    /// When a control plane cannot be started; a message.
+    pub fn renew(&mut self) -> Result<(), String> {
+        if let (Some(cluster), Some(seen)) = (&self.cluster, &self.seen) {
+            let deadline = Instant::now() + RENEWAL;
+            cluster.doubt();
+            while Arc::ptr_eq(seen, &cluster.topology()) && Instant::now() < deadline {
+                std::thread::sleep(LOOK_EVERY);
+            }
+        }
+        self.follow()
+    }
+
+    /// Returns how many slots have an owner; 0 without a cluster.
+    pub fn owned_slots(&self) -> usize {
+        self.seen.as_ref().map_or(0, |topology| usize::from(SLOTS) - topology.unowned())
+    }
+
+    /// Adds a node that stores keys although it has no slot yet, because they arrive there at present. Returns whether
+    /// it was no holder.
+    ///
+    /// # Errors
+    /// When a control plane cannot be started; a message.
+    pub fn include(&mut self, member: &ClusterMember) -> Result<bool, String> {
+        let (Some(cluster), Some(seen)) = (&self.cluster, &self.seen) else { return Ok(false) };
+        let ids: BTreeMap<_, _> =
+            seen.nodes().map(|(number, node)| (node.id.as_str(), number.index() as u16)).collect();
+        if ids.get(member.id.as_str()).is_some_and(|number| self.has(*number)) {
+            return Ok(false);
+        }
+        let Some(address) = node_address(member.host.as_bytes(), member.port, &self.target.address) else {
+            return Ok(false);
+        };
+        let number = cluster.meet(&address).map_err(|error| error.to_string())?.index() as u16;
+        if self.has(number) {
+            return Ok(false);
+        }
+        self.add(number, &address)?;
+        Ok(true)
+    }
+}
