@@ -103,10 +103,12 @@ fn target_words(target: &Target) -> Vec<String> {
         Address::Tcp { host, port } if host == DEFAULT_HOST => vec![format!("-p {port}")],
         Address::Tcp { host, port } => vec![format!("-h {} -p {port}", quoted(host))],
         Address::Unix(path) => vec![format!("-s {}", file(path))],
+        service @ Address::Service(_) => vec![service.options_in(target.db)],
     };
+    let is_in_uri = matches!(target.address, Address::Service(_));
     let user = target.credentials.as_ref().and_then(|credentials| credentials.user.as_deref());
     words.extend(user.map(|user| format!("--user {}", quoted(user))));
-    words.extend((target.db > 0).then(|| format!("--db {}", target.db)));
+    words.extend((target.db > 0 && !is_in_uri).then(|| format!("--db {}", target.db)));
     words.extend((target.dialect == Dialect::Resp3).then(|| "-3".to_owned()));
     words
 }

@@ -41,7 +41,8 @@ pub struct TargetArgs {
         long,
         value_name = "URI",
         conflicts_with_all = ["host", "port", "socket", "db"],
-        help = "All in one: redis://[[user]:password@]host[:port][/db], rediss:// for TLS, unix:///path[?db=N], or \
+        help = "All in one: redis://[[user]:password@]host[:port][/db], rediss:// for TLS, \
+                redis+sentinel://host[:port][,host…]/service[/db], unix:///path[?db=N], or \
                 memcached://[user:password@]host[:port], memcacheds:// for TLS, memcached:///path"
     )]
     pub uri: Option<Password>,
@@ -164,8 +165,10 @@ impl TargetArgs {
         }
         let (usual_host, usual_port) = match usual {
             Address::Tcp { host, port } => (host, port),
-            Address::Unix(_) if self.host.is_none() && self.port.is_none() => return Ok(usual),
-            Address::Unix(_) => (DEFAULT_HOST.to_owned(), DEFAULT_PORT),
+            Address::Unix(_) | Address::Service(_) if self.host.is_none() && self.port.is_none() => {
+                return Ok(usual);
+            }
+            Address::Unix(_) | Address::Service(_) => (DEFAULT_HOST.to_owned(), DEFAULT_PORT),
         };
         let host = self.host.clone().unwrap_or(usual_host);
         if host.is_empty() {

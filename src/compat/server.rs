@@ -37,6 +37,7 @@ impl Server {
         match parsed.target.address {
             Address::Tcp { host, port } => (self.host, self.port) = (Some(host), Some(port)),
             Address::Unix(path) => self.socket = Some(path),
+            Address::Service(_) => return Err(UriError::Sentinels),
         }
         if let Some(Credentials { user, password }) = parsed.target.credentials {
             (self.user, self.password) = (user, Some(password.reveal().to_owned()));
@@ -97,6 +98,7 @@ pub fn place(target: &Target) -> String {
     match &target.address {
         Address::Tcp { host, port } => format!("{}:{port}", untrusted::text(host)),
         Address::Unix(path) => untrusted::path(path),
+        service @ Address::Service(_) => service.to_string(),
     }
 }
 

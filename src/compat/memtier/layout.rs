@@ -101,7 +101,7 @@ fn span(span: Option<Span>, between: char) -> Json {
 fn connection(asked: &MemtierOptions, target: &Target) -> Fields {
     let (server, port, socket) = match &target.address {
         Address::Tcp { host, port } => (host.clone(), u32::from(*port), String::new()),
-        Address::Unix(_) => (String::new(), 0, place(target)),
+        Address::Unix(_) | Address::Service(_) => (String::new(), 0, place(target)),
     };
     let cacert = match &asked.server.tls.trust {
         Trust::These { file, .. } => file.as_ref(),

@@ -16,6 +16,17 @@ pub enum Address {
     },
     /// A unix socket.
     Unix(PathBuf),
+    /// The primary of a service that Sentinels watch. They are asked for its address before each connection.
+    Service(Service),
+}
+
+/// A service that Sentinels watch: a primary and its replicas.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Service {
+    /// The name of the service, such as `mymaster`.
+    pub name: String,
+    /// Hosts and ports of the Sentinels, at least one.
+    pub sentinels: Vec<(String, u16)>,
 }
 
 /// The default host.
@@ -30,11 +41,30 @@ impl Default for Address {
 }
 
 impl Address {
-    /// Formats the address as options of redis-cli and redyno: `-h 127.0.0.1 -p 6379`.
+    /// Returns whether the address is a name, whose server may change: a host name, or a service of Sentinels.
+    pub fn is_name(&self) -> bool {
+        match self {
+            Self::Tcp { host, .. } => host.parse::<std::net::IpAddr>().is_err(),
+            Self::Unix(_) => false,
+            Self::Service(_) => true,
+        }
+    }
+
+    /// Formats the address as options of redyno, and except for a service of redis-cli too: `-h 127.0.0.1 -p 6379`.
     pub fn options(&self) -> String {
         match self {
             Self::Tcp { host, port } => format!("-h {host} -p {port}"),
             Self::Unix(path) => format!("-s '{}'", untrusted::path(path)),
+            Self::Service(_) => format!("-u {}", self.uri(Dialect::Resp2)),
+        }
+    }
+
+    /// Formats the address and a database as options of redyno: `-h 127.0.0.1 -p 6379 --db 5`.
+    pub fn options_in(&self, db: u32) -> String {
+        match (db, self) {
+            (0, _) => self.options(),
+            (db, Self::Service(_)) => format!("{}/{db}", self.options()),
+            (db, _) => format!("{} --db {db}", self.options()),
         }
     }
 
@@ -44,6 +74,10 @@ impl Address {
         match self {
             Self::Tcp { .. } => format!("{scheme}://{self}"),
             Self::Unix(_) => format!("{scheme}+unix://{self}"),
+            Self::Service(Service { name, sentinels }) => {
+                let sentinels: Vec<_> = sentinels.iter().map(|(host, port)| host_port(host, *port)).collect();
+                format!("{scheme}+sentinel://{}/{}", sentinels.join(","), untrusted::text(name))
+            }
         }
     }
 }
@@ -51,11 +85,20 @@ impl Address {
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            Self::Tcp { host, port } if host.contains(':') => write!(f, "[{}]:{port}", untrusted::text(host)),
-            Self::Tcp { host, port } => write!(f, "{}:{port}", untrusted::text(host)),
+            Self::Tcp { host, port } => f.write_str(&host_port(host, *port)),
             Self::Unix(path) => f.write_str(&untrusted::path(path)),
+            Self::Service(Service { name, sentinels }) => {
+                let sentinel =
+                    sentinels.first().map_or_else(String::new, |(host, port)| host_port(host, *port));
+                write!(f, "{} (Sentinel {sentinel})", untrusted::text(name))
+            }
         }
     }
+}
+
+fn host_port(host: &str, port: u16) -> String {
+    let host = untrusted::text(host);
+    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }
 
 /// An address to which a socket connects: a target's address after name resolution.
@@ -112,6 +155,14 @@ mod tests {
     fn a_password_is_not_in_what_debug_prints() {
         let credentials = Credentials { user: None, password: Password::new("s3cret") };
         assert!(!format!("{credentials:?}").contains("s3cret"));
+    }
+
+    #[test]
+    fn a_service_is_written_with_its_name_and_its_sentinels() {
+        let sentinels = vec![("a".to_owned(), 1), ("::1".to_owned(), 2)];
+        let address = Address::Service(Service { name: "main".to_owned(), sentinels });
+        assert_eq!(address.to_string(), "main (Sentinel a:1)");
+        assert_eq!(address.options_in(5), "-u redis+sentinel://a:1,[::1]:2/main/5");
     }
 
     #[test]

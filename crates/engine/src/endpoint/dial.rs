@@ -37,7 +37,7 @@ pub(super) fn connect_to_any(
 
 /// Resolves the target's address to the endpoints to which a socket can connect.
 pub(super) fn resolve(target: &Target, deadline: Instant) -> io::Result<Vec<Endpoint>> {
-    let found = target.resolver.start(&target.address)?.wait(left(deadline))?;
+    let found = target.resolve()?.wait(left(deadline))?;
     let late = || io::Error::new(io::ErrorKind::TimedOut, "the resolver did not answer in time");
     Ok(found.ok_or_else(late)?.into())
 }
@@ -61,7 +61,7 @@ pub(super) fn left(deadline: Instant) -> Duration {
 fn not_found(address: &Address, cause: io::Error) -> ReachError {
     match address {
         Address::Tcp { host, .. } => ReachError::HostNotFound { host: host.clone(), cause },
-        Address::Unix(_) => ReachError::Io { address: address.clone(), cause },
+        Address::Unix(_) | Address::Service(_) => ReachError::Io { address: address.clone(), cause },
     }
 }
 

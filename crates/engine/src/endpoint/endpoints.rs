@@ -46,6 +46,21 @@ impl Target {
         let tls = self.tls.as_ref().map(|tls| tls.at(&address)).transpose()?;
         Ok(Self { address, tls, ..self.clone() })
     }
+
+    /// Begins to look up the addresses of the target: host names with its resolver, the primary of a service with its
+    /// Sentinels.
+    ///
+    /// # Errors
+    /// When the system cannot start a thread.
+    pub fn resolve(&self) -> io::Result<Resolution> {
+        match &self.address {
+            Address::Service(service) => {
+                let (service, target) = (service.clone(), self.clone());
+                Resolution::of(move || service.primary(&target))
+            }
+            address => self.resolver.start(address),
+        }
+    }
 }
 
 /// The addresses of a target, which are looked up again after a loss. All times are those of the caller's clock, in ns.
@@ -71,7 +86,7 @@ impl Endpoints {
     /// # Errors
     /// When its host has no address, or none is known within `limit`.
     pub fn find(target: &Target, limit: Duration, now_ns: u64) -> io::Result<Self> {
-        let found = target.resolver.start(&target.address)?.wait(limit)?.ok_or(io::ErrorKind::TimedOut)?;
+        let found = target.resolve()?.wait(limit)?.ok_or(io::ErrorKind::TimedOut)?;
         let state =
             Lookup { found: Vec::from(found).into(), is_stale: false, begun_ns: now_ns, search: None };
         Ok(Self { target: target.clone(), state: Mutex::new(state) })
@@ -79,7 +94,7 @@ impl Endpoints {
 
     /// Begins to resolve `target` at `now_ns`, and does not wait for the result.
     pub fn begin(target: &Target, now_ns: u64) -> Self {
-        let search = target.resolver.start(&target.address).ok();
+        let search = target.resolve().ok();
         let state = Lookup { found: Arc::default(), is_stale: search.is_none(), begun_ns: now_ns, search };
         Self { target: target.clone(), state: Mutex::new(state) }
     }
@@ -111,7 +126,7 @@ impl Lookup {
     fn look_up(&mut self, target: &Target, now_ns: u64) {
         if self.is_stale && self.search.is_none() && now_ns >= self.begun_ns + GAP_NS {
             // Without a thread, the old endpoints are used until the next loss.
-            self.search = target.resolver.start(&target.address).ok();
+            self.search = target.resolve().ok();
             (self.is_stale, self.begun_ns) = (false, now_ns);
         }
     }

@@ -12,6 +12,7 @@ mod neighbours;
 mod reach;
 mod reach_error;
 mod resolve;
+mod sentinel;
 mod stranger;
 mod talk;
 mod tls;
@@ -19,7 +20,7 @@ mod topology;
 mod transport;
 mod uri;
 
-pub use address::{Address, Credentials, DEFAULT_HOST, DEFAULT_PORT, Endpoint, Password};
+pub use address::{Address, Credentials, DEFAULT_HOST, DEFAULT_PORT, Endpoint, Password, Service};
 pub use back_off::BackOff;
 pub use cluster::{Cluster, ClusterError};
 pub use endpoints::{Endpoints, Target};

@@ -36,16 +36,15 @@ impl Resolver {
         let (host, port) = match address {
             Address::Unix(path) => return Ok(Resolution::Done([Endpoint::Unix(path.clone())].into())),
             Address::Tcp { host, port } => (host.clone(), *port),
+            Address::Service(_) => {
+                return Err(io::Error::other("only Sentinels know the primary of a service"));
+            }
         };
         if let Ok(ip) = host.parse::<IpAddr>() {
             return Ok(Resolution::Done([Endpoint::Tcp(SocketAddr::new(ip, port))].into()));
         }
-        let (sender, answer) = channel();
         let resolver = self.clone();
-        // If it took too long, the receiver is gone.
-        let look_up = move || drop(sender.send(resolver.look_up(&host, port)));
-        Builder::new().name("resolve".to_owned()).spawn(look_up)?;
-        Ok(Resolution::Pending(answer))
+        Resolution::of(move || resolver.look_up(&host, port))
     }
 
     fn look_up(&self, host: &str, port: u16) -> io::Result<VecDeque<Endpoint>> {
@@ -85,6 +84,16 @@ pub enum Resolution {
 }
 
 impl Resolution {
+    /// Begins a lookup on a thread named `resolve`.
+    pub(super) fn of(
+        look_up: impl FnOnce() -> io::Result<VecDeque<Endpoint>> + Send + 'static,
+    ) -> io::Result<Self> {
+        let (sender, answer) = channel();
+        // If it took too long, the receiver is gone.
+        Builder::new().name("resolve".to_owned()).spawn(move || drop(sender.send(look_up())))?;
+        Ok(Self::Pending(answer))
+    }
+
     /// Returns the endpoints, at least one, or `None` if the lookup takes longer than `limit`. The endpoints are
     /// returned only once.
     ///

@@ -260,7 +260,7 @@ pub fn node_address(host: &[u8], port: u16, asked: &Address) -> Option<Address> 
     let host = std::str::from_utf8(host).ok()?.trim_start_matches('[').trim_end_matches(']');
     match (host, asked) {
         ("" | "?", Address::Tcp { host, .. }) => Some(Address::Tcp { host: host.clone(), port }),
-        ("" | "?", Address::Unix(_)) => None,
+        ("" | "?", Address::Unix(_) | Address::Service(_)) => None,
         (host, _) => Some(Address::Tcp { host: host.to_owned(), port }),
     }
 }

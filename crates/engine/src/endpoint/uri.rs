@@ -4,6 +4,7 @@
 //! redis://[[user]:password@]host[:port][/db]          valkey:// likewise; IPv6 in brackets
 //! rediss://…                                          valkeys:// likewise: the same with TLS
 //! redis+unix://[[user]:password@]/path[?db=N]         valkey+unix:// and unix:// likewise
+//! redis+sentinel://[[user]:password@]host[:port][,host[:port]…]/service[/db]   rediss+sentinel:// with TLS
 //! memcached://[user:password@]host[:port]             memcacheds:// with TLS; memcached:///path is a unix socket, as is
 //!                                                     memcached+unix:///path
 //! ```
@@ -14,8 +15,11 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use super::{Address, Credentials, DEFAULT_HOST, Password, Target};
+use super::{Address, Credentials, DEFAULT_HOST, Password, Service, Target};
 use crate::protocol::Dialect;
+
+/// The port on which a Sentinel usually listens.
+const SENTINEL_PORT: u16 = 26_379;
 
 /// Why a text is not a valid URI of a server.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -24,7 +28,7 @@ pub enum UriError {
     #[error("the URI has no scheme; write redis://host:port or unix:///path")]
     NoScheme,
     /// An unknown scheme.
-    #[error("a URI of a target begins with {known}, redis+unix:// or unix://, not with '{0}://'", known = schemes())]
+    #[error("a URI of a target begins with {known}, redis+sentinel://, redis+unix:// or unix://, not with '{0}://'", known = schemes())]
     Scheme(String),
     /// The brackets contain no IPv6 address, or other text than a port follows them.
     #[error(
@@ -43,6 +47,14 @@ pub enum UriError {
     /// The URI of a unix socket has no path.
     #[error("the URI names no socket; write its absolute path, as in unix:///run/redis.sock")]
     NoPath,
+    /// The URI of Sentinels names no service.
+    #[error(
+        "the URI names no service; write its name after the Sentinels, as in redis+sentinel://host:26379/mymaster"
+    )]
+    NoService,
+    /// Sentinels where one server must be named.
+    #[error("Sentinels cannot be given here; give the address of the primary")]
+    Sentinels,
     /// The URI has a query other than `db=N` of a unix socket.
     #[error("the URI has an unknown query or fragment; only ?db=N is known, for a unix socket")]
     Query,
@@ -73,6 +85,11 @@ pub fn parse_uri(text: &str) -> Result<ParsedUri, UriError> {
         let found = if is_socket { unix(rest)? } else { tcp(rest, dialect.port())? };
         return of_dialect(found, dialect).map(|target| ParsedUri { target, tls });
     }
+    if let Some((dialect, tls)) = lower.strip_suffix("+sentinel").and_then(Dialect::of_scheme)
+        && dialect.has_databases()
+    {
+        return Ok(ParsedUri { target: Target { dialect, ..service(rest)? }, tls });
+    }
     let by_socket = lower.strip_suffix("+unix").map(Dialect::of_scheme);
     match (lower.as_str(), by_socket) {
         ("unix", _) => Ok(ParsedUri { target: unix(rest)?, tls: false }),
@@ -80,7 +97,7 @@ pub fn parse_uri(text: &str) -> Result<ParsedUri, UriError> {
             of_dialect(unix(rest)?, dialect).map(|target| ParsedUri { target, tls: false })
         }
         // The text before "://" may be a misplaced password: repeat it only if it can be a scheme.
-        (other, _) if other.len() <= 12 && other.bytes().all(|b| b.is_ascii_alphabetic() || b == b'+') => {
+        (other, _) if other.len() <= 16 && other.bytes().all(|b| b.is_ascii_alphabetic() || b == b'+') => {
             Err(UriError::Scheme(scheme.to_owned()))
         }
         _ => Err(UriError::NoScheme),
@@ -109,9 +126,30 @@ fn tcp(rest: &str, usual_port: u16) -> Result<Target, UriError> {
     Ok(Target {
         address: Address::Tcp { host, port },
         credentials: user_info.map(credentials).transpose()?,
-        db: if path.is_empty() { 0 } else { number(path).ok_or(UriError::Db)? },
+        db: database(path)?,
         ..Target::default()
     })
+}
+
+fn service(rest: &str) -> Result<Target, UriError> {
+    if rest.contains(['?', '#']) {
+        return Err(UriError::Query);
+    }
+    let (authority, path) = rest.split_once('/').ok_or(UriError::NoService)?;
+    let (user_info, hosts) = split_user_info(authority);
+    let sentinels = hosts.split(',').map(|host| host_and_port(host, SENTINEL_PORT));
+    let (name, db) = path.split_once('/').unwrap_or((path, ""));
+    let name = Some(decoded(name)?).filter(|name| !name.is_empty()).ok_or(UriError::NoService)?;
+    Ok(Target {
+        address: Address::Service(Service { name, sentinels: sentinels.collect::<Result<_, _>>()? }),
+        credentials: user_info.map(credentials).transpose()?,
+        db: database(db)?,
+        ..Target::default()
+    })
+}
+
+fn database(path: &str) -> Result<u32, UriError> {
+    if path.is_empty() { Ok(0) } else { number(path).ok_or(UriError::Db) }
 }
 
 fn unix(rest: &str) -> Result<Target, UriError> {
@@ -239,6 +277,28 @@ mod tests {
         assert_eq!(parse_uri("unix://run/r.sock"), Err(UriError::NoPath));
         assert_eq!(parse_uri("unix:///"), Err(UriError::NoPath));
         assert_eq!(parse_uri("unix:///r.sock?timeout=1"), Err(UriError::Query));
+    }
+
+    #[test]
+    fn sentinels_are_named_with_their_service() {
+        let service = |name: &str, sentinels: &[(&str, u16)]| {
+            let sentinels = sentinels.iter().map(|(host, port)| ((*host).to_owned(), *port)).collect();
+            Address::Service(Service { name: name.to_owned(), sentinels })
+        };
+        let three = service("main", &[("a", 1), ("::1", 26_379), ("c", 26_379)]);
+        let parsed = |text| parse_uri(text).map(|parsed| (parsed.target, parsed.tls));
+        assert_eq!(
+            parsed("redis+sentinel://ann:pw@a:1,[::1],c/main/3"),
+            Ok((target(three, Some((Some("ann"), "pw")), 3), false))
+        );
+        let one = target(service("my main", &[("h", 26_379)]), None, 0);
+        assert_eq!(parsed("valkeys+sentinel://h/my%20main"), Ok((one, true)));
+        for text in ["redis+sentinel://h", "redis+sentinel://h/", "redis+sentinel://h//2"] {
+            assert_eq!(parsed(text), Err(UriError::NoService), "{text}");
+        }
+        assert_eq!(parsed("redis+sentinel://h/main/x"), Err(UriError::Db));
+        assert_eq!(parsed("redis+sentinel://h/main?x"), Err(UriError::Query));
+        assert_eq!(parsed("memcached+sentinel://h/m"), Err(UriError::NoScheme));
     }
 
     #[test]

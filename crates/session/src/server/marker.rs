@@ -245,8 +245,7 @@ pub fn united(markers: impl IntoIterator<Item = Marker>) -> Vec<Marker> {
 /// Returns the command that undoes changes in a database of `target`: `\`redyno clean -h 10.0.0.5 -p 6379 --db 5\``.
 pub fn clean_command(target: &Target, db: u32) -> String {
     let tls = if target.tls.is_some() { " --tls" } else { "" };
-    let db = if db == 0 { String::new() } else { format!(" --db {db}") };
-    format!("`redyno clean {}{db}{tls}`", target.address.options())
+    format!("`redyno clean {}{tls}`", target.address.options_in(db))
 }
 
 /// Returns the name of a parameter's field.

@@ -93,6 +93,11 @@ pub enum TlsError {
     /// TLS was requested on a unix socket.
     #[error("a unix socket takes no TLS; leave out --tls, or name host and port")]
     UnixSocket,
+    /// The name in the certificate of a service's primary is unknown.
+    #[error(
+        "the primary that Sentinel names changes, so the name in its certificate is unknown; give it with --sni"
+    )]
+    Sentinel,
     /// The library refused.
     #[error("TLS cannot be set up: {0}")]
     Library(String),

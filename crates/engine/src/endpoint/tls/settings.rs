@@ -111,6 +111,8 @@ impl Tls {
 fn server_name(settings: &TlsSettings, address: &Address) -> Result<ServerName<'static>, TlsError> {
     let name = match (&settings.server_name, address) {
         (_, Address::Unix(_)) => return Err(TlsError::UnixSocket),
+        (None, Address::Service(_)) if settings.trust != Trust::Anybody => return Err(TlsError::Sentinel),
+        (None, Address::Service(_)) => "sentinel",
         (Some(name), _) => name.as_str(),
         // The interface of a link-local address is not a part of its name.
         (None, Address::Tcp { host, .. }) => match host.split_once('%') {

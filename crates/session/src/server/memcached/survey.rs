@@ -72,7 +72,7 @@ fn others(list: &str, own: &HashSet<u16>) -> u64 {
 fn own_ports(target: &Target) -> HashSet<u16> {
     match &target.address {
         Address::Tcp { host, port } => ports_to(host.parse().ok(), *port),
-        Address::Unix(_) => HashSet::new(),
+        Address::Unix(_) | Address::Service(_) => HashSet::new(),
     }
 }
 

@@ -61,7 +61,11 @@ fn by_hand(address: &Address, words: &[&str]) -> String {
             format!("'{}'", word.replace('\'', r"'\''"))
         }
     };
-    format!("redis-cli {} {}", address.options(), words.iter().map(quoted).collect::<Vec<_>>().join(" "))
+    let place = match address {
+        Address::Service(_) => format!("(of the primary of {address})"),
+        address => address.options(),
+    };
+    format!("redis-cli {place} {}", words.iter().map(quoted).collect::<Vec<_>>().join(" "))
 }
 
 #[cfg(test)]
