@@ -23,6 +23,7 @@ mod demo_server;
 mod doctor;
 mod export;
 mod failed_recording;
+mod failovers;
 mod faults;
 #[cfg(target_os = "linux")]
 mod few_files;

@@ -56,6 +56,13 @@ impl Model {
             }
         };
         self.tracks.extend((0..new).map(|_| Track::new(Timeline::new(self.options))));
+        // The track of a node that joins later begins with the first record that it would have had.
+        if new == 1
+            && let Some(mut session) = self.tracks[0].timeline().session().cloned()
+            && session.follow(record)
+        {
+            self.tracks[next].push(&Record::Session(session.of_node(next as u16)));
+        }
         for (node, track) in (0..).zip(&mut self.tracks) {
             match record {
                 Record::Session(session) => track.push(&Record::Session(session.of_node(node))),
@@ -151,10 +158,11 @@ mod tests {
     use super::*;
     use crate::{
         app::{Effect, Key, KeyCode, Msg, Order, update, update::tests::press},
+        events::EventKind,
         gauge::Gauges,
         knobs::Knobs,
         server::{KeyWay, Status},
-        session::{Moment, ServerIdentity, SessionStart, TimelineOptions},
+        session::{Event, Moment, ServerIdentity, SessionStart, TimelineOptions},
     };
 
     fn identity(address: &str) -> ServerIdentity {
@@ -181,6 +189,19 @@ mod tests {
         let rows = model.node_rows();
         let seen: Vec<_> = rows.iter().map(|row| (row.number, row.address, row.ops_per_s)).collect();
         assert_eq!(seen, [(0, "a:1", Some(1.0)), (1, "b:2", Some(2.0)), (2, "c:3", Some(3.0))]);
+    }
+
+    #[test]
+    fn a_node_that_joins_has_a_row_with_its_address_and_all_tracks_have_the_event() {
+        let mut model = model([1.0, 2.0, 3.0]);
+        for (node, address) in [(3, "d:4"), (4, "e:5")] {
+            let joined = EventKind::NodeJoined { address: address.to_owned() };
+            model.push(&Record::Event(Event::new(2.0, joined)).at_node(node));
+        }
+        let addresses: Vec<_> = model.node_rows().iter().map(|row| row.address.to_owned()).collect();
+        assert_eq!(addresses, ["a:1", "b:2", "c:3", "d:4", "e:5"]);
+        let events: Vec<_> = model.tracks().iter().map(|track| track.timeline().events().count()).collect();
+        assert_eq!(events, [2, 2, 2, 2, 1]);
     }
 
     #[test]

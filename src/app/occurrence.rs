@@ -118,7 +118,7 @@ pub fn turned(before: &Segment, now: &Segment) -> String {
 fn kind(what: &EventKind) -> Kind {
     match what.name() {
         _ if what.is_recovery() => Kind::Back,
-        "unreachable" | "restart" | "failover" | "worker died" => Kind::Lost,
+        "unreachable" | "restart" | "failover" | "role" | "left" | "worker died" => Kind::Lost,
         name if name.ends_with(" lost") => Kind::Lost,
         "error" => Kind::Error,
         "slowlog" => Kind::Slow,
@@ -134,6 +134,9 @@ fn kind(what: &EventKind) -> Kind {
 fn word(what: &EventKind) -> String {
     match what {
         EventKind::SlowCommand { us, .. } => format!("slow {}", units::latency(us.saturating_mul(1000))),
+        EventKind::Failover { length_s, .. } if *length_s > 0.0 => {
+            format!("failover {}", units::latency((length_s * 1e9) as u64))
+        }
         EventKind::FirstError { error, .. } => error.clone(),
         EventKind::Shifted { shift } => shift.in_short(),
         EventKind::Stalled { longest_s, length_s: Some(_) } => {

@@ -12,7 +12,7 @@ use crate::{
     export::{Format, PERCENTILES, Rows},
     print::{outlet::Outlet, printer::Printer},
     runner::{Failure, UsageError, ends},
-    session::Record,
+    session::{Record, SessionStart},
     signals::Signal,
 };
 
@@ -121,7 +121,7 @@ fn of_target(
 /// The parts that the recording contained.
 #[derive(Default)]
 struct Had {
-    targets: u16,
+    session: Option<SessionStart>,
     operations: BTreeSet<String>,
     has_response: bool,
 }
@@ -130,14 +130,15 @@ impl Had {
     /// Returns the record, if it belongs to this target.
     fn of(&mut self, record: Record, target: u16) -> Option<Record> {
         let record = match record {
-            Record::Session(mut session) => {
-                self.targets = 1 + session.nodes.len() as u16;
-                if let Some(other) = usize::from(target).checked_sub(1) {
-                    session.target = session.nodes.get(other).cloned().unwrap_or_default();
-                }
-                Record::Session(session)
+            Record::Session(session) => {
+                let of_target = session.of_node(target);
+                self.session = Some(session);
+                Record::Session(of_target)
             }
-            record => Some(record).filter(|record| record.is_of(target))?,
+            record => {
+                self.session.as_mut().map(|session| session.follow(&record));
+                Some(record).filter(|record| record.is_of(target))?
+            }
         };
         if let Record::Interval(interval) = &record {
             for name in interval.commands.keys() {
@@ -151,11 +152,11 @@ impl Had {
     }
 
     fn check(&self, args: &ExportArgs) -> Result<(), UsageError> {
-        if args.target >= self.targets {
-            let there = if self.targets == 1 {
-                "one, number 0".to_owned()
-            } else {
-                format!("{} from 0 on", self.targets)
+        let targets = self.session.as_ref().map_or(0, |session| 1 + session.nodes.len());
+        if usize::from(args.target) >= targets {
+            let there = match targets {
+                1 => "one, number 0".to_owned(),
+                n => format!("{n} from 0 on"),
             };
             return Err(UsageError::Line(format!(
                 "--target {}: the recording has no such target; it has {there}",

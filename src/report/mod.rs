@@ -100,6 +100,20 @@ impl Report {
         Self { form, sources, begun: 0, accounts: Vec::new(), present: 0 }
     }
 
+    /// Begins the account of a node that has joined the present session, if `record` reports that.
+    fn follow(&mut self, record: &Record) {
+        let Record::Event(_) = record else { return };
+        let accounts = &self.accounts[self.present..];
+        let session = accounts.first().and_then(|account| account.timeline.session());
+        if let Some(mut session) = session.cloned()
+            && session.follow(record)
+        {
+            let mut account = Account::new(accounts[0].source.clone(), accounts.len() as u16);
+            account.push(&Record::Session(session));
+            self.accounts.push(account);
+        }
+    }
+
     /// Begins the accounts of a session, one for each of its nodes.
     fn begin(&mut self, nodes: usize) {
         self.present = self.accounts.len();
@@ -116,6 +130,7 @@ impl Sink for Report {
         } else if self.accounts.is_empty() {
             self.begin(1);
         }
+        self.follow(record);
         self.accounts[self.present..].iter_mut().for_each(|account| account.push(record));
         Vec::new()
     }

@@ -182,7 +182,10 @@ impl SessionPlan {
         }
         let commission = &mut self.commission;
         let others = match neighbours(target, FIND_LIMIT) {
-            Ok(Neighbours::Servers(others)) if self.company == Company::Everybody => Ok(others),
+            Ok(Neighbours::Servers(others)) if self.company == Company::Everybody => {
+                commission.follows_replicas = true;
+                Ok(others)
+            }
             Ok(Neighbours::Servers(_)) => Ok(Vec::new()),
             Ok(Neighbours::Cluster(Ok(cluster))) => {
                 let cluster = commission.cluster.insert(Arc::new(cluster));

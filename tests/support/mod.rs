@@ -12,6 +12,7 @@ pub mod certificates;
 pub mod memcached;
 pub mod nodes;
 pub mod program;
+pub mod sentinels;
 pub mod session;
 pub mod sources;
 pub mod terminal;

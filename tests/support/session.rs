@@ -96,6 +96,8 @@ impl Driven {
     pub fn start_beside(plans: Vec<(Plan, Knobs)>) -> Self {
         let (listener, incoming) = queue();
         let start = SessionStart::now(ServerIdentity::default());
+        let cluster =
+            plans.first().and_then(|(plan, _)| plan.cluster.as_ref().map(|it| Arc::clone(&it.cluster)));
         let target = |(plan, knobs)| TargetBeginning {
             plan,
             knobs,
@@ -110,6 +112,7 @@ impl Driven {
             warmup: None,
             redacts: false,
             host_root: "/".into(),
+            cluster,
             targets: plans.into_iter().map(target).collect(),
         };
         let live = Live::start(beginning, Clock::start(), vec![listener]).expect("a session");

@@ -17,7 +17,9 @@
 //! | `config` | a client other than this session has changed a parameter |
 //! | `blocked` | clients wait in a blocking command; again when none did for 3 s |
 //! | `maxclients` | connections are rejected; again when none was for 3 s |
-//! | `failover` | the role, a replica's master, or the state of FAILOVER changed |
+//! | `failover` | another server answers in place of one that did not, or that handed its place over |
+//! | `role` | the role, a replica's master, or the state of FAILOVER changed |
+//! | `joined`, `left` | a server is a node of the session from now on; it has no part in the cluster any more |
 //! | `replication` | a replica's link went up or down, or replicas came or went |
 //! | `restart` | the server process was started anew |
 //! | `marker` | the note of what this run has to undo was lost and is set again, or cannot be set |
@@ -167,10 +169,25 @@ event_kinds! {
     BlockingEnded { clients: u64, length_s: f64 } "blocked"
         format!("over: {} at the most, for {length_s:.0} s", counted(*clients, "client"));
     /// The server has another role, or another master.
-    RoleChanged { from: String, to: String, master: Option<String> } "failover"
+    RoleChanged { from: String, to: String, master: Option<String> } "role"
         format!("{from} is now {to}{}", after(" of ", master));
     /// The state of the FAILOVER command changed.
-    FailoverTurned { state: String } "failover" state;
+    FailoverTurned { state: String } "role" format!("FAILOVER: {state}");
+    /// A server joined the session after its beginning, with the next number.
+    NodeJoined { address: String } "joined" format!("{address} is watched from now on");
+    /// The node has no slots any more, and is no replica that answers.
+    NodeLeft { address: String } "left" format!("{address} has no part in the cluster any more");
+    /// A node that had left has slots again, or is a replica again.
+    NodeBack { address: String } "joined" format!("{address} has a part in the cluster again");
+    /// Server `to` answers in place of `from`: `length_s` after the first lost request, and at most `error_s` more; 0 if none was.
+    Failover { from: String, to: String, length_s: f64, error_s: f64, by: String, epoch: Option<u64>, cause: Option<String> } "failover" {
+        let epoch = epoch.map_or_else(String::new, |epoch| format!(", epoch {epoch}"));
+        let length = match *length_s {
+            0.0 => "no request was lost".to_owned(),
+            length_s => format!("no good reply for {} (+{})", latency_s(length_s), latency_s(*error_s)),
+        };
+        format!("{to} in place of {from}: {length}; by {by}{epoch}{}", after(": ", cause))
+    };
     /// A replica's link to its master went up or down.
     LinkTurned { state: String } "replication" format!("the link to the master is {state}");
     /// Replicas connected or disconnected.
@@ -270,6 +287,14 @@ impl EventKind {
             arguments.clear();
         }
         self
+    }
+
+    /// Returns whether the event is about all nodes of the session, although it has the number of one.
+    pub fn is_of_all_nodes(&self) -> bool {
+        matches!(
+            self,
+            Self::NodeJoined { .. } | Self::NodeLeft { .. } | Self::NodeBack { .. } | Self::Failover { .. }
+        )
     }
 
     /// Returns whether the event reports a recovery.

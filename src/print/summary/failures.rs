@@ -1,4 +1,4 @@
-//! Failures: of requests, connections, and attempts to connect.
+//! Failures: of requests, connections, and attempts to connect; and failovers.
 //!
 //! ```text
 //!   errors    OOM 112, first: OOM command not allowed when used memory > 'maxmemory'
@@ -11,9 +11,15 @@
 use std::cmp::Reverse;
 
 use super::line;
-use crate::session::{Summary, Timeline};
+use crate::{
+    report::monitored,
+    session::{Summary, Timeline},
+};
 
-/// Adds all kinds of errors; the first message of a kind follows its first mention.
+/// The largest number of failovers that are listed.
+const MOST_FAILOVERS: usize = 8;
+
+/// Adds all kinds of errors and the failovers; the first message of a kind follows its first mention.
 pub(super) fn add(text: &mut String, timeline: &Timeline, sum: &Summary) {
     let log = timeline.errors();
     let first = |kind: &str| log.first_of(kind).map(|first| format!(", first: {first}")).unwrap_or_default();
@@ -29,6 +35,14 @@ pub(super) fn add(text: &mut String, timeline: &Timeline, sum: &Summary) {
             let of = if timeline.words().ping == *aside { "of" } else { "in the" };
             line(text, "errors", &format!("{kind} {n} {of} {aside}{first}"));
         }
+    }
+    // The summary of a monitor lists all events.
+    let failovers: Vec<_> = timeline.failovers().filter(|_| monitored::has_load(timeline)).collect();
+    for event in failovers.iter().take(MOST_FAILOVERS) {
+        line(text, "failover", &format!("at {}: {}", timeline.time_text(event.t_s), event.what));
+    }
+    if let Some(more) = failovers.len().checked_sub(MOST_FAILOVERS).filter(|more| *more > 0) {
+        line(text, "failover", &format!("and {more} more"));
     }
     for (name, what, counts) in [
         ("redirects", "requests were refused by a node of the cluster and sent again", &sum.redirects),

@@ -18,8 +18,10 @@ use arc_swap::{ArcSwap, Guard};
 use rand::RngExt;
 use thiserror::Error;
 
-use super::{Address, NodeNumber, ReachError, Role, Talk, Target, TlsError, Topology, TopologyError, talk};
-use crate::{protocol::RespValue, untrusted};
+use super::{
+    Address, Lulls, NodeNumber, ReachError, Role, Talk, Target, TlsError, Topology, TopologyError, talk,
+};
+use crate::{clock::SECOND_NS, protocol::RespValue, untrusted};
 
 /// The shortest time between two questions.
 const GAP: Duration = Duration::from_millis(100);
@@ -38,6 +40,7 @@ const SLOTS: [&[u8]; 2] = [b"CLUSTER", b"SLOTS"];
 #[derive(Debug)]
 pub struct Cluster {
     shared: Arc<Shared>,
+    setbacks: Lulls,
 }
 
 #[derive(Debug)]
@@ -102,7 +105,13 @@ impl Cluster {
         });
         let follower = Arc::clone(&shared);
         std::thread::Builder::new().name("topology".to_owned()).spawn(move || follower.follow())?;
-        Ok(Self { shared })
+        Ok(Self { shared, setbacks: Lulls::apart(SECOND_NS) })
+    }
+
+    /// Returns for each node when the load's requests to it were refused or lost, until requests for its slots got good
+    /// replies again. Many clients notice that a slot has moved one after the other, which is one lull.
+    pub fn setbacks(&self) -> &Lulls {
+        &self.setbacks
     }
 
     /// Returns the last known topology, without a lock.

@@ -17,6 +17,7 @@ impl EventKind {
             | LoadingEnded { length_s }
             | Paused { length_s } => Some(*length_s),
             Shifted { shift } => shift.length_s,
+            Failover { length_s, .. } if *length_s > 0.0 => Some(*length_s),
             _ => None,
         }
     }

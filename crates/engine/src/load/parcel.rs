@@ -29,6 +29,8 @@ pub(super) struct Parcel {
     pub(super) written_ns: u64,
     /// Whether ASKING precedes the request, because the node does not own the slot yet. The parcel has one request then.
     pub(super) asks: bool,
+    /// The node that refused the requests first, or did not get them.
+    pub(super) from: Option<NodeNumber>,
     /// How often the requests were redirected.
     pub(super) hops: u32,
     /// How often the requests had to wait.
@@ -66,6 +68,7 @@ impl Parcel {
             since_ns,
             written_ns: 0,
             asks: false,
+            from: None,
             hops: 0,
             pauses: 0,
             requests: Vec::new(),
@@ -91,7 +94,8 @@ impl Parcel {
     /// requests stay the same.
     pub(super) fn pick(&mut self, places: &[usize]) -> Self {
         let mut picked = Self::new(self.client, self.generation, self.since_ns);
-        (picked.written_ns, picked.hops, picked.pauses) = (self.written_ns, self.hops, self.pauses);
+        (picked.written_ns, picked.from) = (self.written_ns, self.from);
+        (picked.hops, picked.pauses) = (self.hops, self.pauses);
         for (to, from) in places.iter().enumerate() {
             let request = &self.requests[*from];
             let begin = from.checked_sub(1).map_or(0, |before| self.requests[before].end);
@@ -100,6 +104,11 @@ impl Parcel {
             self.inserted.hand_over(*from as u32, &mut picked.inserted, to as u32);
         }
         picked
+    }
+
+    /// Returns when the request at this place was due, or when it was drawn if it has no due time.
+    pub(super) fn due_ns(&self, place: usize) -> u64 {
+        self.requests.get(place).and_then(|request| request.due_ns).unwrap_or(self.since_ns)
     }
 
     /// Divides the requests by what `key` returns for them.
@@ -202,6 +211,11 @@ impl Refusal {
     /// Returns whether the request goes to another node.
     pub(super) fn is_redirect(&self) -> bool {
         matches!(self, Self::Moved(..) | Self::Ask(..))
+    }
+
+    /// Returns whether the node may have lost all its slots, and not only a part of one.
+    pub(super) fn is_of_moved_slots(&self) -> bool {
+        !matches!(self, Self::Ask(..) | Self::Later("TRYAGAIN"))
     }
 
     /// Returns the redirect as text.

@@ -6,11 +6,11 @@
 use std::{
     io,
     net::{IpAddr, SocketAddr, UdpSocket},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
-        mpsc::Sender,
+        mpsc::{Receiver, Sender, channel},
     },
     time::Duration,
 };
@@ -68,6 +68,7 @@ impl ServerPid {
 /// A running sampler; dropping it ends its thread.
 #[derive(Debug)]
 pub struct HostProbe {
+    added: Sender<WatchedServer>,
     _thread: ProbeThread,
 }
 
@@ -78,14 +79,26 @@ impl HostProbe {
     /// # Errors
     /// When the system cannot start a thread.
     pub fn start(plan: HostPlan, clock: Clock, reports: Sender<Message>) -> io::Result<Self> {
-        let body = move |stop: Stop| watch(&stop, &plan, &clock, &reports);
-        Ok(Self { _thread: ProbeThread::start("host", body)? })
+        let (added, news) = channel();
+        let body = move |stop: Stop| watch(&stop, plan, &news, (&clock, &reports));
+        Ok(Self { added, _thread: ProbeThread::start("host", body)? })
+    }
+
+    /// Adds a server, which gets the next number.
+    pub fn add(&self, server: WatchedServer) {
+        // Without the thread there are no samples.
+        drop(self.added.send(server));
     }
 }
 
-fn watch(stop: &Stop, plan: &HostPlan, clock: &Clock, reports: &Sender<Message>) {
-    let mut sampler = Sampler::new(&plan.root);
-    let mut servers: Vec<_> = plan.servers.iter().map(|server| Watched::begin(server, plan)).collect();
+fn watch(
+    stop: &Stop,
+    HostPlan { root, servers }: HostPlan,
+    added: &Receiver<WatchedServer>,
+    (clock, reports): (&Clock, &Sender<Message>),
+) {
+    let mut sampler = Sampler::new(&root);
+    let mut servers: Vec<_> = servers.into_iter().map(|server| Watched::begin(server, &root)).collect();
     let mut ticker = Ticker::new(EVERY, clock.now_ns());
     let mut is_due = true;
     while !stop.is_asked() {
@@ -97,6 +110,7 @@ fn watch(stop: &Stop, plan: &HostPlan, clock: &Clock, reports: &Sender<Message>)
             continue;
         }
         is_due = false;
+        servers.extend(added.try_iter().map(|server| Watched::begin(server, &root)));
         let machine = sampler.sample(now_ns);
         for (server, watched) in servers.iter_mut().enumerate() {
             let Some(sample) = watched.sample(now_ns, &machine, server == 0) else { continue };
@@ -110,8 +124,8 @@ fn watch(stop: &Stop, plan: &HostPlan, clock: &Clock, reports: &Sender<Message>)
 
 /// A server, and where it runs.
 struct Watched<'a> {
-    plan: &'a HostPlan,
-    server: &'a WatchedServer,
+    root: &'a Path,
+    server: WatchedServer,
     place: Place,
 }
 
@@ -124,10 +138,10 @@ enum Place {
 }
 
 impl<'a> Watched<'a> {
-    fn begin(server: &'a WatchedServer, plan: &'a HostPlan) -> Self {
-        let sought = server.target.resolver.start(&server.target.address);
+    fn begin(server: WatchedServer, root: &'a Path) -> Self {
+        let sought = server.target.resolve();
         let place = sought.map_or_else(|error| Place::Elsewhere(error.to_string()), Place::Sought);
-        Self { plan, server, place }
+        Self { root, server, place }
     }
 
     /// Returns the machine's sample with the server's figures; if the server runs elsewhere, only for the first one.
@@ -161,7 +175,7 @@ impl<'a> Watched<'a> {
             Endpoint::Tcp(address) => is_local(address.ip()).then_some(Some(address.port())),
         };
         match found.iter().find_map(port) {
-            Some(port) => Place::Here(Box::new(LocalServer::new(&self.plan.root, port))),
+            Some(port) => Place::Here(Box::new(LocalServer::new(self.root, port))),
             None => Place::Elsewhere("the server runs on another machine".to_owned()),
         }
     }

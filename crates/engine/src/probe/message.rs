@@ -1,7 +1,7 @@
 //! The messages that a probe sends to its owner.
 
 use super::{Intrinsic, Ping, Report, Wake};
-use crate::host::Sample;
+use crate::{events::EventKind, host::Sample};
 
 /// One message of a probe.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,6 +20,15 @@ pub enum Message {
         server: usize,
         /// The sample.
         sample: Box<Sample>,
+    },
+    /// An event of a node of the session.
+    Event {
+        /// When it was, in ns.
+        at_ns: u64,
+        /// The number of the node.
+        node: usize,
+        /// The event.
+        what: EventKind,
     },
     /// The server answered a PING with an error: the first of its kind for this probe. The reports of the probe
     /// contain the number of all errors.

@@ -1,15 +1,18 @@
 //! Small measurements next to the load, each on its own thread: *ping* (as `redis-cli --latency`), *wake* (how late
-//! a sleeping thread wakes up), *intrinsic* (as `redis-cli --intrinsic-latency`); and samples of the host.
+//! a sleeping thread wakes up), *intrinsic* (as `redis-cli --intrinsic-latency`); samples of the host; and how long
+//! failovers last.
 //!
 //! ```text
 //!  thread ping ──────┐
 //!  thread wake ──────┼─► Message, one report a tick ─► mpsc ─► the owner of the probes
 //!  thread intrinsic ─┤
-//!  thread host ──────┘
+//!  thread host ──────┤
+//!  thread failover ──┘
 //! ```
 //! Probes only send reports; they do not write recordings or draw on the screen. A probe ends when its handle is
 //! dropped, or when the receiver of its messages is gone.
 
+mod failover;
 mod host;
 mod intrinsic;
 mod message;
@@ -20,9 +23,10 @@ mod thread;
 mod ticker;
 mod wake;
 
+pub use failover::{FailoverPlan, FailoverProbe};
 pub use host::{HostPlan, HostProbe, ServerPid, WatchedServer};
 pub use intrinsic::IntrinsicProbe;
 pub use message::Message;
-pub use ping::{PingPlan, PingProbe};
+pub use ping::{PingPlan, PingProbe, Watched};
 pub use report::{Intrinsic, Ping, Report, TcpRtt, Timing, Wake};
 pub use wake::{WakeProbe, wake_delays};

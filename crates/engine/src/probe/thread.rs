@@ -7,7 +7,11 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread::{Builder, JoinHandle},
+    time::{Duration, Instant},
 };
+
+/// How often a sleeping thread checks whether it should end.
+const GLANCE: Duration = Duration::from_millis(50);
 
 /// The handle of a running thread; dropping it stops the thread and waits for its end.
 #[derive(Debug)]
@@ -24,6 +28,16 @@ impl Stop {
     /// Returns whether the thread should end.
     pub(super) fn is_asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
+    }
+
+    /// Sleeps until `until`, or until the thread should end.
+    pub(super) fn pause_until(&self, until: Instant) {
+        while !self.is_asked() {
+            match until.checked_duration_since(Instant::now()) {
+                Some(left) if !left.is_zero() => std::thread::sleep(left.min(GLANCE)),
+                _ => return,
+            }
+        }
     }
 }
 

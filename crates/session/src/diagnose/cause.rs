@@ -150,6 +150,7 @@ impl Suspect {
             EventKind::SlowEvent { of: name, last_ms, .. } => {
                 of(format!("{name} {last_ms} ms"), Some(*last_ms as f64 * 1e6), false, 2)
             }
+            EventKind::Failover { length_s, .. } => of(sentence(), Some(length_s * 1e9), true, 3),
             EventKind::ConnectionsBack { after_s, .. } => of(sentence(), Some(after_s * 1e9), true, 3),
             EventKind::Unreachable { .. }
             | EventKind::Restarted

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     diagnose::{Episode, Findings},
-    session::{Record, SessionStart, Sink, WallClock, timeline::CommandTime},
+    session::{Event, Record, SessionStart, Sink, WallClock, timeline::CommandTime},
 };
 
 /// The rows as JSON lines.
@@ -70,6 +70,9 @@ struct Whole<'a> {
     segments: Vec<SheetRow<'a>>,
     /// The figures of each probe over the whole session.
     probes: Vec<Besides>,
+    /// The failovers of all nodes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    failovers: Vec<&'a Event>,
     /// The findings, each rule's as one entry.
     findings: Vec<FindingRow<'a>>,
     /// The commands of all clients, those that took the most time first.
@@ -159,6 +162,7 @@ impl Sink for Json {
             operations: SheetRow::of_operations(&summary, &operations).collect(),
             segments: self.sheet.segments(),
             probes: self.besides.probes(),
+            failovers: timeline.failovers().collect(),
             findings: findings.map(|episode| FindingRow::of(episode, timeline.wall_clock())).collect(),
             commands: timeline.server_whole().commands.by_time().into_iter().map(Command::of).collect(),
             unread: timeline.unread(),

@@ -291,7 +291,7 @@ mod tests {
         let cut =
             "role:slave\nmaster_host:10.0.0.9\nmaster_port:1\nmaster_link_status:down\nconnected_slaves:0";
         let expected = [
-            "failover: master is now slave of 10.0.0.9:1",
+            "role: master is now slave of 10.0.0.9:1",
             "replication: 0 replicas, before 1",
             "replication: the link to the master is down",
         ];

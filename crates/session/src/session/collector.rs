@@ -17,13 +17,14 @@ use std::{
 };
 
 use super::{
-    Moment, Record, Segment, SessionStart,
+    Event, Moment, Record, Segment, SessionStart,
     pauses::{PauseWatch, Pauses},
     queue::Feed,
     target_records::{TargetInputs, TargetRecords, span},
 };
 use crate::{
     clock::{Clock, seconds},
+    events::EventKind,
     probe, server,
 };
 
@@ -31,10 +32,11 @@ use crate::{
 const ROUND: Duration = Duration::from_millis(20);
 
 /// The messages of the session to the collector.
-#[derive(Debug)]
 pub(super) enum Message {
     /// The load settings of this target, counted from 0, have changed.
     Segment(usize, Segment),
+    /// A server with this address has joined: the next target, with its first segment and the time of its first record.
+    Join { address: String, inputs: Box<TargetInputs>, first: Box<Segment> },
     /// A user's note, or an event of the session itself.
     Record(Record),
     /// A new listener, which receives the first record, the records of the current segments, and all later records.
@@ -61,7 +63,7 @@ pub(super) struct Collector {
     listeners: Vec<Feed<Arc<Record>>>,
     /// The first records for a listener that is added later: the session's first record, and each target's current
     /// segment.
-    start: Option<Arc<Record>>,
+    start: Option<SessionStart>,
     segments: Vec<Option<Arc<Record>>>,
     /// Whether private texts of servers are removed from records (`--redact`).
     redacts: bool,
@@ -92,7 +94,8 @@ impl Collector {
 
     /// Sends the first record of the session.
     pub(super) fn begin(&mut self, session: SessionStart) {
-        self.start = Some(self.emit(Record::Session(session)));
+        self.emit(Record::Session(session.clone()));
+        self.start = Some(session);
     }
 
     /// Sends the reports of a target's control plane from before the session, and then the target's first segment.
@@ -144,8 +147,11 @@ impl Collector {
                 probe::Message::Intrinsic(report) => {
                     drop(self.emit(Record::Intrinsic(span(report, &self.pauses))));
                 }
-                probe::Message::Host { at_ns, server, sample } => {
+                probe::Message::Host { at_ns, server, sample } if server < self.targets.len() => {
                     self.emit_of(server, Record::Host(Box::new(Moment::new(seconds(at_ns), *sample))));
+                }
+                probe::Message::Event { at_ns, node, what } => {
+                    self.emit_of(node, Record::Event(Event::new(seconds(at_ns), what)));
                 }
                 // Every ping belongs to a target.
                 _ => {}
@@ -166,6 +172,7 @@ impl Collector {
                 self.targets[target].turn(segment);
                 self.take(target);
             }
+            Message::Join { address, inputs, first } => self.join(address, *inputs, *first),
             Message::Record(record) => {
                 self.targets[usize::from(record.node().unwrap_or_default())].hear(&record);
                 self.emit(record);
@@ -175,9 +182,19 @@ impl Collector {
         }
     }
 
+    fn join(&mut self, address: String, inputs: TargetInputs, first: Segment) {
+        let target = self.targets.len();
+        self.targets.push(TargetRecords::new(self.clock, inputs));
+        self.segments.push(None);
+        let joined = Event::new(first.t_s, EventKind::NodeJoined { address });
+        self.emit_of(target, Record::Event(joined));
+        self.begin_target(target, first, None);
+    }
+
     fn welcome(&mut self, mut listener: Feed<Arc<Record>>) {
-        let mut beginning = self.start.iter().chain(self.segments.iter().flatten());
-        if beginning.all(|record| listener.record(record)) {
+        let start = self.start.iter().map(|start| Arc::new(Record::Session(start.clone())));
+        let mut beginning = start.chain(self.segments.iter().flatten().cloned());
+        if beginning.all(|record| listener.record(&record)) {
             self.listeners.push(listener);
         }
     }
@@ -192,6 +209,7 @@ impl Collector {
 
     fn emit(&mut self, record: Record) -> Arc<Record> {
         let record = Arc::new(if self.redacts { record.redacted() } else { record });
+        self.start.as_mut().map(|start| start.follow(&record));
         self.listeners.retain_mut(|listener| listener.record(&record));
         record
     }

@@ -4,6 +4,7 @@
 //! its measurements as records.
 
 use std::{
+    num::NonZeroU32,
     path::PathBuf,
     sync::{
         Arc,
@@ -16,15 +17,16 @@ use std::{
 use super::{
     Event, LiveError, Mark, Record, SessionStart, TargetBeginning,
     collector::{Collector, Inputs, Message},
-    measured::Measured,
+    measured::{Measured, Way},
     queue::Feed,
 };
 use crate::{
     clock::{Clock, TICK_NS, seconds},
+    endpoint::{Cluster, Lulls},
     events::EventKind,
     knobs::Knobs,
     load::Load,
-    probe::{HostPlan, HostProbe, IntrinsicProbe, WakeProbe, WatchedServer},
+    probe::{FailoverPlan, FailoverProbe, HostPlan, HostProbe, IntrinsicProbe, WakeProbe, WatchedServer},
     untrusted,
 };
 
@@ -33,8 +35,11 @@ pub struct Live {
     clock: Clock,
     /// The targets, at least one.
     targets: Vec<Measured>,
+    lulls: Lulls,
     wake: WakeProbe,
     host: HostProbe,
+    /// The watch over failovers, if the targets are a cluster or the first has a name.
+    failover: Option<FailoverProbe>,
     intrinsic: IntrinsicProbe,
     to_collector: Sender<Message>,
     collector: JoinHandle<()>,
@@ -50,6 +55,8 @@ pub struct Beginning {
     pub redacts: bool,
     /// The folder with the `proc` and `sys` of the host: `/`.
     pub host_root: PathBuf,
+    /// The cluster to which the targets belong, if they do.
+    pub cluster: Option<Arc<Cluster>>,
     /// The targets that are measured at the same time, at least one.
     pub targets: Vec<TargetBeginning>,
 }
@@ -67,13 +74,15 @@ impl Live {
         let tick = Duration::from_nanos(TICK_NS);
         let (to_collector, session) = channel();
         let (machine_up, machine) = channel();
-        let Beginning { start, warmup, redacts, host_root, targets: beginnings } = beginning;
+        let Beginning { start, warmup, redacts, host_root, cluster, targets: beginnings } = beginning;
+        let lulls = Lulls::default();
         let (mut targets, mut inputs, mut heard) = (Vec::new(), Vec::new(), Vec::new());
         let mut plan = HostPlan { root: host_root, servers: Vec::new() };
         for (n, mut beginning) in beginnings.into_iter().enumerate() {
             heard.push(beginning.heard.take());
             let server = beginning.plan.target.clone();
-            let (target, input) = Measured::start(n, beginning, warmup, clock, to_collector.clone())?;
+            let way = Way { clock, collector: to_collector.clone(), lulls: lulls.clone() };
+            let (target, input) = Measured::start(n, beginning, warmup, way)?;
             plan.servers.push(WatchedServer { target: server, pid: input.pid.clone() });
             targets.push(target);
             inputs.push(input);
@@ -86,9 +95,36 @@ impl Live {
         }
         let collector = std::thread::Builder::new().name("collector".to_owned()).spawn(|| collector.run())?;
         let wake = WakeProbe::start(tick, clock, machine_up.clone())?;
+        let target = plan.servers[0].target.clone();
+        let watched = FailoverPlan { target, cluster, lulls: lulls.clone() };
+        let failover = match watched.cluster.is_some() || watched.target.address.is_name() {
+            true => Some(FailoverProbe::start(watched, clock, machine_up.clone())?),
+            false => None,
+        };
         let host = HostProbe::start(plan, clock, machine_up.clone())?;
         let intrinsic = IntrinsicProbe::start(tick, clock, machine_up)?;
-        Ok(Self { clock, targets, wake, host, intrinsic, to_collector, collector })
+        Ok(Self { clock, targets, lulls, wake, host, failover, intrinsic, to_collector, collector })
+    }
+
+    /// Begins to measure a further target, which gets the next number.
+    ///
+    /// # Errors
+    /// When a thread cannot be started.
+    pub fn join(&mut self, beginning: TargetBeginning) -> Result<(), LiveError> {
+        let (n, server) = (self.targets.len(), beginning.plan.target.clone());
+        let way = Way { clock: self.clock, collector: self.to_collector.clone(), lulls: self.lulls.clone() };
+        let (target, inputs) = Measured::start(n, beginning, None, way)?;
+        let (address, pid) = (server.address.to_string(), inputs.pid.clone());
+        let first = Box::new(target.first_segment());
+        self.targets.push(target);
+        self.send(Message::Join { address, inputs: Box::new(inputs), first });
+        self.host.add(WatchedServer { target: server, pid });
+        Ok(())
+    }
+
+    /// Sends this many PINGs a second to each target from now on.
+    pub fn pace_pings(&self, per_second: NonZeroU32) {
+        self.targets.iter().for_each(|target| target.ping.pace(per_second));
     }
 
     /// Returns target number `n`, from 0.
@@ -172,8 +208,8 @@ impl Live {
     /// Ends the session: ends the load, waits for the last replies, and ends the probes and the collector.
     pub fn finish(mut self) {
         self.end_load();
-        let Self { targets, wake, host, intrinsic, to_collector, collector, .. } = self;
-        drop((targets, wake, host, intrinsic));
+        let Self { targets, wake, host, failover, intrinsic, to_collector, collector, .. } = self;
+        drop((targets, wake, host, failover, intrinsic));
         drop(to_collector.send(Message::Finish));
         collector.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     }

@@ -12,9 +12,10 @@ use thiserror::Error;
 use super::{Segment, collector::Message, target_records::TargetInputs};
 use crate::{
     clock::{Clock, seconds},
+    endpoint::Lulls,
     knobs::Knobs,
     load::{Load, LoadError, Output, Plan, Turned},
-    probe::{PingPlan, PingProbe, ServerPid},
+    probe::{PingPlan, PingProbe, ServerPid, Watched},
     server::{self, ConfigChange},
 };
 
@@ -51,6 +52,13 @@ pub struct TargetBeginning {
     pub pings_per_s: NonZeroU32,
 }
 
+/// Where the reports about a target go.
+pub(super) struct Way {
+    pub(super) clock: Clock,
+    pub(super) collector: Sender<Message>,
+    pub(super) lulls: Lulls,
+}
+
 /// A target under measurement.
 pub struct Measured {
     clock: Clock,
@@ -58,7 +66,7 @@ pub struct Measured {
     target: usize,
     /// The load of the target; `None` if the target is only watched.
     pub(super) load: Option<Load>,
-    _ping: PingProbe,
+    pub(super) ping: PingProbe,
     collector: Sender<Message>,
     in_force: Knobs,
     /// The requested load settings, which take effect soon; the load itself only if this target gets it.
@@ -73,8 +81,7 @@ impl Measured {
         target: usize,
         beginning: TargetBeginning,
         warmup: Option<Duration>,
-        clock: Clock,
-        collector: Sender<Message>,
+        Way { clock, collector, lulls }: Way,
     ) -> Result<(Self, TargetInputs), LiveError> {
         let TargetBeginning { plan, knobs: wanted, server, carries, is_watched, pings_per_s, .. } = beginning;
         let in_force = carried(&wanted, carries);
@@ -86,11 +93,11 @@ impl Measured {
             }
         };
         let (ping_up, pings) = channel();
-        let ping_plan = PingPlan { per_second: pings_per_s, ..PingPlan::new(plan.target) };
+        let watched = Watched { lulls, node: target };
+        let ping_plan = PingPlan { per_second: pings_per_s, watched, ..PingPlan::new(plan.target) };
         let ping = PingProbe::start(ping_plan, clock, ping_up)?;
         let changed_ns = load.as_ref().map_or_else(|| clock.now_ns(), |load| load.turned().since_ns);
-        let measured =
-            Self { clock, target, load, _ping: ping, collector, in_force, wanted, carries, changed_ns };
+        let measured = Self { clock, target, load, ping, collector, in_force, wanted, carries, changed_ns };
         Ok((measured, TargetInputs { load: output, ping: pings, server, pid: ServerPid::default() }))
     }
 

@@ -105,7 +105,7 @@ impl Night {
             let nodes = |glance: &Glance| -> Vec<String> {
                 glance.session.nodes.iter().map(|node| node.address.clone()).collect()
             };
-            if own.address != other.address || nodes(glance) != nodes(of_first) {
+            if own.address != other.address || !nodes(glance).starts_with(&nodes(of_first)) {
                 let [own, other] = [own, other].map(|target| target.address.clone());
                 return Err(ReadError::OtherTarget((*path).clone(), own, (*first_path).clone(), other));
             }

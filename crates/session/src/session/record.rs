@@ -91,9 +91,10 @@ impl Record {
         }
     }
 
-    /// Returns whether the record is about this node or about the whole session.
+    /// Returns whether the record is about this node or about the whole session, such as a node that joined.
     pub fn is_of(&self, node: u16) -> bool {
-        self.node().is_none_or(|own| own == node)
+        let is_of_all = matches!(self, Self::Event(event) if event.what.is_of_all_nodes());
+        is_of_all || self.node().is_none_or(|own| own == node)
     }
 
     /// Returns the same record with the number of this node; a record about the whole session is unchanged.

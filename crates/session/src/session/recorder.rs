@@ -164,7 +164,10 @@ impl RecordingFile {
                 Arc::clone(record)
             }
             Record::End(end) if self.writer.has_gone_on() => Arc::new(self.end_of(end)),
-            _ => Arc::clone(record),
+            other => {
+                self.session.as_mut().map(|session| session.follow(other));
+                Arc::clone(record)
+            }
         };
         let made = self.coalesce.push(&made);
         self.write(&made)?;

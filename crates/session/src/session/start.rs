@@ -1,7 +1,7 @@
 //! Creates the first record of a session: program, target, machine and start.
 
-use super::{Host, SCHEMA, ServerIdentity, SessionStart};
-use crate::clock::utc_offset_s;
+use super::{Event, Host, Record, SCHEMA, ServerIdentity, SessionStart};
+use crate::{clock::utc_offset_s, events::EventKind};
 
 impl SessionStart {
     /// Returns the first record of a session that begins now, on this machine, with `target`.
@@ -28,6 +28,20 @@ impl SessionStart {
             session.target = self.nodes.get(place).cloned().unwrap_or_default();
         }
         session
+    }
+
+    /// Adds the node that has joined, if `record` reports that. Returns whether it does. A record that begins later,
+    /// in a further file or for a further listener, has all nodes of its time.
+    pub fn follow(&mut self, record: &Record) -> bool {
+        let Record::Event(Event { node, what: EventKind::NodeJoined { address }, .. }) = record else {
+            return false;
+        };
+        let is_next = usize::from(*node) == self.nodes.len() + 1;
+        if is_next {
+            let (address, tls) = (address.clone(), self.target.tls);
+            self.nodes.push(ServerIdentity { address, tls, ..ServerIdentity::default() });
+        }
+        is_next
     }
 }
 

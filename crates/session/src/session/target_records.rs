@@ -219,8 +219,11 @@ impl TargetRecords {
                 self.kinds.limit(&mut report.body.errors);
                 self.make(Record::Ping(Box::new(span(*report, &self.pauses))));
             }
-            // The collector takes the reports about this machine.
-            probe::Message::Wake(_) | probe::Message::Intrinsic(_) | probe::Message::Host { .. } => {}
+            // The collector takes the reports about this machine, and those of failovers.
+            probe::Message::Wake(_)
+            | probe::Message::Intrinsic(_)
+            | probe::Message::Host { .. }
+            | probe::Message::Event { .. } => {}
             probe::Message::ErrorReply { at_ns, kind: _, text: message } => {
                 self.event(at_ns, EventKind::PingError { message });
             }

@@ -9,9 +9,9 @@
 
 use std::collections::VecDeque;
 
-use super::Worker;
+use super::{Worker, stopping::Stage};
 use crate::{
-    endpoint::NodeNumber,
+    endpoint::{Lulls, NodeNumber},
     load::{
         ErrorKind,
         connection::Connection,
@@ -39,10 +39,24 @@ impl Worker {
         let answered =
             flight.as_ref().map_or(0, |flight| flight.parcel.requests.len() - flight.refused.len());
         if let Some(flight) = flight {
+            if let (Some(from), true) = (flight.parcel.from, flight.refused.is_empty()) {
+                self.setback(|setbacks| setbacks.answered(from.index(), now_ns));
+            }
             self.follow(*flight, now_ns);
         }
         self.write_next(i);
         self.settle(client, answered, now_ns);
+    }
+
+    /// Notes when requests to a node got no good replies, or got them again. The end of the load is no setback.
+    fn setback(&self, note: impl FnOnce(&Lulls)) {
+        if let Some(spread) = self.spread.as_ref().filter(|_| !matches!(self.stage, Stage::Over { .. })) {
+            note(spread.cluster.setbacks());
+        }
+    }
+
+    fn setback_of(&self, node: Option<NodeNumber>, due_ns: u64) {
+        self.setback(|setbacks| node.into_iter().for_each(|node| setbacks.lost(node.index(), due_ns)));
     }
 
     /// Notes that `n` requests of `client` are answered or lost.
@@ -64,7 +78,9 @@ impl Worker {
         let again = parcel.pick(&places);
         for (refusal, parcel) in again.divide(|place, _| refused[place].1.clone()) {
             let hops = parcel.hops + u32::from(refusal.is_redirect());
-            let parcel = Parcel { node: None, hops, ..parcel };
+            let from = parcel.from.or(refusal.is_of_moved_slots().then_some(by));
+            self.setback_of(from.filter(|from| *from == by), parcel.due_ns(0));
+            let parcel = Parcel { node: None, from, hops, ..parcel };
             if hops > MOST_HOPS {
                 self.give_up(&parcel, &refusal.kind(), &refusal.text(), now_ns);
                 continue;
@@ -158,8 +174,10 @@ impl Worker {
             spread.doubt(node, now_ns);
         }
         for parcel in remains.waiting {
+            let from = parcel.from.or(remains.node);
+            self.setback_of(from, parcel.due_ns(0));
             self.hold(
-                Parcel { node: None, asks: false, ..parcel },
+                Parcel { node: None, asks: false, from, ..parcel },
                 Refusal::Unreachable(kind.clone()),
                 now_ns,
             );
@@ -167,6 +185,9 @@ impl Worker {
         let Some(flight) = remains.flight else { return };
         // A lane keeps its last parcel only while replies are awaited.
         let (total, refused) = (flight.parcel.requests.len(), flight.refused.len());
+        if remains.answered < total {
+            self.setback_of(remains.node, flight.parcel.due_ns(remains.answered));
+        }
         self.give_back(&flight.parcel, remains.answered);
         self.follow(*flight, now_ns);
         self.settle(client, total - refused, now_ns);

@@ -9,6 +9,7 @@ use super::{
     parts::{LeftOut, Parts},
 };
 use crate::{
+    endpoint::Lulls,
     probe::{Message, Ping, TcpRtt, Timing},
     protocol::{Kinds, error_code},
     stats::{Latency, Recorder, Samples},
@@ -20,6 +21,18 @@ struct Outage {
     kind: String,
     cause: String,
 }
+
+/// The node whose lulls the probe reports.
+#[derive(Debug, Clone, Default)]
+pub struct Watched {
+    /// The lulls of all nodes.
+    pub lulls: Lulls,
+    /// The number of the node.
+    pub node: usize,
+}
+
+/// A PING that is unanswered for this long is a lull: 100 ms.
+const LULL_NS: u64 = 100_000_000;
 
 /// The state of the link at the end of a tick.
 #[derive(Debug)]
@@ -64,6 +77,11 @@ pub(super) struct Account {
     timing: Option<Timing>,
     errors: BTreeMap<String, u64>,
     outage: Option<Outage>,
+    watched: Watched,
+    /// Whether a lull was reported that is not over.
+    is_lull: bool,
+    /// When the last PING with a good reply was due.
+    good_due_ns: u64,
     reported_errors: Kinds,
     /// Whether the first attempt to connect has ended, successfully or not: PINGs are due from then on.
     begun: bool,
@@ -73,7 +91,7 @@ pub(super) struct Account {
 
 impl Account {
     /// Creates empty accounts that report to `messages`.
-    pub(super) fn new(messages: Sender<Message>) -> Self {
+    pub(super) fn new(messages: Sender<Message>, watched: Watched) -> Self {
         Self {
             messages,
             rtt: Recorder::new(),
@@ -81,6 +99,9 @@ impl Account {
             timing: None,
             errors: BTreeMap::new(),
             outage: None,
+            watched,
+            is_lull: false,
+            good_due_ns: 0,
             reported_errors: Kinds::default(),
             begun: false,
             unheard: false,
@@ -112,14 +133,19 @@ impl Account {
                 }
             }
             News::Pong { due_ns, parts } => {
+                self.good_due_ns = due_ns;
+                if std::mem::take(&mut self.is_lull) {
+                    self.watched.lulls.answered(self.watched.node, at_ns);
+                }
                 self.rtt.record(at_ns.saturating_sub(due_ns));
                 if let Some(parts) = parts {
                     self.parts.book(parts);
                 }
             }
             News::ErrorReply(text) => self.book_error_reply(text, at_ns),
-            News::Lost { failure, unanswered } => {
+            News::Lost { failure, unanswered, first_due_ns } => {
                 self.begun = true;
+                first_due_ns.into_iter().for_each(|due_ns| self.lull(due_ns));
                 self.count(failure.kind(), unanswered);
                 self.book_loss(&failure, at_ns);
             }
@@ -142,8 +168,24 @@ impl Account {
         }
     }
 
-    /// Counts a PING that was due while there was no connection.
-    pub(super) fn book_unsendable(&mut self) {
+    /// Reports a lull that began when the PING was due at `due_ns`, unless one is reported already.
+    fn lull(&mut self, due_ns: u64) {
+        if !std::mem::replace(&mut self.is_lull, true) {
+            self.watched.lulls.lost(self.watched.node, due_ns);
+            self.watched.lulls.last_before(self.watched.node, self.good_due_ns);
+        }
+    }
+
+    /// Notes that the oldest unanswered PING was due at `due_ns`.
+    pub(super) fn awaits(&mut self, due_ns: u64, now_ns: u64) {
+        if now_ns.saturating_sub(due_ns) >= LULL_NS {
+            self.lull(due_ns);
+        }
+    }
+
+    /// Counts a PING that was due at `due_ns`, while there was no connection.
+    pub(super) fn book_unsendable(&mut self, due_ns: u64) {
+        self.lull(due_ns);
         if let Some(Outage { kind, .. }) = &self.outage {
             let kind = kind.clone();
             self.count(&kind, 1);

@@ -27,8 +27,9 @@ pub(super) enum News<'a> {
     Pong { due_ns: u64, parts: Option<Result<Parts, LeftOut>> },
     /// The oldest unanswered PING got an error reply.
     ErrorReply(&'a str),
-    /// The connection was lost or could not be opened; `unanswered` PINGs will never be answered.
-    Lost { failure: Failure, unanswered: u64 },
+    /// The connection was lost or could not be opened; `unanswered` PINGs will never be answered, the first of which was
+    /// due at `first_due_ns`.
+    Lost { failure: Failure, unanswered: u64, first_due_ns: Option<u64> },
 }
 
 /// A PING that was sent and is not answered yet.

@@ -117,7 +117,7 @@ impl PingLink {
         if let PingPhase::Resting { until_ns } = self.phase
             && now_ns >= until_ns
         {
-            let resolution = self.target.resolver.start(&self.target.address).map_err(Failure::Resolve)?;
+            let resolution = self.target.resolve().map_err(Failure::Resolve)?;
             self.phase =
                 PingPhase::Resolving { resolution, deadline_ns: now_ns.saturating_add(self.timeout_ns()) };
         }
@@ -233,6 +233,7 @@ impl PingLink {
 
     fn lose(&mut self, failure: Failure, now_ns: u64, emit: &mut dyn FnMut(News)) {
         let failure = self.last_words(failure, now_ns, emit);
+        let first_due_ns = self.due_ns().next();
         let pause_ns = self.back_off.next(&mut rand::rng()).as_nanos() as u64; // at most a second
         let before = std::mem::replace(&mut self.phase, PingPhase::Resting { until_ns: now_ns + pause_ns });
         let (last_error, unanswered) = match before {
@@ -246,7 +247,7 @@ impl PingLink {
             }
             other => other,
         };
-        emit(News::Lost { failure, unanswered });
+        emit(News::Lost { failure, unanswered, first_due_ns });
     }
 
     /// Reads a message that the server sent before it disconnected. Such a message explains the loss better than a

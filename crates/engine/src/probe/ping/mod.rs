@@ -35,4 +35,5 @@ mod stamped_socket;
 mod stamps;
 mod tcp_info;
 
+pub use account::Watched;
 pub use probe::{PingPlan, PingProbe};

@@ -1,9 +1,18 @@
 //! The thread of the ping probe: a loop that sends due PINGs, waits for replies, and reports every tick.
 
-use std::{io, num::NonZeroU32, sync::mpsc::Sender, time::Duration};
+use std::{
+    io,
+    num::NonZeroU32,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+        mpsc::Sender,
+    },
+    time::Duration,
+};
 
 use super::{
-    account::{Account, LinkState},
+    account::{Account, LinkState, Watched},
     lead::Lead,
     link::PingLink,
     schedule::Schedule,
@@ -29,7 +38,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 const LONGEST_WAIT_NS: u64 = 100_000_000;
 
 /// The settings of a ping probe.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct PingPlan {
     /// The server to measure. Its database is not selected.
     pub target: Target,
@@ -39,18 +48,22 @@ pub struct PingPlan {
     pub timeout: Duration,
     /// How often to report.
     pub tick: Duration,
+    /// The node whose lulls the probe reports.
+    pub watched: Watched,
 }
 
 impl PingPlan {
     /// Creates the default plan: 100 a second, 5 s, a report every 250 ms.
     pub fn new(target: Target) -> Self {
-        Self { target, per_second: PER_SECOND, timeout: TIMEOUT, tick: Duration::from_nanos(TICK_NS) }
+        let (tick, watched) = (Duration::from_nanos(TICK_NS), Watched::default());
+        Self { target, per_second: PER_SECOND, timeout: TIMEOUT, tick, watched }
     }
 }
 
 /// A running ping probe; dropping it ends its thread.
 #[derive(Debug)]
 pub struct PingProbe {
+    per_second: Arc<AtomicU32>,
     _thread: ProbeThread,
 }
 
@@ -61,14 +74,23 @@ impl PingProbe {
     /// # Errors
     /// When the system cannot start a thread.
     pub fn start(plan: PingPlan, clock: Clock, messages: Sender<Message>) -> io::Result<Self> {
-        let body = move |stop: Stop| Pinging::new(&plan, clock, messages).live(&stop);
-        Ok(Self { _thread: ProbeThread::start("ping", body)? })
+        let per_second = Arc::new(AtomicU32::new(plan.per_second.get()));
+        let pace = Arc::clone(&per_second);
+        let body = move |stop: Stop| Pinging::new(&plan, pace, clock, messages).live(&stop);
+        Ok(Self { per_second, _thread: ProbeThread::start("ping", body)? })
+    }
+
+    /// Changes the number of PINGs a second, from the next PING on.
+    pub fn pace(&self, per_second: NonZeroU32) {
+        self.per_second.store(per_second.get(), Ordering::Relaxed);
     }
 }
 
 /// The loop's state.
 struct Pinging {
     clock: Clock,
+    /// The PINGs a second that are wanted, and those of the present schedule.
+    pace: Arc<AtomicU32>,
     per_second: NonZeroU32,
     missed_after_ns: u64,
     ticker: Ticker,
@@ -80,16 +102,17 @@ struct Pinging {
 }
 
 impl Pinging {
-    fn new(plan: &PingPlan, clock: Clock, messages: Sender<Message>) -> Self {
+    fn new(plan: &PingPlan, pace: Arc<AtomicU32>, clock: Clock, messages: Sender<Message>) -> Self {
         Self {
             clock,
+            pace,
             per_second: plan.per_second,
             missed_after_ns: u64::try_from(plan.timeout.as_nanos()).unwrap_or(u64::MAX),
             ticker: Ticker::new(plan.tick, clock.now_ns()),
             schedule: None,
             lead: Lead::new(plan.per_second),
             link: PingLink::new(&plan.target, plan.timeout, clock),
-            account: Account::new(messages),
+            account: Account::new(messages, plan.watched.clone()),
         }
     }
 
@@ -108,6 +131,7 @@ impl Pinging {
         let now_ns = self.clock.now_ns();
         self.close_tick_if_over(now_ns);
         self.take_due(now_ns);
+        self.link.due_ns().next().into_iter().for_each(|due_ns| self.account.awaits(due_ns, now_ns));
         self.link.advance(now_ns, &mut |news| self.account.book(news, now_ns));
         let before_ns = self.clock.now_ns();
         if self.is_nearly_due(before_ns) {
@@ -135,13 +159,19 @@ impl Pinging {
 
     fn take_due(&mut self, now_ns: u64) {
         let Some(schedule) = &mut self.schedule else { return };
+        if let Some(pace) = NonZeroU32::new(self.pace.load(Ordering::Relaxed))
+            && pace != self.per_second
+        {
+            (self.per_second, self.lead) = (pace, Lead::new(pace));
+            *schedule = Schedule::new(schedule.next_due_ns(), pace);
+        }
         let mut missed = 0;
         while let Some(due_ns) = schedule.take_due(now_ns) {
             if now_ns - due_ns > self.missed_after_ns {
                 // Sending hours of PINGs at once after a suspension would be a load, not a measurement.
                 missed += 1;
             } else if !self.link.queue_ping(due_ns, now_ns) {
-                self.account.book_unsendable();
+                self.account.book_unsendable(due_ns);
             }
         }
         self.account.count("missed", missed);

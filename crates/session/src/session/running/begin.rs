@@ -2,10 +2,7 @@
 
 use std::{
     io,
-    sync::{
-        Arc,
-        mpsc::{Receiver, Sender, channel},
-    },
+    sync::mpsc::{Receiver, Sender, channel},
     thread::JoinHandle,
     time::{Duration, Instant},
 };
@@ -15,7 +12,8 @@ use thiserror::Error;
 use super::{
     Commission, Ended, Keys, Notice, Order, Peer,
     conduct::Running,
-    node::{INFO_EVERY, Node},
+    following::Following,
+    node::{Node, measure},
     peer::Peers,
     recordings::{Listener, Recordings},
     stage::Admission,
@@ -26,8 +24,7 @@ use crate::{
     clock::Clock,
     endpoint::UNVERIFIED,
     knobs::Knobs,
-    load::Plan,
-    server::{self, Control, Message},
+    server::{self, Message},
     session::{
         Beginning, Encryption, Live, LiveError, ServerIdentity, SessionStart, TargetBeginning, Writer,
         queue::queue,
@@ -127,16 +124,10 @@ fn begin(
     let clock = Clock::start();
     let (mut controls, mut targets) = (Vec::new(), Vec::new());
     for (number, target) in (0..).zip(commission.targets()) {
-        let (news, server) = channel();
-        let control = Control::start(target.clone(), clock, INFO_EVERY, news)
+        let (control, target) = measure(&commission, number, target, clock)
             .map_err(|source| StartError::Thread("the control plane", source))?;
-        controls.push(Arc::new(control.redacting(commission.redacts)));
-        let cluster = commission.cluster_plan(number);
-        let plan = Plan { target: target.clone(), cluster, ..commission.plan.clone() };
-        let carries = commission.carrier.is_none_or(|carrier| carrier == number);
-        let knobs = Knobs { load: false, ..commission.knobs.clone() };
-        let (is_watched, pings_per_s) = (commission.is_watched(number), commission.pings_per_s());
-        targets.push(TargetBeginning { plan, knobs, heard: None, server, carries, is_watched, pings_per_s });
+        controls.push(control);
+        targets.push(target);
     }
     // All nodes have answered by then, or are named by their addresses only.
     let deadline = Instant::now() + FIRST_INFO;
@@ -155,7 +146,8 @@ fn begin(
     let mut nodes: Vec<_> = nodes.collect::<Result<_, _>>()?;
     let (warmup, redacts) = (commission.warmup, commission.redacts);
     let host_root = std::mem::take(&mut commission.host_root);
-    let mut beginning = Beginning { start, warmup, redacts, host_root, targets };
+    let cluster = commission.cluster.clone();
+    let mut beginning = Beginning { start, warmup, redacts, host_root, cluster, targets };
     commission.notices.drain(..).for_each(|notice| peers.send(0, notice));
     let (listener, records) = queue();
     let listener = listener.keeping_arguments(true);
@@ -169,7 +161,8 @@ fn begin(
     });
     // Even if some worker could not start, a setup may have run and other workers may have written.
     let (live, recordings) = begun.inspect_err(|_| drop(undo_writes(&mut nodes, &signals, &mut peers)))?;
-    Ok(Running { commission, live, nodes, records, recordings, clock, peers, signals })
+    let following = Following::begin(&commission);
+    Ok(Running { commission, live, nodes, records, recordings, clock, peers, signals, owner, following })
 }
 
 /// Starts the recording, the exports and the load engine.

@@ -37,6 +37,8 @@ pub struct Commission {
     pub watched: Vec<Target>,
     /// The cluster to which the nodes belong, if they do: its numbers of nodes are those of the session.
     pub cluster: Option<Arc<Cluster>>,
+    /// Whether the session follows the replicas of a primary that is no node of a cluster.
+    pub follows_replicas: bool,
     /// The reason why no node gets load, if none does.
     pub refuses_load: Option<String>,
     /// The only node that gets the load at first; `None` if all nodes get it.
@@ -94,6 +96,7 @@ impl Commission {
             others: Vec::new(),
             watched: Vec::new(),
             cluster: None,
+            follows_replicas: false,
             refuses_load: None,
             carrier: None,
             knobs: Knobs::default(),

@@ -5,11 +5,20 @@ use std::{
     time::Duration,
 };
 
-use super::{Commission, Notice, Order, node::Node, peer::Peers, recordings::Recordings, tuning::Wish};
+use super::{
+    Commission, Notice, Order,
+    following::{Following, NodeNews},
+    node::{Node, measure},
+    peer::Peers,
+    recordings::Recordings,
+    tuning::Wish,
+};
 use crate::{
     clock::{Clock, seconds},
+    endpoint::Address,
     events::EventKind,
     knobs::Knobs,
+    server::Owner,
     session::{Live, Record, queue::Queue},
     signals::Signal,
 };
@@ -25,6 +34,9 @@ pub(super) struct Running {
     pub(super) clock: Clock,
     pub(super) peers: Peers,
     pub(super) signals: Receiver<Signal>,
+    /// The owner of redyno's markers.
+    pub(super) owner: Owner,
+    pub(super) following: Following,
 }
 
 impl Running {
@@ -32,6 +44,7 @@ impl Running {
     /// the reason.
     pub(super) fn look(&mut self) -> Option<(u16, String)> {
         self.live.settle();
+        self.follow_nodes();
         self.look_at_nodes();
         self.look_at_recording();
         let mut refused = Vec::new();
@@ -50,6 +63,57 @@ impl Running {
             self.live.stop_load();
         }
         refused.into_iter().next().filter(|_| !self.commission.is_attended)
+    }
+
+    /// Measures the servers that have joined, and reports those that have left.
+    fn follow_nodes(&mut self) {
+        for news in self.following.news(self.nodes.len()) {
+            match news {
+                NodeNews::Joined(address) => {
+                    if let Err(why) = self.try_to_join(&address) {
+                        self.following = Following::Nobody;
+                        self.warn_of(&address, &why);
+                    }
+                }
+                NodeNews::Full(address) => {
+                    self.warn_of(&address, "the session has as many nodes as possible")
+                }
+                NodeNews::Left(node, address) => {
+                    self.report(node, EventKind::NodeLeft { address: address.to_string() });
+                }
+                NodeNews::Back(node, address) => {
+                    self.report(node, EventKind::NodeBack { address: address.to_string() });
+                }
+            }
+        }
+    }
+
+    fn report(&self, node: u16, what: EventKind) {
+        if usize::from(node) < self.nodes.len() {
+            self.live.event(node, what);
+        }
+    }
+
+    /// Warns once of a node that is not watched, and of those after it.
+    fn warn_of(&mut self, address: &Address, why: &str) {
+        let text = format!("{address} has joined and is not watched, nor is a node that joins later: {why}");
+        self.peers.send(0, Notice::Warning(text));
+    }
+
+    fn try_to_join(&mut self, address: &Address) -> Result<(), String> {
+        let target = self.commission.plan.target.at(address.clone()).map_err(|error| error.to_string())?;
+        self.commission.watched.push(target.clone());
+        let number = self.nodes.len() as u16; // fewer than a session may have
+        let measured = measure(&self.commission, number, &target, self.clock);
+        let (control, beginning) = measured.map_err(|error| error.to_string())?;
+        let controls: Vec<_> =
+            self.nodes.iter().map(|node| &node.control).chain([&control]).cloned().collect();
+        let node = Node::new(number, &target, &controls, &self.commission, &self.owner)?;
+        self.live.join(beginning).map_err(|error| error.to_string())?;
+        self.nodes[0].holders.meet(number, control);
+        self.nodes.push(node);
+        self.live.pace_pings(self.commission.pings_per_s());
+        Ok(())
     }
 
     /// Handles the events of all nodes. The user is asked about one node at a time, and no node is written to before

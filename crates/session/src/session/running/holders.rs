@@ -205,6 +205,11 @@ impl Holders {
         holder.map(|holder| format!("{}: ", holder.target.address)).unwrap_or_default()
     }
 
+    /// Adds the control plane of a node that has joined the session, in case that the node becomes a primary.
+    pub fn meet(&mut self, number: u16, control: Arc<Control>) {
+        self.controls.entry(number).or_insert(control);
+    }
+
     /// Looks whether other nodes are primaries now, and writes the markers of new ones. Call this often.
     ///
     /// # Errors

@@ -18,6 +18,7 @@ mod caution;
 mod commission;
 mod conduct;
 mod fill;
+mod following;
 mod gate;
 mod holders;
 mod node;

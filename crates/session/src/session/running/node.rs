@@ -1,6 +1,10 @@
 //! One node of a session: its control plane, the steps before its first write, and its events.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    io,
+    sync::{Arc, mpsc::channel},
+    time::Duration,
+};
 
 use super::{
     Commission, Keys, Notice, Order,
@@ -13,20 +17,43 @@ use super::{
     tuning::{SetOutcome, Tuning, Wish},
 };
 use crate::{
+    clock::Clock,
     endpoint::Target,
     events::EventKind,
     knobs::Knobs,
+    load::Plan,
     server::{Control, KeyLook, KeyState, KeyWay, Ledger, Marker, Owner, left_behind, united, value_words},
-    session::{Live, Record},
+    session::{Live, Record, TargetBeginning},
 };
 
 /// How often INFO is polled.
-pub(super) const INFO_EVERY: Duration = Duration::from_secs(1);
+const INFO_EVERY: Duration = Duration::from_secs(1);
 
 /// The warning about MOVED.
 const OTHER_NODES: &str = "MOVED: the load goes to this node of the cluster only: requests for keys that other nodes hold \
     are errors and no operations, so the figures of the load are about this node's share of the keys; without --one-node, \
     redyno loads all nodes";
+
+/// Starts the control plane of a node; returns it with the settings for measuring the node.
+///
+/// # Errors
+/// When the control plane cannot be started.
+pub(super) fn measure(
+    commission: &Commission,
+    number: u16,
+    target: &Target,
+    clock: Clock,
+) -> io::Result<(Arc<Control>, TargetBeginning)> {
+    let (news, server) = channel();
+    let control = Control::start(target.clone(), clock, INFO_EVERY, news)?;
+    let cluster = commission.cluster_plan(number);
+    let plan = Plan { target: target.clone(), cluster, ..commission.plan.clone() };
+    let carries = commission.carrier.is_none_or(|carrier| carrier == number);
+    let knobs = Knobs { load: false, ..commission.knobs.clone() };
+    let (is_watched, pings_per_s) = (commission.is_watched(number), commission.pings_per_s());
+    let beginning = TargetBeginning { plan, knobs, heard: None, server, carries, is_watched, pings_per_s };
+    Ok((Arc::new(control.redacting(commission.redacts)), beginning))
+}
 
 /// A node: a server that is measured, and the steps before redyno's first write to it.
 pub(super) struct Node {

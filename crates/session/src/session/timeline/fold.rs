@@ -171,6 +171,7 @@ impl Timeline {
                 if let EventKind::FirstError { error, message } = &event.what {
                     self.errors.first(error, message);
                 }
+                self.session.as_mut().map(|session| session.follow(record));
                 self.forgotten += push_bounded(&mut self.events, event.clone());
                 self.advance(event.t_s);
             }

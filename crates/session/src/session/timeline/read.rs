@@ -2,6 +2,7 @@
 
 use super::{ErrorLog, IntrinsicRun, Lane, Measure, Outages, Segments, Timeline};
 use crate::{
+    events::EventKind,
     protocol::{Dialect, Words},
     server::Status,
     session::{Event, Mark, Moment, SessionStart, Summary},
@@ -83,6 +84,11 @@ impl Timeline {
     /// Returns the latest events, at most ten thousand, oldest first.
     pub fn events(&self) -> impl DoubleEndedIterator<Item = &Event> {
         self.events.iter()
+    }
+
+    /// Returns the failovers among the latest events, of all nodes, oldest first.
+    pub fn failovers(&self) -> impl Iterator<Item = &Event> {
+        self.events.iter().filter(|event| matches!(event.what, EventKind::Failover { .. }))
     }
 
     /// Returns the user's latest notes, at most ten thousand, oldest first.

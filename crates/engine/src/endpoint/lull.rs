@@ -1,0 +1,92 @@
+//! When requests to a node got no good reply. Whoever sends requests reports this, so that the length of a failover counts
+//! from the first of them.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A time in which requests to a node got no good reply. All times are those of the session's clock, in ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lull {
+    /// When the last request before it was due that got a good reply.
+    pub before_ns: u64,
+    /// When the first request was due that was lost or stayed unanswered.
+    pub since_ns: u64,
+    /// When the first good reply after it arrived; `None` until then.
+    pub back_ns: Option<u64>,
+}
+
+/// The last lull of each node, by the numbers of the nodes. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct Lulls {
+    last: Arc<Mutex<Vec<Option<Lull>>>>,
+    /// A request that is lost this long after the end of a lull still belongs to it, in ns.
+    apart_ns: u64,
+}
+
+impl Lulls {
+    /// Returns the lulls of nodes without one so far; two lulls of a node are at least `apart_ns` apart.
+    pub fn apart(apart_ns: u64) -> Self {
+        Self { last: Arc::default(), apart_ns }
+    }
+
+    /// Records that the request to a node that was due at `due_ns` is lost, refused, or unanswered for long.
+    pub fn lost(&self, node: usize, due_ns: u64) {
+        let mut lulls = self.lock();
+        if lulls.len() <= node {
+            lulls.resize(node + 1, None);
+        }
+        let new = Lull { before_ns: due_ns, since_ns: due_ns, back_ns: None };
+        let lull =
+            lulls[node].filter(|lull| lull.back_ns.is_none_or(|back_ns| due_ns < back_ns + self.apart_ns));
+        let Lull { before_ns, since_ns, back_ns } = lull.unwrap_or(new);
+        lulls[node] =
+            Some(Lull { before_ns: before_ns.min(due_ns), since_ns: since_ns.min(due_ns), back_ns });
+    }
+
+    /// Records that a request to a node, due at `due_ns`, was the last with a good reply before the present lull.
+    pub fn last_before(&self, node: usize, due_ns: u64) {
+        if let Some(Some(lull)) = self.lock().get_mut(node) {
+            lull.before_ns = due_ns.min(lull.since_ns);
+        }
+    }
+
+    /// Records that a good reply of a node arrived at `at_ns`: the present lull is over, if there is one.
+    pub fn answered(&self, node: usize, at_ns: u64) {
+        if let Some(Some(lull)) = self.lock().get_mut(node) {
+            lull.back_ns.get_or_insert(at_ns);
+        }
+    }
+
+    /// Returns the last lull of a node.
+    pub fn of(&self, node: usize) -> Option<Lull> {
+        self.lock().get(node).copied().flatten()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Option<Lull>>> {
+        // No operation under this lock can panic halfway.
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lull_lasts_from_the_first_lost_request_to_the_first_good_reply() {
+        let lulls = Lulls::default();
+        assert_eq!(lulls.of(2), None);
+        lulls.lost(2, 50);
+        lulls.lost(2, 40);
+        lulls.last_before(2, 30);
+        lulls.lost(2, 60);
+        assert_eq!(lulls.of(2), Some(Lull { before_ns: 30, since_ns: 40, back_ns: None }));
+        lulls.answered(2, 90);
+        lulls.answered(2, 95);
+        // It was lost before the node answered again.
+        lulls.lost(2, 80);
+        assert_eq!(lulls.of(2), Some(Lull { before_ns: 30, since_ns: 40, back_ns: Some(90) }));
+        lulls.lost(2, 120);
+        assert_eq!(lulls.of(2), Some(Lull { before_ns: 120, since_ns: 120, back_ns: None }));
+        assert_eq!([0, 3].map(|node| lulls.of(node)), [None, None]);
+    }
+}

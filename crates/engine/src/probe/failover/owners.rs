@@ -1,0 +1,145 @@
+//! Which primaries of a cluster another node may have to replace. Pure.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use crate::{
+    endpoint::{Lull, Lulls, NodeNumber, Role, Topology},
+    protocol::{SLOTS, key_slot},
+};
+
+/// A primary whose slots may get another owner, or have got one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Suspect {
+    pub(super) node: NodeNumber,
+    /// The requests to it that got no good reply; `None` if it has handed its slots over without any.
+    pub(super) lull: Option<Lull>,
+    /// One of its slots.
+    pub(super) slot: u16,
+    /// Its replicas, one of which may take over.
+    pub(super) replicas: Vec<NodeNumber>,
+}
+
+/// The last topology, and the lulls that are being searched or were.
+#[derive(Debug, Default)]
+pub(super) struct Owners {
+    known: Arc<Topology>,
+    /// The beginnings of the lulls that are done with, by node.
+    done_ns: BTreeMap<usize, u64>,
+    /// The nodes whose successor was found before a topology named it.
+    found: BTreeMap<NodeNumber, NodeNumber>,
+}
+
+impl Owners {
+    /// Notes that `successor` answers for the slots of `node`, which the next topologies will show.
+    pub(super) fn found(&mut self, node: NodeNumber, successor: NodeNumber) {
+        if self.known.primaries().any(|primary| primary == node) {
+            self.found.insert(node, successor);
+        }
+    }
+
+    /// Returns the primaries that have become suspects: they do not answer, or a replica has their slots.
+    pub(super) fn look(&mut self, topology: &Arc<Topology>, lulls: &Lulls) -> Vec<Suspect> {
+        let known = std::mem::replace(&mut self.known, Arc::clone(topology));
+        let mut suspects = Vec::new();
+        for node in known.primaries() {
+            let Some(slot) = (0..SLOTS).find(|slot| known.owner(*slot) == Some(node)) else { continue };
+            let done_ns = self.done_ns.get(&node.index()).copied().unwrap_or_default();
+            let lull = lulls.of(node.index()).filter(|lull| lull.since_ns > done_ns);
+            let is_silent = lull.is_some_and(|lull| lull.back_ns.is_none());
+            let owner = topology.owner(slot).filter(|owner| *owner != node);
+            let is_known = owner.is_some() && self.found.remove(&node) == owner;
+            let is_replaced = owner.is_some_and(|owner| !is_known && is_replica(&known, owner, node));
+            if is_silent || is_replaced {
+                // What was over before the handover does not belong to it.
+                let lull = lull.filter(|lull| lull.back_ns.is_none());
+                let replicas = known.nodes().filter(|(_, it)| it.role == Role::Replica(node));
+                let replicas = replicas.map(|(number, _)| number).collect();
+                self.done_ns.insert(node.index(), lull.map_or(done_ns, |lull| lull.since_ns));
+                suspects.push(Suspect { node, lull, slot, replicas });
+            }
+        }
+        suspects
+    }
+}
+
+fn is_replica(topology: &Topology, node: NodeNumber, of: NodeNumber) -> bool {
+    topology.nodes().any(|(number, it)| number == node && it.role == Role::Replica(of))
+}
+
+/// Returns a key of a slot. Some 16 384 numbers are tried, which takes about a millisecond.
+pub(super) fn key_of(slot: u16) -> String {
+    let mut keys = (0_u32..).map(|n| n.to_string());
+    keys.find(|key| key_slot(key.as_bytes()) == slot).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::Address;
+
+    /// Returns a topology in which these ports own the halves of the slots; each has a replica at the port after it.
+    fn topology(before: &Topology, owners: [(u16, Option<u16>); 2]) -> Arc<Topology> {
+        let node = |port: u16| format!("*2\r\n$1\r\nh\r\n:{port}\r\n");
+        let ranges =
+            [(0, 8191), (8192, 16_383)].into_iter().zip(owners).map(|((from, to), (port, replica))| {
+                let nodes: Vec<_> = std::iter::once(port).chain(replica).map(node).collect();
+                format!("*{}\r\n:{from}\r\n:{to}\r\n{}", 2 + nodes.len(), nodes.concat())
+            });
+        let reply = format!("*2\r\n{}", ranges.collect::<String>());
+        Arc::new(before.read(reply.as_bytes(), &Address::default()).unwrap())
+    }
+
+    fn two() -> Arc<Topology> {
+        topology(&Topology::default(), [(10, Some(11)), (20, Some(21))])
+    }
+
+    #[test]
+    fn a_primary_that_does_not_answer_is_a_suspect_once_and_its_replica_none() {
+        let (mut owners, lulls, topology) = (Owners::default(), Lulls::default(), two());
+        assert_eq!(owners.look(&topology, &lulls), []);
+        lulls.lost(2, 70);
+        lulls.lost(3, 70);
+        let suspects = owners.look(&topology, &lulls);
+        let seen: Vec<_> =
+            suspects.iter().map(|it| (it.node.index(), it.slot, it.replicas[0].index())).collect();
+        assert_eq!(seen, [(2, 8192, 3)]);
+        assert_eq!(owners.look(&topology, &lulls), []);
+        lulls.answered(2, 90);
+        lulls.lost(2, 100);
+        assert_eq!(owners.look(&topology, &lulls)[0].lull.unwrap().since_ns, 100);
+    }
+
+    #[test]
+    fn a_replica_that_takes_over_is_noticed_and_slots_that_move_between_primaries_are_none() {
+        let (mut owners, lulls, first) = (Owners::default(), Lulls::default(), two());
+        owners.look(&first, &lulls);
+        let moved = topology(&first, [(20, Some(21)), (20, Some(21))]);
+        assert_eq!(owners.look(&moved, &lulls), []);
+        owners.look(&first, &lulls);
+        let taken = topology(&first, [(11, Some(10)), (20, Some(21))]);
+        let suspects = owners.look(&taken, &lulls);
+        assert_eq!((suspects.len(), suspects[0].node.index(), suspects[0].lull), (1, 0, None));
+        assert_eq!(owners.look(&taken, &lulls), []);
+    }
+
+    #[test]
+    fn a_successor_that_was_found_before_the_topology_names_it_is_not_searched_for_again() {
+        let (mut owners, lulls, first) = (Owners::default(), Lulls::default(), two());
+        owners.look(&first, &lulls);
+        lulls.lost(0, 70);
+        let suspect = owners.look(&first, &lulls).remove(0);
+        owners.found(suspect.node, suspect.replicas[0]);
+        let taken = topology(&first, [(11, None), (20, Some(21))]);
+        assert_eq!(owners.look(&taken, &lulls), []);
+        let back = topology(&taken, [(10, Some(11)), (20, Some(21))]);
+        owners.look(&back, &lulls);
+        assert_eq!(owners.look(&topology(&back, [(11, Some(10)), (20, Some(21))]), &lulls).len(), 1);
+    }
+
+    #[test]
+    fn a_key_of_a_slot_is_in_it() {
+        for slot in [0, 8000, 16_383] {
+            assert_eq!(key_slot(key_of(slot).as_bytes()), slot);
+        }
+    }
+}

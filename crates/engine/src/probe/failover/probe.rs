@@ -1,0 +1,198 @@
+//! The thread that notices suspects and searches for their successors.
+
+use std::{
+    collections::BTreeSet,
+    io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc::Sender},
+    thread::{Builder, Scope, scope},
+    time::{Duration, Instant},
+};
+
+use super::{
+    FailoverPlan,
+    owners::{Owners, Suspect},
+    search::{Named, for_slots},
+};
+use crate::{
+    clock::Clock,
+    endpoint::{Cluster, NodeNumber},
+    events::EventKind,
+    probe::{
+        Message,
+        thread::{ProbeThread, Stop},
+    },
+};
+
+/// How often the thread looks for suspects.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// A server with a name is searched for after a lull of this length, in ns: the ping probe reports longer ones at once.
+const SHORTEST_NS: u64 = 30_000_000;
+
+/// A running probe; dropping it ends its threads.
+#[derive(Debug)]
+pub struct FailoverProbe {
+    _thread: ProbeThread,
+}
+
+impl FailoverProbe {
+    /// Starts the thread `failover`, which reports each failover to `messages`.
+    ///
+    /// # Errors
+    /// When the system cannot start a thread.
+    pub fn start(plan: FailoverPlan, clock: Clock, messages: Sender<Message>) -> io::Result<Self> {
+        let body = move |stop: Stop| match &plan.cluster {
+            Some(cluster) => {
+                let watch =
+                    ClusterWatch { plan: &plan, cluster, clock, stop: &stop, state: Mutex::default() };
+                scope(|scope| watch.run(scope, &messages));
+            }
+            None => watch_name(&plan, clock, &stop, &messages),
+        };
+        Ok(Self { _thread: ProbeThread::start("failover", body)? })
+    }
+}
+
+/// The watch over a cluster.
+struct ClusterWatch<'a> {
+    plan: &'a FailoverPlan,
+    cluster: &'a Arc<Cluster>,
+    clock: Clock,
+    stop: &'a Stop,
+    state: Mutex<WatchState>,
+}
+
+#[derive(Default)]
+struct WatchState {
+    owners: Owners,
+    /// The nodes whose successors are being searched.
+    searched: BTreeSet<NodeNumber>,
+}
+
+impl ClusterWatch<'_> {
+    fn run<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, messages: &'scope Sender<Message>) {
+        while !self.stop.is_asked() {
+            let suspects = self.state().owners.look(&self.cluster.topology(), &self.plan.lulls);
+            for suspect in suspects {
+                let node = suspect.node;
+                if !self.state().searched.insert(node) {
+                    continue;
+                }
+                let search = move || self.search(&suspect, messages);
+                // Each search has a thread, since a node that hangs holds up no other. Without one there is no event.
+                if Builder::new().name("failover".to_owned()).spawn_scoped(scope, search).is_err() {
+                    self.state().searched.remove(&node);
+                }
+            }
+            self.stop.pause_until(Instant::now() + LOOK_EVERY);
+        }
+    }
+
+    fn search(&self, suspect: &Suspect, messages: &Sender<Message>) {
+        let found = for_slots(suspect, (self.plan, self.cluster), self.clock, self.stop);
+        let mut state = self.state();
+        state.searched.remove(&suspect.node);
+        found.iter().for_each(|(successor, _)| state.owners.found(suspect.node, *successor));
+        drop(state);
+        report(suspect.node.index(), found.map(|(_, event)| event), messages);
+    }
+
+    fn state(&self) -> MutexGuard<'_, WatchState> {
+        // No operation under this lock can panic halfway.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Watches the server itself, until the thread is asked to stop.
+fn watch_name(plan: &FailoverPlan, clock: Clock, stop: &Stop, messages: &Sender<Message>) {
+    let mut named = Named { target: &plan.target, found: Vec::new() };
+    let mut done_ns = 0;
+    while !stop.is_asked() {
+        if named.found.is_empty() {
+            named.found = named.look_up().unwrap_or_default();
+        }
+        let is_new = |since_ns: u64| since_ns > done_ns && clock.now_ns() >= since_ns + SHORTEST_NS;
+        if let Some(lull) = plan.lulls.of(0).filter(|lull| is_new(lull.since_ns) && !named.found.is_empty()) {
+            done_ns = lull.since_ns;
+            report(0, named.search(lull, clock, stop), messages);
+        }
+        stop.pause_until(Instant::now() + LOOK_EVERY);
+    }
+}
+
+fn report(node: usize, found: Option<(u64, EventKind)>, messages: &Sender<Message>) {
+    if let Some((at_ns, what)) = found {
+        // The receiver is gone only while the session ends.
+        drop(messages.send(Message::Event { at_ns, node, what }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{Read, Write},
+        net::{SocketAddr, TcpListener},
+        sync::{
+            atomic::{AtomicUsize, Ordering},
+            mpsc::channel,
+        },
+    };
+
+    use super::*;
+    use crate::endpoint::{Address, Lulls, Resolver, Target};
+
+    /// A server that answers everything with PONG.
+    fn server() -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            for mut stream in listener.incoming().map_while(Result::ok) {
+                let mut buffer = [0; 4096];
+                while matches!(stream.read(&mut buffer), Ok(1..)) && stream.write_all(b"+PONG\r\n").is_ok() {}
+            }
+        });
+        address
+    }
+
+    #[test]
+    fn a_name_whose_address_changes_is_a_failover_from_the_first_lost_request_on() {
+        let servers = [server(), server()];
+        let (present, asked) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (place, count) = (Arc::clone(&present), Arc::clone(&asked));
+        let resolver = Resolver::new(move |_, _| {
+            let found = servers[place.load(Ordering::SeqCst)];
+            count.fetch_add(1, Ordering::SeqCst);
+            Ok(vec![found])
+        });
+        let address = Address::Tcp { host: "a.name".to_owned(), port: 1 };
+        let target = Target { address, resolver, ..Target::default() };
+        let (clock, lulls, (sender, messages)) = (Clock::start(), Lulls::default(), channel());
+        let plan = FailoverPlan { target, cluster: None, lulls: lulls.clone() };
+        let probe = FailoverProbe::start(plan, clock, sender).unwrap();
+        let wait_for_lookup = |n| {
+            while asked.load(Ordering::SeqCst) < n {
+                std::thread::yield_now();
+            }
+        };
+        wait_for_lookup(1);
+        // The same server answers again: no failover.
+        let due_ns = clock.now_ns() + 1;
+        lulls.lost(0, due_ns);
+        wait_for_lookup(2);
+        lulls.answered(0, due_ns + 1);
+        present.store(1, Ordering::SeqCst);
+        let due_ns = clock.now_ns();
+        lulls.lost(0, due_ns);
+        lulls.last_before(0, due_ns - 1000);
+        let Message::Event { at_ns, node: 0, what } = messages.recv_timeout(Duration::from_secs(60)).unwrap()
+        else {
+            panic!("an event")
+        };
+        let EventKind::Failover { from, to, length_s, error_s, by, .. } = what else { panic!("{what:?}") };
+        assert_eq!((from, to, by.as_str()), (servers[0].to_string(), servers[1].to_string(), "name"));
+        assert!(
+            (length_s - (at_ns - due_ns) as f64 / 1e9).abs() < 1e-6 && error_s >= 1e-6,
+            "{length_s} {error_s}"
+        );
+        drop(probe);
+    }
+}

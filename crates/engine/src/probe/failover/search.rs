@@ -1,0 +1,186 @@
+//! A search for the server that answers in place of another: one try after the other, until one has a good reply.
+
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use super::{
+    FailoverPlan,
+    bus::Said,
+    owners::{Suspect, key_of},
+};
+use crate::{
+    clock::{Clock, seconds},
+    endpoint::{Address, Cluster, Endpoint, Lull, NodeNumber, Talk, Target, talk},
+    events::EventKind,
+    probe::thread::Stop,
+    protocol::Reply,
+};
+
+/// The time between two tries.
+const EVERY: Duration = Duration::from_millis(20);
+/// The time between two lookups of a name.
+const LOOK_UP_EVERY: Duration = Duration::from_millis(40);
+/// How long one server may take to connect, and again to answer: others wait meanwhile.
+const LIMIT: Duration = Duration::from_millis(100);
+/// The time after which a search goes on with one try a second.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How long before a handover is noticed its first request may have been refused, in ns.
+const RECENT_NS: u64 = 10_000_000_000;
+/// The longest accepted reply: CLUSTER NODES of a thousand nodes.
+const LONGEST: usize = 1 << 20;
+
+/// The times of a search, in ns of the session.
+struct Tries {
+    clock: Clock,
+    begun: Instant,
+    every: Duration,
+    /// When the last try without a good reply ended.
+    failed_ns: u64,
+}
+
+impl Tries {
+    fn begin(clock: Clock, every: Duration) -> Self {
+        Self { clock, begun: Instant::now(), every, failed_ns: 0 }
+    }
+
+    /// Tries until `attempt` returns a result or the thread is asked to stop.
+    fn until<T>(&mut self, stop: &Stop, mut attempt: impl FnMut() -> Option<T>) -> Option<T> {
+        while !stop.is_asked() {
+            let began = Instant::now();
+            if let Some(found) = attempt() {
+                return Some(found);
+            }
+            self.failed_ns = self.clock.now_ns();
+            let is_long = began.duration_since(self.begun) > PATIENCE;
+            stop.pause_until(began + if is_long { Duration::from_secs(1) } else { self.every });
+        }
+        None
+    }
+
+    /// Returns the length and its error, in seconds, of an interruption that ended with a good reply at `good_ns`.
+    fn length_s(&self, lull: Option<Lull>, good_ns: u64) -> (f64, f64) {
+        let Some(lull) = lull else { return (0.0, 0.0) };
+        let late_ns = if self.failed_ns > lull.since_ns { good_ns.saturating_sub(self.failed_ns) } else { 0 };
+        let length_ns = good_ns.saturating_sub(lull.since_ns);
+        (seconds(length_ns), seconds(lull.since_ns.saturating_sub(lull.before_ns) + late_ns))
+    }
+}
+
+/// Searches the node that answers for the slots of a suspect. Returns it with the time of its first good reply and the
+/// event; nothing if the suspect itself answers again, or if its slots had moved to another primary before it went silent.
+pub(super) fn for_slots(
+    suspect: &Suspect,
+    (plan, cluster): (&FailoverPlan, &Cluster),
+    clock: Clock,
+    stop: &Stop,
+) -> Option<(NodeNumber, (u64, EventKind))> {
+    let FailoverPlan { target, lulls, .. } = plan;
+    let key = key_of(suspect.slot);
+    let question = target.dialect.encode(&[b"EXISTS", key.as_bytes()]);
+    let mut talks: BTreeMap<NodeNumber, Talk> = BTreeMap::new();
+    let at = |node: NodeNumber| target.at(cluster.topology().node(node).address.clone()).ok();
+    let (mut turn, mut tries) = (0, Tries::begin(clock, EVERY));
+    // Whether the suspect was still the owner by the first topology after this one.
+    let (stale, mut was_owner) = (Arc::clone(&cluster.topology()), None);
+    let (node, good_ns) = tries.until(stop, || {
+        cluster.doubt();
+        let topology = Arc::clone(&cluster.topology());
+        let owner = topology.owner(suspect.slot).filter(|owner| *owner != suspect.node);
+        was_owner = was_owner.or((!Arc::ptr_eq(&topology, &stale)).then_some(owner.is_none()));
+        let mut candidates: Vec<_> = owner.into_iter().collect();
+        if candidates.is_empty() {
+            let is_back = lulls.of(suspect.node.index()).is_some_and(|lull| lull.back_ns.is_some());
+            candidates.extend(is_back.then_some(suspect.node));
+            candidates.extend(&suspect.replicas);
+        }
+        turn += 1;
+        let node = *candidates.get(turn % candidates.len().max(1))?;
+        let mut talk =
+            talks.remove(&node).or_else(|| Some(talk(&at(node)?, LIMIT).ok()?.bounded(LONGEST)))?;
+        let mut is_good = false;
+        talk.ask(&question, 1, LIMIT, |bytes, reply| {
+            // A user without a right for reads gets the same refusal from every node.
+            is_good = !matches!(reply, Reply::Error(_)) || owner.is_some() && bytes.starts_with(b"-NOPERM");
+        })
+        .ok()?;
+        let good_ns = clock.now_ns();
+        talks.insert(node, talk);
+        is_good.then_some((node, good_ns))
+    })?;
+    let is_successor = suspect.replicas.contains(&node) || was_owner == Some(true);
+    if node == suspect.node || !is_successor {
+        return None;
+    }
+    let [from, to] = [suspect.node, node].map(|node| cluster.topology().node(node).address.to_string());
+    let mut said = Said::default();
+    if let Some(talk) = talks.get_mut(&node) {
+        let question = target.dialect.encode(&[b"CLUSTER", b"NODES"]);
+        let read = |bytes: &[u8], _: Reply| said = Said::read(bytes, &from).unwrap_or_default();
+        // Without an answer, the event lacks these.
+        let _ = talk.ask(&question, 1, LIMIT, read);
+    }
+    let (lull, good_ns) = with_load(suspect, cluster.setbacks().of(suspect.node.index()), good_ns);
+    let (length_s, error_s) = tries.length_s(lull, good_ns);
+    let Said { epoch, cause } = said;
+    let by = "cluster".to_owned();
+    Some((node, (good_ns, EventKind::Failover { from, to, length_s, error_s, by, epoch, cause })))
+}
+
+/// Returns the lull of a suspect and the time of the first good reply, if requests of the load count too.
+fn with_load(suspect: &Suspect, load: Option<Lull>, good_ns: u64) -> (Option<Lull>, u64) {
+    let begins_ns = suspect.lull.map_or(good_ns.saturating_sub(RECENT_NS), |lull| lull.before_ns);
+    let Some(load) = load.filter(|load| load.since_ns >= begins_ns) else { return (suspect.lull, good_ns) };
+    let good_ns = load.back_ns.map_or(good_ns, |back_ns| back_ns.min(good_ns));
+    let lull = suspect.lull.unwrap_or(load);
+    (Some(Lull { since_ns: lull.since_ns.min(load.since_ns), ..lull }), good_ns)
+}
+
+/// The addresses of a server with a name: a host name, or that of a service of Sentinels.
+pub(super) struct Named<'a> {
+    pub(super) target: &'a Target,
+    pub(super) found: Vec<SocketAddr>,
+}
+
+impl Named<'_> {
+    /// Looks the name up, and waits for the result as long as a server may take.
+    pub(super) fn look_up(&self) -> Option<Vec<SocketAddr>> {
+        let found = self.target.resolve().ok()?.wait(LIMIT * 10).ok()??;
+        let address = |endpoint| if let Endpoint::Tcp(address) = endpoint { Some(address) } else { None };
+        Some(found.into_iter().filter_map(address).collect())
+    }
+
+    /// Searches the server that answers to the name after a lull. Returns the time of its first good reply and the
+    /// event; nothing if it is the same server as before.
+    pub(super) fn search(&mut self, lull: Lull, clock: Clock, stop: &Stop) -> Option<(u64, EventKind)> {
+        let mut tries = Tries::begin(clock, LOOK_UP_EVERY);
+        let (new, good_ns) = tries.until(stop, || {
+            let found = self.look_up()?;
+            let new = found.iter().find(|address| !self.found.contains(address)).copied();
+            let address = new.or(found.first().copied())?;
+            let (host, port) = (address.ip().to_string(), address.port());
+            // The certificate is that of the name.
+            let target = Target { address: Address::Tcp { host, port }, ..self.target.clone() };
+            let mut is_good = false;
+            let mut asked = talk(&target, LIMIT).ok()?;
+            let read = |_: &[u8], reply: Reply| is_good = !matches!(reply, Reply::Error(_));
+            asked.ask(target.dialect.ping(), 1, LIMIT, read).ok()?;
+            is_good.then(|| (new.map(|new| (new, found)), clock.now_ns()))
+        })?;
+        let (to, found) = new?;
+        let from = self.found.first().map_or_else(String::new, ToString::to_string);
+        self.found = found;
+        let (by, epoch) = match &self.target.address {
+            Address::Service(service) => ("sentinel", service.epoch(self.target)),
+            _ => ("name", None),
+        };
+        // The probe itself may have been faster, when the name had changed before.
+        let good_ns = lull.back_ns.map_or(good_ns, |back_ns| back_ns.min(good_ns));
+        let (length_s, error_s) = tries.length_s(Some(lull), good_ns);
+        let (to, by) = (to.to_string(), by.to_owned());
+        Some((good_ns, EventKind::Failover { from, to, length_s, error_s, by, epoch, cause: None }))
+    }
+}

@@ -1,0 +1,161 @@
+//! Which servers join and leave while a session runs: the nodes of a cluster by its topology, a primary and its replicas
+//! by INFO.
+
+use std::{
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    },
+    time::{Duration, Instant},
+};
+
+use super::Commission;
+use crate::endpoint::{Address, Cluster, Neighbours, Role, Target, Topology, neighbours};
+
+/// How often the servers are asked without a doubt.
+const ASK_EVERY: Duration = Duration::from_secs(3);
+/// How long a server may take to connect, and again to answer.
+const LIMIT: Duration = Duration::from_secs(1);
+
+/// The largest number of nodes of a session.
+const MOST_NODES: usize = 128;
+
+/// What has changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum NodeNews {
+    /// The server at this address is a further node.
+    Joined(Address),
+    /// The server at this address would be a further node, the first of those that are too many.
+    Full(Address),
+    /// This node has no part in the cluster any more.
+    Left(u16, Address),
+    /// This node has a part in the cluster again.
+    Back(u16, Address),
+}
+
+/// The source of the news.
+pub(super) enum Following {
+    /// The nodes stay as they are.
+    Nobody,
+    /// A cluster, its last seen topology, and when it is doubted next.
+    Cluster { cluster: Arc<Cluster>, seen: Arc<Topology>, doubt: Instant },
+    /// A primary and its replicas, which a thread asks. The thread ends with the sender.
+    Servers { found: Receiver<Vec<Target>>, known: Vec<Address>, _end: Sender<()> },
+}
+
+impl Following {
+    /// Begins to follow the servers of a session.
+    pub(super) fn begin(commission: &Commission) -> Self {
+        // With --redact, only the named server is watched.
+        if let Some(cluster) = commission.cluster.as_ref().filter(|_| !commission.redacts) {
+            let (cluster, seen) = (Arc::clone(cluster), Arc::clone(&cluster.topology()));
+            return Self::Cluster { cluster, seen, doubt: Instant::now() + ASK_EVERY };
+        }
+        if !commission.follows_replicas || commission.redacts {
+            return Self::Nobody;
+        }
+        let ((found_up, found), (_end, ended)) = (channel(), channel::<()>());
+        let target = commission.plan.target.clone();
+        let ask = move || {
+            while ended.recv_timeout(ASK_EVERY) == Err(RecvTimeoutError::Timeout) {
+                // A server that does not answer now may answer the next time.
+                if let Ok(Neighbours::Servers(servers)) = neighbours(&target, LIMIT)
+                    && found_up.send(servers).is_err()
+                {
+                    return;
+                }
+            }
+        };
+        let known = commission.targets().map(|target| target.address.clone()).collect();
+        match std::thread::Builder::new().name("neighbours".to_owned()).spawn(ask) {
+            Ok(_) => Self::Servers { found, known, _end },
+            // The session works without it.
+            Err(_) => Self::Nobody,
+        }
+    }
+
+    /// Returns what has changed; the session has `nodes` nodes. Does not block.
+    pub(super) fn news(&mut self, nodes: usize) -> Vec<NodeNews> {
+        match self {
+            Self::Nobody => Vec::new(),
+            Self::Cluster { cluster, seen, doubt } => {
+                if Instant::now() >= *doubt {
+                    cluster.doubt();
+                    *doubt = Instant::now() + ASK_EVERY;
+                }
+                let now = Arc::clone(&cluster.topology());
+                let before = std::mem::replace(seen, Arc::clone(&now));
+                if Arc::ptr_eq(&before, &now) { Vec::new() } else { differences(&before, &now, nodes) }
+            }
+            Self::Servers { found, known, .. } => {
+                let found = found.try_iter().flatten().map(|target| target.address);
+                let mut news = Vec::new();
+                for address in found {
+                    if !known.contains(&address) {
+                        news.extend(match known.len() {
+                            ..MOST_NODES => Some(NodeNews::Joined(address.clone())),
+                            MOST_NODES => Some(NodeNews::Full(address.clone())),
+                            _ => None,
+                        });
+                        known.push(address);
+                    }
+                }
+                news
+            }
+        }
+    }
+}
+
+/// Returns what has changed between two topologies. Each number up to that of the last node with a part in the cluster is
+/// a node of the session: a redirect may have named a node before the cluster did.
+fn differences(before: &Topology, now: &Topology, nodes: usize) -> Vec<NodeNews> {
+    let is_member = |topology: &Topology, number: usize| {
+        topology.nodes().nth(number).is_some_and(|(_, node)| node.role != Role::Outside)
+    };
+    let last =
+        now.nodes().filter(|(_, node)| node.role != Role::Outside).map(|(number, _)| number.index()).last();
+    let mut news = Vec::new();
+    for (number, node) in now.nodes().map(|(number, node)| (number.index(), node)) {
+        let address = || node.address.clone();
+        match (is_member(before, number), node.role != Role::Outside) {
+            _ if number >= MOST_NODES => {
+                let is_first = number == MOST_NODES && before.nodes().count() <= MOST_NODES;
+                news.extend(is_first.then(|| NodeNews::Full(address())));
+            }
+            _ if number >= nodes => news.extend((Some(number) <= last).then(|| NodeNews::Joined(address()))),
+            (true, false) => news.push(NodeNews::Left(number as u16, address())),
+            (false, true) => news.push(NodeNews::Back(number as u16, address())),
+            _ => {}
+        }
+    }
+    news
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the topology in which the server at the first of these ports owns all slots, and the others copy it.
+    fn topology(before: &Topology, ports: &[u16]) -> Topology {
+        let nodes: String = ports.iter().map(|port| format!("*2\r\n$1\r\nh\r\n:{port}\r\n")).collect();
+        let reply = format!("*1\r\n*{}\r\n:0\r\n:16383\r\n{nodes}", 2 + ports.len());
+        before.read(reply.as_bytes(), &Address::default()).unwrap()
+    }
+
+    fn at(port: u16) -> Address {
+        Address::Tcp { host: "h".to_owned(), port }
+    }
+
+    #[test]
+    fn nodes_join_leave_and_come_back_with_their_numbers() {
+        let first = topology(&Topology::default(), &[1, 2]);
+        let mut second = first.clone();
+        second.meet(&at(9)).unwrap();
+        assert_eq!(differences(&first, &second, 2), [], "a redirect alone makes no node");
+        let third = topology(&second, &[2, 3]);
+        let joined = [9, 3].map(|port| NodeNews::Joined(at(port)));
+        assert_eq!(differences(&second, &third, 2), [vec![NodeNews::Left(0, at(1))], joined.into()].concat());
+        let fourth = topology(&third, &[1, 2, 3]);
+        assert_eq!(differences(&third, &fourth, 4), [NodeNews::Back(0, at(1))]);
+    }
+}
