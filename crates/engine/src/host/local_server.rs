@@ -1,6 +1,6 @@
 //! A server on this machine: which process it is, what its threads do, and what waits in its sockets.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeMap, fs, path::Path};
 
 use super::{
     Sample,
@@ -71,8 +71,15 @@ impl LocalServer {
         }
     }
 
-    /// Adds its figures at `at_ns` to those of the machine. `pid` is the process number that it reports.
-    pub fn sample(&mut self, at_ns: u64, pid: Option<u32>, machine: Sample) -> Sample {
+    /// Adds its figures at `at_ns` to those of the machine. `pid` is the process number that it reports. `processes`
+    /// contains the samples of this moment so far, by process: servers may share one, which is read once.
+    pub fn sample(
+        &mut self,
+        at_ns: u64,
+        pid: Option<u32>,
+        machine: &Sample,
+        processes: &mut BTreeMap<u32, Sample>,
+    ) -> Sample {
         if let Some(port) = self.port.filter(|_| self.pace.begins(at_ns)) {
             self.read_sockets(at_ns, port);
             self.pace.end(at_ns);
@@ -81,12 +88,17 @@ impl LocalServer {
             Some(pid) => self.check(pid).map(|()| pid),
             None => self.searched(at_ns),
         };
-        let mut draft = Draft::after(machine.without(found.as_ref().ok().copied()), &mut self.counters);
+        let process = found.as_ref().ok().and_then(|pid| processes.get(pid));
+        let begun = process.cloned().unwrap_or_else(|| machine.clone().without(found.as_ref().ok().copied()));
+        let is_read = process.is_some();
+        let mut draft = Draft::after(begun, &mut self.counters);
         match &found {
+            Ok(_) if is_read => {}
             Ok(pid) => {
                 self.threads.read(*pid, &mut draft, &self.tree);
                 let throttled = draft.known("server's cgroup", throttled_s(&self.tree, &pid.to_string()));
                 draft.share(Gauge::ServerThrottled, throttled);
+                processes.insert(*pid, draft.sample.clone());
             }
             Err(Doubt::Unseen(why) | Doubt::Elsewhere(why)) => {
                 draft.lacks("server", why);

@@ -67,7 +67,10 @@ impl Sampler {
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod tests {
-    use std::net::{TcpListener, TcpStream};
+    use std::{
+        collections::BTreeMap,
+        net::{TcpListener, TcpStream},
+    };
 
     use super::{
         super::{LocalServer, fixture::Fixture},
@@ -115,7 +118,7 @@ mod tests {
     fn beside(fixture: &Fixture, port: Option<u16>, pid: Option<u32>) -> Sample {
         let mut sampler = Sampler::new(fixture.root());
         let mut server = LocalServer::new(fixture.root(), port);
-        let mut take = |at_ns: u64| server.sample(at_ns, pid, sampler.sample(at_ns));
+        let mut take = |at_ns: u64| server.sample(at_ns, pid, &sampler.sample(at_ns), &mut BTreeMap::new());
         take(0);
         take(SECOND_NS)
     }
@@ -136,6 +139,25 @@ mod tests {
         assert_eq!(sample.server.map(|server| server.name).as_deref(), Some("redis-server"));
         assert_eq!(sample.gauges[Gauge::ServerRunDelay], Some(0.0));
         assert_eq!(sample.missing["connections"], "the server listens on a unix socket");
+    }
+
+    #[test]
+    fn a_process_of_several_servers_is_read_once() {
+        let fixture = Fixture::new(&[("proc/1/stat", "1 (init) S 0")]);
+        process(&fixture, 4211, "redis-server");
+        let mut sampler = Sampler::new(fixture.root());
+        let mut servers = [(); 2].map(|()| LocalServer::new(fixture.root(), None));
+        let mut take = |at_ns: u64| {
+            let (machine, mut processes) = (sampler.sample(at_ns), BTreeMap::new());
+            let first = servers[0].sample(at_ns, Some(4211), &machine, &mut processes);
+            processes.values_mut().for_each(|sample| sample.clock_source = "read".to_owned());
+            [first, servers[1].sample(at_ns, Some(4211), &machine, &mut processes)]
+        };
+        take(0);
+        let [first, second] = take(SECOND_NS);
+        assert_eq!(second.clock_source, "read", "it is a copy");
+        assert_eq!(second.gauges[Gauge::ServerRunDelay], Some(0.0));
+        assert_eq!((second.server, second.gauges), (first.server, first.gauges));
     }
 
     #[test]

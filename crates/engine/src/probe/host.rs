@@ -4,6 +4,7 @@
 //! replies to others, through [`ServerPid`].
 
 use std::{
+    collections::BTreeMap,
     io,
     net::{IpAddr, SocketAddr, UdpSocket},
     path::{Path, PathBuf},
@@ -111,9 +112,11 @@ fn watch(
         }
         is_due = false;
         servers.extend(added.try_iter().map(|server| Watched::begin(server, &root)));
-        let machine = sampler.sample(now_ns);
+        let (machine, mut processes) = (sampler.sample(now_ns), BTreeMap::new());
         for (server, watched) in servers.iter_mut().enumerate() {
-            let Some(sample) = watched.sample(now_ns, &machine, server == 0) else { continue };
+            let Some(sample) = watched.sample(now_ns, &machine, &mut processes, server == 0) else {
+                continue;
+            };
             let message = Message::Host { at_ns: now_ns, server, sample: Box::new(sample) };
             if reports.send(message).is_err() {
                 return;
@@ -145,7 +148,13 @@ impl<'a> Watched<'a> {
     }
 
     /// Returns the machine's sample with the server's figures; if the server runs elsewhere, only for the first one.
-    fn sample(&mut self, at_ns: u64, machine: &Sample, is_first: bool) -> Option<Sample> {
+    fn sample(
+        &mut self,
+        at_ns: u64,
+        machine: &Sample,
+        processes: &mut BTreeMap<u32, Sample>,
+        is_first: bool,
+    ) -> Option<Sample> {
         if let Place::Sought(resolution) = &mut self.place {
             match resolution.wait(Duration::ZERO) {
                 Ok(Some(mut found)) => self.place = self.place_of(found.make_contiguous()),
@@ -157,7 +166,7 @@ impl<'a> Watched<'a> {
         }
         let why = match &mut self.place {
             Place::Here(server) => {
-                return Some(server.sample(at_ns, self.server.pid.get(), machine.clone()));
+                return Some(server.sample(at_ns, self.server.pid.get(), machine, processes));
             }
             Place::Sought(_) => "the server's name is being looked up",
             Place::Elsewhere(why) => why,
