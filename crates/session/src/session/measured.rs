@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use super::{Segment, collector::Message, target_records::TargetInputs};
 use crate::{
-    clock::{Clock, seconds},
+    clock::{Clock, SECOND_NS, seconds},
     endpoint::Lulls,
     knobs::Knobs,
     load::{Load, LoadError, Output, Plan, Turned},
@@ -22,6 +22,10 @@ use crate::{
 /// The shortest time between two changes of the load settings, in nanoseconds. Faster changes become one segment,
 /// because a key that is held down repeats.
 const SETTLE_NS: u64 = 100_000_000;
+
+/// The number of PINGs a second below which they are reported once a second: a report of a quarter of a second would be
+/// about one or two of them, and a session with that few PINGs to each node has many nodes.
+const FEW_PINGS: NonZeroU32 = NonZeroU32::new(20).expect("20 is not 0");
 
 /// The reasons why a session cannot start.
 #[derive(Debug, Error)]
@@ -94,7 +98,10 @@ impl Measured {
         };
         let (ping_up, pings) = channel();
         let watched = Watched { lulls, node: target };
-        let ping_plan = PingPlan { per_second: pings_per_s, watched, ..PingPlan::new(plan.target) };
+        let mut ping_plan = PingPlan { per_second: pings_per_s, watched, ..PingPlan::new(plan.target) };
+        if pings_per_s < FEW_PINGS {
+            ping_plan.tick = Duration::from_nanos(SECOND_NS);
+        }
         let ping = PingProbe::start(ping_plan, clock, ping_up)?;
         let changed_ns = load.as_ref().map_or_else(|| clock.now_ns(), |load| load.turned().since_ns);
         let measured = Self { clock, target, load, ping, collector, in_force, wanted, carries, changed_ns };
