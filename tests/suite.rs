@@ -8,6 +8,7 @@ mod ab;
 mod arguments;
 mod ascii;
 mod bench;
+mod by_node;
 mod causes;
 mod clean;
 mod cluster;

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    endpoint::{Greeter, Greeting, Transport},
+    endpoint::{Greeter, Greeting, NodeNumber, Transport},
     protocol::{Dialect, Skipper},
     workload::{Insertions, OpId},
 };
@@ -87,6 +87,8 @@ pub(super) struct Connection {
     is_closing: bool,
     /// Whether the socket is connected.
     is_connected: bool,
+    /// The node of a cluster that got the last parcel; `None` without a cluster.
+    node: Option<NodeNumber>,
     /// The parcel in flight, if a cluster is driven.
     flight: Option<Box<Flight>>,
     /// Bytes that the socket did not accept yet.
@@ -125,6 +127,7 @@ impl Connection {
             has_more: false,
             is_closing: false,
             is_connected: false,
+            node: None,
             flight: None,
             unsent: None,
         })
@@ -170,16 +173,17 @@ impl Connection {
             return;
         }
         let unanswered = self.unanswered();
-        if let Some(sequence) = &self.sequence {
-            for (op, has_failed) in sequence.unanswered(unanswered, self.answered) {
-                segments.replies(self.generation, now_ns, 0).count_lost(&[op], has_failed, kind);
+        if self.sequence.is_none() && unanswered.is_empty() {
+            return;
+        }
+        let mut replies = segments.replies(self.generation, now_ns, 0);
+        replies.node = self.node;
+        match &self.sequence {
+            Some(sequence) => {
+                let lost = sequence.unanswered(unanswered, self.answered);
+                lost.for_each(|(op, has_failed)| replies.count_lost(&[op], has_failed, kind));
             }
-        } else if !unanswered.is_empty() {
-            segments.replies(self.generation, now_ns, 0).count_lost(
-                unanswered,
-                self.answered.has_failed,
-                kind,
-            );
+            None => replies.count_lost(unanswered, self.answered.has_failed, kind),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ClientCounts, ErrorCounts, Setting};
+use super::{ByNode, ClientCounts, ErrorCounts, Setting};
 use crate::{
     protocol::Step,
     stats::Recorder,
@@ -66,6 +66,8 @@ pub struct IntervalBuffer {
     pub operations: Arc<Operations>,
     /// Counts by operation, in the order of `operations`.
     pub counts: Vec<OperationCounts>,
+    /// Counts by node of a cluster; empty without a cluster.
+    pub by_node: ByNode,
     /// The data of a replaced setting, up to 300 MiB. To free these data would delay the worker, so the collector
     /// frees them.
     pub(super) spent: Option<(Arc<Setting>, Outgoing)>,
@@ -123,6 +125,7 @@ impl IntervalBuffer {
             connects_failed: ErrorCounts::default(),
             operations: Arc::default(),
             counts: Vec::new(),
+            by_node: ByNode::default(),
             spent: None,
         })
     }
@@ -169,6 +172,7 @@ impl IntervalBuffer {
         self.connections_lost.clear();
         self.connects_failed.clear();
         self.counts.iter_mut().for_each(OperationCounts::clear);
+        self.by_node.clear();
         self.spent = None;
     }
 }

@@ -18,6 +18,7 @@
 mod alarm;
 mod answered;
 mod broken;
+mod by_node;
 mod client_counts;
 mod clients;
 mod connection;
@@ -40,6 +41,7 @@ mod schedule;
 mod segments;
 mod sequence;
 mod setting;
+mod slot_counts;
 mod spread;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -47,6 +49,7 @@ mod unsent;
 mod watches;
 mod worker;
 
+pub use by_node::{ByNode, NodeCounts};
 pub(crate) use client_counts::ClientCounts;
 pub use engine::{Load, Output, Turned};
 pub use errors::{ErrorCounts, ErrorKind};

@@ -2,6 +2,7 @@
 
 use super::{ErrorKind, IntervalBuffer};
 use crate::{
+    endpoint::NodeNumber,
     protocol::Reply,
     workload::{Expected, Misses, OpId},
 };
@@ -76,6 +77,8 @@ pub(super) struct Replies<'a> {
     service_ns: u64,
     /// Whether the requests waited for a core of the load generator for at least half of their latency.
     pub(super) held: bool,
+    /// The node that sent the replies, if a cluster is driven.
+    pub(super) node: Option<NodeNumber>,
     /// Whether the requests had due times, as in an open loop.
     is_open: bool,
 }
@@ -89,13 +92,16 @@ impl<'a> Replies<'a> {
         taken: &'a mut [Taken],
         service_ns: u64,
     ) -> Self {
-        Self { in_flight, buffer, taken, touched: 0, service_ns, held: false, is_open: false }
+        Self { in_flight, buffer, taken, touched: 0, service_ns, held: false, node: None, is_open: false }
     }
 
     /// Counts bytes that were read.
     #[inline]
     pub(super) fn count_bytes(&mut self, n: usize) {
         self.buffer.bytes_in += n as u64;
+        if let Some(node) = self.node {
+            self.buffer.by_node.read(node, n as u64);
+        }
     }
 
     /// Counts bytes of replies to an operation.
@@ -174,6 +180,9 @@ impl<'a> Replies<'a> {
             counts.misses += nulls;
         }
         counts.count_good(n, self.service_ns);
+        if let Some(node) = self.node {
+            self.buffer.by_node.good(node, n, self.service_ns);
+        }
     }
 
     /// Counts the result of reply number `reply`, for an operation whose replies are examined one by one.
@@ -205,6 +214,9 @@ impl<'a> Replies<'a> {
 
     /// Counts an error reply to an operation. Returns whether the error is the first of its kind in this interval.
     pub(super) fn count_error(&mut self, op: OpId, line: &[u8]) -> bool {
+        if let Some(node) = self.node {
+            self.buffer.by_node.errors(node).count_line(line);
+        }
         self.buffer.counts[op.index()].errors.count_line(line)
     }
 
@@ -220,6 +232,9 @@ impl<'a> Replies<'a> {
         *self.in_flight -= operations.len() as u64;
         for op in operations.iter().skip(usize::from(has_failed)) {
             self.buffer.counts[op.index()].errors.count(kind, 1);
+            if let Some(node) = self.node {
+                self.buffer.by_node.errors(node).count(kind, 1);
+            }
         }
     }
 }

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use super::{IntervalBuffer, Ring, Setting, open_segment::Open, replies::Replies};
 use crate::{
     clock::{next_tick_ns, tick_of},
+    endpoint::NodeNumber,
     workload::{Operations, Outgoing},
 };
 
@@ -131,6 +132,14 @@ impl Segments {
     pub(super) fn wrote(&mut self, operations: usize, bytes: usize) {
         self.current.in_flight += operations as u64;
         self.current.buffer.bytes_out += bytes as u64;
+    }
+
+    /// Notes that bytes were written to `node`, if a cluster is driven.
+    pub(super) fn wrote_to(&mut self, node: Option<NodeNumber>, bytes: usize) {
+        self.wrote(0, bytes);
+        if let Some(node) = node {
+            self.current.buffer.by_node.wrote(node, bytes as u64);
+        }
     }
 
     /// Returns a counter for replies to a batch of segment `generation`. The replies arrived at `now_ns`,

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, io, sync::Arc};
 use super::{
     ClusterPlan, Plan,
     parcel::{Parcel, Refusal},
+    slot_counts::SlotCounts,
 };
 use crate::endpoint::{
     Address, Cluster, Endpoint, Endpoints, NodeNumber, Target, Topology, TopologyError, node_address,
@@ -30,6 +31,8 @@ pub(super) struct Spread {
     entries: u64,
     /// Counts the requests without a key, which go to all primaries in turn.
     keyless: usize,
+    /// The requests by slot.
+    pub(super) slots: SlotCounts,
     /// The largest number of connections of this worker.
     pub(super) most_lanes: usize,
     /// Lost requests of a prefill are given back if they were drawn after this segment.
@@ -47,6 +50,7 @@ impl Spread {
             held: BTreeMap::new(),
             entries: 0,
             keyless: 0,
+            slots: SlotCounts::new(),
             most_lanes: (max_connections / plan.threads).max(1),
             gives_back_after: 0,
         })

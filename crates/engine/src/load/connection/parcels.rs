@@ -33,13 +33,13 @@ impl Connection {
         self.inserted.take(&mut parcel.inserted);
         self.phase = ConnectionPhase::Busy;
         (self.since_ns, self.heard_ns, self.first_ns) = (parcel.written_ns, now_ns, 0);
-        self.generation = parcel.generation;
+        (self.generation, self.node) = (parcel.generation, parcel.node);
         let sent = if parcel.asks {
             let bytes = [ASKING, &parcel.bytes].concat();
-            segments.wrote(0, bytes.len());
+            segments.wrote_to(self.node, bytes.len());
             self.write(registry, &bytes)
         } else {
-            segments.wrote(0, parcel.bytes.len());
+            segments.wrote_to(self.node, parcel.bytes.len());
             self.write(registry, &parcel.bytes)
         };
         let (refused, awaits_asking) = (Vec::new(), parcel.asks);

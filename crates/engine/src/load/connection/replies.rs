@@ -74,6 +74,7 @@ impl Connection {
                 };
                 let service_ns = came_ns.saturating_sub(self.since_ns);
                 let mut replies = read.segments.replies(self.generation, read.now_ns, service_ns);
+                replies.node = self.node;
                 replies.count_bytes(bytes.len());
                 let began_ns = self.dues.get(self.answered.place()).copied().unwrap_or(self.since_ns);
                 replies.held = read.waits.held(began_ns, read.now_ns);

@@ -61,6 +61,7 @@ impl Bench {
             is_connected: true,
             sequence: None,
             inserted: Insertions::default(),
+            node: None,
             flight: None,
             unsent: None,
         };

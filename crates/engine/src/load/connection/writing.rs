@@ -69,7 +69,7 @@ impl Connection {
         };
         self.phase = ConnectionPhase::Busy;
         self.heard_ns = now_ns;
-        segments.wrote(0, out.length());
+        segments.wrote_to(self.node, out.length());
         self.write_out(registry, &out, &values)
     }
 

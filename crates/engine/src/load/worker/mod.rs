@@ -262,13 +262,6 @@ impl Worker {
         }
     }
 
-    /// Counts the CPU time of this thread since the last call, and how long it waited for a core.
-    fn count_lap(&mut self) {
-        if let Some(own) = &mut self.own {
-            self.segments.counts().client.add_lap(own.lap());
-        }
-    }
-
     fn on_event(&mut self, i: usize, event: &Event, now_ns: u64) {
         if event.is_read_closed()
             && let Some(connection) = self.clients.connection(i)

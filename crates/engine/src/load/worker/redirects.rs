@@ -132,6 +132,7 @@ impl Worker {
         self.report_error(kind, || format!("{why}{again}"));
         for request in &parcel.requests {
             let mut replies = self.segments.replies(parcel.generation, now_ns, 0);
+            replies.node = parcel.node;
             replies.count_lost(&[request.op], false, kind);
         }
         self.give_back(parcel, 0);

@@ -79,6 +79,9 @@ impl Worker {
             let due_ns = self.pace.take();
             first_due_ns = first_due_ns.or(due_ns);
             let slot = program.slot(op, self.out.copied());
+            if let (Some(spread), Some(slot)) = (&mut self.spread, slot) {
+                spread.slots.count(slot);
+            }
             let request = Kept { op, due_ns, slot, end: 0, number };
             // An operation with steps that wait for one another has a parcel of its own.
             let mut alone = None;

@@ -23,6 +23,17 @@ impl Worker {
         }
     }
 
+    /// Counts the CPU time of this thread since the last call, how long it waited for a core, and the requests of the
+    /// busiest slots.
+    pub(super) fn count_lap(&mut self) {
+        if let Some(spread) = &mut self.spread {
+            spread.slots.report(&mut self.segments.counts().by_node.slots);
+        }
+        if let Some(own) = &mut self.own {
+            self.segments.counts().client.add_lap(own.lap());
+        }
+    }
+
     /// Counts the time in which clients are free to write but no dataset record is available.
     pub(super) fn note_record_wait(&mut self, now_ns: u64) {
         if let Some(since_ns) = self.record_wait_since_ns.take() {

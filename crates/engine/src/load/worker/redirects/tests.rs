@@ -114,7 +114,8 @@ impl Played {
             std::thread::sleep(Duration::from_millis(2));
         }
         load.end();
-        let mut outcome = Outcome::default();
+        let (mut outcome, mut by_node) = (Outcome::default(), (0, 0, 0));
+        let mut bytes = (0, 0);
         while let Ok(buffer) = output.rings[0].intervals.pop() {
             outcome.due += buffer.due;
             buffer.redirects.add_to(&mut outcome.redirects);
@@ -123,7 +124,14 @@ impl Played {
                 outcome.slowest_ns = outcome.slowest_ns.max(counts.service.latency().max_ns());
                 counts.errors.add_to(&mut outcome.errors);
             }
+            for node in buffer.by_node.nodes() {
+                by_node.0 += node.service.count();
+                by_node.1 += node.bytes_in;
+                by_node.2 += node.bytes_out;
+            }
+            bytes = (bytes.0 + buffer.bytes_in, bytes.1 + buffer.bytes_out);
         }
+        assert_eq!(by_node, (outcome.ops, bytes.0, bytes.1), "the sum of all nodes is the whole");
         assert_eq!(outcome.due, outcome.ops + outcome.errors.values().sum::<u64>());
         outcome
     }

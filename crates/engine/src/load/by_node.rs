@@ -1,0 +1,160 @@
+//! A worker's counts by node of a cluster, and its busiest slots.
+//!
+//! A histogram for each of a hundred nodes, in each buffer on its way between worker and collector, would take a hundred
+//! megabytes. So a worker only lists the answers, and the collector makes the histograms. Without a cluster, nothing is
+//! counted here.
+
+use super::ErrorCounts;
+use crate::{
+    endpoint::NodeNumber,
+    stats::{Latency, Recorder},
+};
+
+/// Counts by node of a cluster.
+#[derive(Debug, Default)]
+pub struct ByNode {
+    /// The answers, in the order of their arrival.
+    answers: Vec<Answers>,
+    /// The other counts, by the number of the node.
+    others: Vec<Others>,
+    /// The slots with the most requests, and their requests.
+    pub(super) slots: Vec<(u16, u32)>,
+}
+
+/// Operations that one read of a node's socket completed without an error.
+#[derive(Debug, Clone, Copy)]
+struct Answers {
+    service_ns: u64,
+    ops: u32,
+    node: NodeNumber,
+}
+
+#[derive(Debug, Default)]
+struct Others {
+    errors: ErrorCounts,
+    bytes_in: u64,
+    bytes_out: u64,
+}
+
+/// The counts of one node.
+#[derive(Debug)]
+pub struct NodeCounts<'a> {
+    /// The number of the node.
+    pub node: u16,
+    /// Operations with an error from this node, or lost with a connection to it, by kind.
+    pub errors: &'a ErrorCounts,
+    /// Bytes read from the node.
+    pub bytes_in: u64,
+    /// Bytes written to the node.
+    pub bytes_out: u64,
+    /// Latencies from the write of an operation to the last byte of its last reply; their number is the number of
+    /// operations without an error.
+    pub service: Latency,
+}
+
+impl ByNode {
+    /// Counts `n` operations without an error, each answered `service_ns` after its write.
+    pub(super) fn good(&mut self, node: NodeNumber, n: u64, service_ns: u64) {
+        self.answers.push(Answers { service_ns, ops: n as u32, node });
+    }
+
+    /// Counts bytes that were read.
+    pub(super) fn read(&mut self, node: NodeNumber, bytes: u64) {
+        self.other(node).bytes_in += bytes;
+    }
+
+    /// Counts bytes that were written.
+    pub(super) fn wrote(&mut self, node: NodeNumber, bytes: u64) {
+        self.other(node).bytes_out += bytes;
+    }
+
+    /// Returns the errors of a node.
+    pub(super) fn errors(&mut self, node: NodeNumber) -> &mut ErrorCounts {
+        &mut self.other(node).errors
+    }
+
+    fn other(&mut self, node: NodeNumber) -> &mut Others {
+        let place = node.index();
+        if place >= self.others.len() {
+            self.others.resize_with(place + 1, Others::default);
+        }
+        &mut self.others[place]
+    }
+
+    /// Returns the counts of each node that was written to or read from, in the order of their numbers.
+    pub fn nodes(&self) -> impl Iterator<Item = NodeCounts<'_>> {
+        let mut answers = self.answers.clone();
+        answers.sort_unstable_by_key(|answer| answer.node);
+        let mut recorder = (!answers.is_empty()).then(Recorder::new);
+        let mut from = 0;
+        (0..).zip(&self.others).filter_map(move |(node, others)| {
+            let is_own = |answer: &&Answers| answer.node.index() == usize::from(node);
+            let length = answers[from..].iter().take_while(is_own).count();
+            let own = &answers[from..from + length];
+            from += length;
+            let service =
+                recorder.as_mut().filter(|_| length > 0).map_or_else(Latency::default, |recorder| {
+                    recorder.reset();
+                    own.iter().for_each(|answer| recorder.record_n(answer.service_ns, answer.ops.into()));
+                    recorder.latency()
+                });
+            let Others { errors, bytes_in, bytes_out } = others;
+            let is_used = bytes_in + bytes_out > 0 || !errors.is_empty() || length > 0;
+            is_used.then_some(NodeCounts {
+                node,
+                errors,
+                bytes_in: *bytes_in,
+                bytes_out: *bytes_out,
+                service,
+            })
+        })
+    }
+
+    /// Returns the slots with the most requests, and their requests; empty if no slot stands out.
+    pub fn slots(&self) -> &[(u16, u32)] {
+        &self.slots
+    }
+
+    /// Clears all counts and keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.answers.clear();
+        self.slots.clear();
+        for others in &mut self.others {
+            others.errors.clear();
+            (others.bytes_in, others.bytes_out) = (0, 0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::{Address, Topology};
+
+    fn counts(by_node: &ByNode) -> Vec<(u16, u64, u64, u64, bool)> {
+        let counts = |node: NodeCounts| {
+            (node.node, node.service.count(), node.bytes_in, node.bytes_out, node.errors.is_empty())
+        };
+        by_node.nodes().map(counts).collect()
+    }
+
+    #[test]
+    fn each_node_has_its_own_counts_and_a_cleared_buffer_has_none() {
+        let mut by_node = ByNode::default();
+        let mut topology = Topology::default();
+        let numbers = (1..9).map(|port| topology.meet(&Address::Tcp { host: "h".to_owned(), port }).unwrap());
+        let numbers: Vec<NodeNumber> = numbers.collect();
+        let [a, b, c] = [0, 7, 2].map(|place| numbers[place]);
+        for (node, n, ns) in [(b, 3, 1000), (a, 1, 50), (b, 2, 9000)] {
+            by_node.wrote(node, 10);
+            by_node.read(node, 5);
+            by_node.good(node, n, ns);
+        }
+        by_node.errors(c).count_line(b"OOM x");
+        assert_eq!(counts(&by_node), [(0, 1, 5, 10, true), (2, 0, 0, 0, false), (7, 5, 10, 20, true)]);
+        let of_b = by_node.nodes().last().unwrap().service;
+        assert_eq!((of_b.min_ns(), of_b.max_ns()), (1000, 9000));
+        by_node.clear();
+        assert_eq!(counts(&by_node), []);
+    }
+}

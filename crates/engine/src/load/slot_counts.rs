@@ -1,0 +1,79 @@
+//! How many requests of a worker each slot of a cluster got, to find slots with far more requests than others.
+
+use crate::protocol::SLOTS;
+
+/// A slot stands out from this share of all requests on: one in 32. With evenly used keys no slot has as many.
+const SHARE: u32 = 32;
+/// The fewest requests of a slot that stands out.
+const FEWEST: u32 = 4;
+/// The most slots that are reported.
+const MOST: usize = 8;
+
+/// Requests by slot since the last report.
+pub(super) struct SlotCounts {
+    requests: Box<[u32]>,
+    all: u32,
+}
+
+impl SlotCounts {
+    pub(super) fn new() -> Self {
+        Self { requests: vec![0; SLOTS.into()].into(), all: 0 }
+    }
+
+    /// Counts a request.
+    pub(super) fn count(&mut self, slot: u16) {
+        if let Some(requests) = self.requests.get_mut(usize::from(slot)) {
+            *requests = requests.saturating_add(1);
+            self.all = self.all.saturating_add(1);
+        }
+    }
+
+    /// Adds the slots that stand out to `slots`, and begins anew.
+    pub(super) fn report(&mut self, slots: &mut Vec<(u16, u32)>) {
+        if self.all == 0 {
+            return;
+        }
+        let least = (self.all / SHARE).max(FEWEST);
+        let busy = (0..).zip(&self.requests).filter(|(_, requests)| **requests >= least);
+        let mut busy: Vec<(u16, u32)> = busy.map(|(slot, requests)| (slot, *requests)).collect();
+        busy.sort_unstable_by_key(|(_, requests)| std::cmp::Reverse(*requests));
+        for (slot, requests) in busy.into_iter().take(MOST) {
+            match slots.iter_mut().find(|(known, _)| *known == slot) {
+                Some((_, known)) => *known += requests,
+                None => slots.push((slot, requests)),
+            }
+        }
+        self.requests.fill(0);
+        self.all = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_with_most_of_the_requests_stands_out_and_even_use_does_not() {
+        let (mut counts, mut slots) = (SlotCounts::new(), Vec::new());
+        for n in 0..1000 {
+            counts.count(n % 100);
+        }
+        counts.report(&mut slots);
+        assert_eq!(slots, []);
+        for n in 0..1000 {
+            counts.count(if n % 10 < 6 { 1234 } else { n });
+        }
+        counts.count(SLOTS);
+        counts.report(&mut slots);
+        counts.report(&mut slots);
+        assert_eq!(slots, [(1234, 600)]);
+    }
+
+    #[test]
+    fn a_handful_of_requests_is_no_hot_slot() {
+        let (mut counts, mut slots) = (SlotCounts::new(), Vec::new());
+        (0..3).for_each(|_| counts.count(7));
+        counts.report(&mut slots);
+        assert_eq!(slots, []);
+    }
+}
