@@ -172,6 +172,8 @@ gauges! {
         "Replicas connected to the server.";
     ReplicaLag "replication_lag_bytes" Replicas "behind" Bytes, Level Own, 0.0 Never
         "Bytes by which the furthest replica is behind.";
+    Slots "cluster_slots" Replicas "slots" Count, Level Own, 0.0 Never
+        "Slots of the cluster that the node owns.";
     HostCpu "host_cpu" Host "cpu" Ratio, Level Host, 1.0 Never
         "Share of all cores of redyno's machine that is in use.";
     HostBusiest "host_cpu_busiest" Host "busiest core" Ratio, Level Host, 1.0 Never

@@ -8,7 +8,9 @@
 //! every second ┼─ SLOWLOG GET ───────► events       (on Valkey also COMMANDLOG GET)
 //!              ├─ LATENCY LATEST ────► Status, events
 //!              ├─ CONFIG GET ────────► Status, events
-//! every 5 s    └─ CLIENT LIST ───────► Status
+//! every 5 s    ├─ CLIENT LIST ───────► Status
+//!              └─ CLUSTER NODES, ────► Status       (nodes of a cluster)
+//!                 CLUSTER SLOT-STATS
 //! ```
 //! All requests are sent together. A refused one is reported once and repeated a minute later; the others continue. What
 //! costs the server much is asked [less often](super::pace).
@@ -31,7 +33,9 @@ use super::{
     link::Wire,
     news::News,
     pace::{Paces, named, take_out_looks, take_unseen},
-    slow_log::{self, CommandLog, PARTS, SlowLog},
+    questions::{command_log, command_stats, has_command_log},
+    slot_stats::SlotStats,
+    slow_log::{self, CommandLog, SlowLog},
 };
 use crate::events::EventKind;
 
@@ -83,6 +87,7 @@ pub(super) struct Poller {
     latency: LatencyLog,
     config: Config,
     clients: ClientList,
+    slots: SlotStats,
     /// The number of bytes of the last CLIENT LIST.
     listed: usize,
     paces: Paces,
@@ -191,6 +196,7 @@ impl Poller {
         let server_s = info.number::<i64>("server_time_usec").map(|us| us / 1_000_000);
         let mut polled = Polled { status, events, pause: self.paces.pause(), info_refused: None };
         self.read_others((at_ns, wire), answers.others, server_s, &mut polled)?;
+        self.slots.ask(wire, at_ns, &mut polled.status).await?;
         Ok((at_ns, polled))
     }
 
@@ -351,42 +357,12 @@ impl Poller {
         if !self.run_id.is_empty() && self.run_id != run_id {
             (self.commands, self.errors) = (None, None);
             self.times = CommandTimes::default();
-            self.clients = ClientList::default();
+            (self.clients, self.slots) = (ClientList::default(), SlotStats::default());
             self.slow_log.begin_again();
             self.command_log.0.iter_mut().for_each(SlowLog::begin_again);
         }
         run_id.clone_into(&mut self.run_id);
     }
-}
-
-/// Requests the statistics of commands and errors; returns the commands that were sent before, and the reply.
-async fn command_stats(
-    wire: &Wire,
-    are_apart: &mut bool,
-) -> (BTreeMap<String, u64>, Result<String, ServerError>) {
-    let own = wire.sent().take();
-    if !*are_apart {
-        match wire.text(&["INFO", "commandstats", "errorstats"]).await {
-            Err(error) if error.is_refusal("ERR syntax") => *are_apart = true,
-            reply => return (own, reply),
-        }
-    }
-    let (commands, errors) = (["INFO", "commandstats"], ["INFO", "errorstats"]);
-    let (commands, errors) = tokio::join!(wire.text(&commands), wire.text(&errors));
-    (own, commands.and_then(|commands| Ok(commands + &errors?)))
-}
-
-/// Requests the newest entries of COMMANDLOG about large requests and about large replies.
-async fn command_log(wire: &Wire) -> [Reply; 2] {
-    let words = PARTS.map(|part| format!("large-{part}"));
-    let [requests, replies] = words.each_ref().map(|part| ["COMMANDLOG", "GET", slow_log::ASKED, part]);
-    tokio::join!(wire.data(&requests), wire.data(&replies)).into()
-}
-
-/// Returns whether the server has COMMANDLOG: Valkey since 8.1.
-fn has_command_log(status: &Status) -> bool {
-    let mut parts = status.version.split('.').map_while(|part| part.parse::<u32>().ok());
-    status.name == "valkey" && (parts.next(), parts.next()) >= (Some(8), Some(1))
 }
 
 async fn only_if<T>(is_due: bool, question: impl Future<Output = T>) -> Option<T> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Clients;
+use super::{Clients, SlotUse};
 use crate::{
     events::EventKind,
     gauge::{GAUGES, Gauge, Gauges, Kind},
@@ -55,6 +55,9 @@ pub struct Status {
     /// The connected clients, in the polls that asked for them.
     #[serde(default, rename = "client_list", skip_serializing_if = "Option::is_none")]
     pub clients: Option<Clients>,
+    /// The slots of a cluster that used most of the main thread, busiest first, in the polls that asked for them.
+    #[serde(default, rename = "busy_slots", skip_serializing_if = "Option::is_none")]
+    pub slots: Option<Vec<SlotUse>>,
 }
 
 impl Status {

@@ -80,6 +80,7 @@ fn status(status: Status) -> Status {
         latency_events,
         config,
         clients,
+        slots,
     } = status;
     let master = None;
     let mut coded = BTreeMap::new();
@@ -102,6 +103,7 @@ fn status(status: Status) -> Status {
         latency_events,
         config,
         clients: clients.map(Clients::redacted),
+        slots,
     }
 }
 
