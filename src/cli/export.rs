@@ -39,7 +39,7 @@ pub struct ExportArgs {
     /// Write to a new file [default: standard output]
     #[arg(long, short, value_name = "OUT")]
     pub output: Option<PathBuf>,
-    /// What each row of a table contains: intervals (a second of one segment), operations, segments, probes or server
+    /// What each row of a table contains: intervals (a second of one segment), operations, nodes (of a cluster), segments, probes or server
     #[arg(long, value_name = "NAME", value_parser = rows)]
     pub rows: Option<Rows>,
     /// The times that the format hgrm contains: response, or the name of an operation [default: service times of all

@@ -48,6 +48,7 @@ impl Sink for Lines {
     fn push(&mut self, record: &Record) -> Vec<String> {
         // The figures are those of the first server only.
         if !record.is_of(0) {
+            self.findings.hear_other(record);
             return Vec::new();
         }
         self.timeline.push(record);

@@ -1,6 +1,7 @@
 //! The summary, which remains in the terminal's scrollback after the screen is closed.
 
 mod failures;
+mod nodes;
 mod table;
 
 use crate::{
@@ -52,6 +53,10 @@ pub fn summary(timeline: &Timeline, episodes: &Episodes, files: &[String]) -> St
         text.push('\n');
         text += &table::table(&rows, timeline.segments().forgotten());
         text.push('\n');
+    }
+    let nodes = nodes::table(timeline);
+    if !nodes.is_empty() {
+        text += &format!("\n{nodes}\n");
     }
     failures::add(&mut text, timeline, &sum);
     for file in files {

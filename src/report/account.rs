@@ -94,6 +94,10 @@ impl Account {
     /// Adds a record, if it is of this node.
     pub(super) fn push(&mut self, record: &Record) {
         if !record.is_of(self.node) {
+            // The first node's findings compare all nodes.
+            if self.node == 0 {
+                self.findings.hear_other(record);
+            }
             return;
         }
         match record {

@@ -1,7 +1,5 @@
 //! The tables of a session: segments, operations, errors, events.
 
-use std::collections::BTreeMap;
-
 use super::{
     account::Account,
     environment, monitored,
@@ -10,7 +8,6 @@ use super::{
 use crate::{
     diagnose::{Finding, of_session},
     session::{
-        OperationInterval,
         figures::{self, Figure, Row as Figures},
         timeline::folded,
     },
@@ -41,7 +38,8 @@ pub(super) fn all(account: &Account) -> Vec<Table> {
     let timeline = &account.timeline;
     let over_time = monitored::findings(timeline, account.findings.episodes());
     // Without a load, a table of segments has no figures.
-    let of_load = [Some(segments(account)), findings(account), operations(account), errors(account)];
+    let of_load =
+        [Some(segments(account)), findings(account), operations(account), nodes(account), errors(account)];
     let of_load = of_load.into_iter().flatten().filter(|_| monitored::has_load(timeline));
     let of_server = [monitored::pings, monitored::worst, monitored::commands].map(|table| table(timeline));
     let rest = of_server.into_iter().chain(events(account)).chain([monitored::unread(timeline)]);
@@ -109,19 +107,27 @@ fn findings(account: &Account) -> Option<Table> {
 /// Returns a row for each operation, if there are several.
 fn operations(account: &Account) -> Option<Table> {
     let summary = account.timeline.summary();
-    let mut sums: BTreeMap<&str, OperationInterval> = BTreeMap::new();
-    let measured = account.timeline.segments().iter().filter(|segment| segment.start.aside().is_none());
-    for (name, part) in measured.flat_map(|segment| &segment.total.commands) {
-        sums.entry(name).or_default().merge(part);
-    }
-    let row = |(name, part)| {
-        let name: &&str = name;
-        ((*name).to_owned(), None, Figures::of_summary(&summary).of_operation(part))
+    let sums = account.timeline.operations();
+    let row = |(name, part): (&String, _)| (name.clone(), Figures::of_summary(&summary).of_operation(part));
+    parts("Operations", "operation", sums.iter().map(row).collect()).filter(|table| table.rows.len() > 1)
+}
+
+/// Returns a row for each node of a cluster with load.
+fn nodes(account: &Account) -> Option<Table> {
+    let summary = account.timeline.summary();
+    let sums = account.timeline.nodes();
+    let row = |(node, part): (&u16, _)| {
+        (account.timeline.address_of(*node), Figures::of_summary(&summary).of_operation(part))
     };
-    let rows: Vec<_> = sums.iter().map(row).collect();
-    let mut table = of_figures("Operations", "operation", &rows);
+    parts("Nodes", "node", sums.iter().map(row).collect())
+}
+
+/// Returns a row for each part of the load.
+fn parts(title: &str, first: &str, rows: Vec<(String, Figures)>) -> Option<Table> {
+    let rows: Vec<_> = rows.into_iter().map(|(name, row)| (name, None, row)).collect();
+    let mut table = of_figures(title, first, &rows);
     table.note = "All segments except warm-up and prefill.".to_owned();
-    (rows.len() > 1).then_some(table)
+    (!rows.is_empty()).then_some(table)
 }
 
 /// Returns the failures, by kind.

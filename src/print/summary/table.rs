@@ -84,7 +84,7 @@ pub(super) fn table(rows: &[SegmentRow], forgotten: u64) -> String {
     }
     let mut is_limited = false;
     for row in rows {
-        let found = of_segment(&row.segment.start, &row.segment.total, 0);
+        let found = of_segment(&row.segment.start, &row.segment.total, None);
         let is_ours = found.iter().any(|finding| finding.is_ours);
         is_limited |= is_ours;
         lines.extend(lines_of(row, is_ours));

@@ -47,7 +47,7 @@ impl Sink for BenchmarkCsv {
         let sum = self.0.timeline.summary();
         let (length_s, is_open) = (sum.length_s, sum.response.is_some());
         let per_s = |ops: u64| if length_s > 0.0 { ops as f64 / length_s } else { 0.0 };
-        let operations = self.0.operations();
+        let operations = self.0.timeline.operations();
         // An unescaped quote would end the title; redis-benchmark does not escape it.
         let rows = operations.iter().map(|(name, part)| {
             row(&inert(name).replace('"', "\"\""), per_s(part.in_rate(is_open)), &part.service)

@@ -47,7 +47,7 @@ impl Sink for Ndjson {
 pub const JSON: Format = Format::new(
     "json",
     "json",
-    "one JSON object: session, sums, operations, segments, probes, findings, server",
+    "one JSON object: session, sums, operations, nodes, segments, probes, findings, server",
     Holds::Asides,
     |_, _| Box::new(Json::default()),
 );
@@ -67,6 +67,9 @@ struct Whole<'a> {
     errors: &'a std::collections::BTreeMap<String, u64>,
     first_errors: &'a std::collections::BTreeMap<String, String>,
     operations: Vec<SheetRow<'a>>,
+    /// The nodes of a cluster with load; absent without.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    nodes: Vec<SheetRow<'a>>,
     segments: Vec<SheetRow<'a>>,
     /// The figures of each probe over the whole session.
     probes: Vec<Besides>,
@@ -143,8 +146,9 @@ impl Sink for Json {
     fn push(&mut self, record: &Record) -> Vec<String> {
         self.sheet.push(record, |_| ());
         self.besides.push(record);
-        if record.is_of(0) {
-            self.findings.push(record);
+        match record.is_of(0) {
+            true => drop(self.findings.push(record)),
+            false => self.findings.hear_other(record),
         }
         Vec::new()
     }
@@ -152,7 +156,7 @@ impl Sink for Json {
     fn finish(&mut self) -> Vec<String> {
         let timeline = &self.sheet.timeline;
         let summary = timeline.summary();
-        let operations = self.sheet.operations();
+        let (operations, nodes) = (timeline.operations(), timeline.nodes());
         let findings = self.findings.episodes().iter();
         let whole = Whole {
             session: timeline.session(),
@@ -160,6 +164,7 @@ impl Sink for Json {
             errors: &summary.errors,
             first_errors: &summary.first_errors,
             operations: SheetRow::of_operations(&summary, &operations).collect(),
+            nodes: self.sheet.of_nodes(&summary, &nodes),
             segments: self.sheet.segments(),
             probes: self.besides.probes(),
             failovers: timeline.failovers().collect(),

@@ -1,4 +1,4 @@
-//! Tables in Markdown, for an issue tracker: the session, its segments, its operations.
+//! Tables in Markdown, for an issue tracker: the session, its segments, its operations, its nodes.
 
 use super::{
     Format, Holds,
@@ -9,7 +9,7 @@ use crate::session::{
     figures::{self, Figure},
 };
 
-/// The columns of segments and operations.
+/// The columns of segments, operations and nodes.
 const COLUMNS: [Figure; 9] = [
     figures::OPS_PER_S,
     figures::SERVICE_P50,
@@ -43,7 +43,7 @@ impl Sink for Markdown {
 
     fn finish(&mut self) -> Vec<String> {
         let summary = self.0.timeline.summary();
-        let operations = self.0.operations();
+        let operations = self.0.timeline.operations();
         let head = self.0.timeline.session().map(|session| {
             let target = [session.target.address.as_str(), &session.target.server, &session.target.role];
             let target = target.map(escaped).join(" ");
@@ -60,6 +60,10 @@ impl Sink for Markdown {
             let lines = SheetRow::of_operations(&summary, &operations);
             rows.extend(lines.map(|line| (escaped(line.words()[3]), line)));
         }
+        let nodes = self.0.timeline.nodes();
+        rows.extend(
+            self.0.of_nodes(&summary, &nodes).into_iter().map(|line| (escaped(line.words()[4]), line)),
+        );
         rows.push(("all".to_owned(), SheetRow::of_summary(&summary)));
         vec![head.unwrap_or_default() + &table(&rows)]
     }

@@ -37,6 +37,8 @@ pub struct Metrics {
     segment: Option<Segment>,
     load: Tally,
     operations: BTreeMap<String, OperationInterval>,
+    /// The results by node of a cluster.
+    nodes: BTreeMap<u16, OperationInterval>,
     clients: u32,
     ping: Latency,
     ping_errors: BTreeMap<String, u64>,
@@ -50,6 +52,7 @@ impl Sink for Metrics {
     fn push(&mut self, record: &Record) -> Vec<String> {
         // The figures are those of the first server only.
         if !record.is_of(0) {
+            self.findings.hear_other(record);
             return Vec::new();
         }
         self.load.push(record);
@@ -68,7 +71,10 @@ impl Sink for Metrics {
             Record::Host(moment) => {
                 moment.body.gauges.iter().for_each(|(gauge, value)| self.server.set(gauge, Some(value)));
             }
-            Record::Event(event) => *self.events.entry(event.what.name().to_owned()).or_default() += 1,
+            Record::Event(event) => {
+                *self.events.entry(event.what.name().to_owned()).or_default() += 1;
+                self.session.as_mut().map(|session| session.follow(record));
+            }
             Record::Wake(_) | Record::Intrinsic(_) | Record::Mark(_) | Record::End(_) => {}
         }
         Vec::new()
@@ -92,9 +98,14 @@ impl Metrics {
 
     fn count(&mut self, interval: &Interval) {
         self.clients = interval.clients;
-        let measured = interval.commands.iter().filter(|_| self.load.counts(interval.segment));
-        for (name, part) in measured {
+        if !self.load.counts(interval.segment) {
+            return;
+        }
+        for (name, part) in &interval.commands {
             self.operations.entry(name.clone()).or_default().merge(part);
+        }
+        for (node, part) in &interval.nodes {
+            self.nodes.entry(*node).or_default().merge(part);
         }
     }
 
@@ -181,6 +192,7 @@ impl Metrics {
         let service = "From the write of a request to the last byte of its reply, by operation";
         let times = self.operations.iter().map(|(name, part)| (("operation", name.as_str()), &part.service));
         out.histograms("service", service, times)?;
+        self.write_nodes(out)?;
         if let Some(response) = &load.response {
             out.histogram("response", "From when a request was due to the last byte of its reply", response)?;
         }
@@ -192,6 +204,26 @@ impl Metrics {
             out.gauge("client_cpu", help, Some(&ratio()), client.cpu)?;
         }
         Ok(())
+    }
+
+    fn write_nodes(&self, out: &mut Writer) -> fmt::Result {
+        let address = |node: u16| {
+            let address = self.session.as_ref().and_then(|session| session.address_of(node));
+            address.map_or_else(|| (node + 1).to_string(), str::to_owned)
+        };
+        let nodes: Vec<_> = self.nodes.iter().map(|(node, part)| (address(*node), part)).collect();
+        if nodes.is_empty() {
+            return Ok(());
+        }
+        let of = |count: fn(&OperationInterval) -> u64| -> BTreeMap<_, _> {
+            nodes.iter().map(|(address, part)| (address.clone(), count(part))).collect()
+        };
+        out.counters("node_ops", "Good replies, by node of the cluster", "node", &of(|part| part.ops))?;
+        let errors = of(|part| part.errors.values().sum());
+        out.counters("node_errors", "Requests that failed, by node of the cluster", "node", &errors)?;
+        let service = "From the write of a request to the last byte of its reply, by node of the cluster";
+        let times = nodes.iter().map(|(address, part)| (("node", address.as_str()), &part.service));
+        out.histograms("node_service", service, times)
     }
 
     fn write_server(&self, out: &mut Writer) -> fmt::Result {

@@ -41,7 +41,7 @@ impl Sink for Percentiles {
         let latency: Latency = match self.tag.as_deref() {
             None => summary.service,
             Some("response") => summary.response.unwrap_or_default(),
-            Some(name) => self.sheet.operations().remove(name).unwrap_or_default().service,
+            Some(name) => self.sheet.timeline.operations().remove(name).unwrap_or_default().service,
         };
         vec![percentile_table(&latency)]
     }

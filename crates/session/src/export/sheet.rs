@@ -20,6 +20,8 @@ pub enum Rows {
     Intervals,
     /// A row for each operation in each second of a segment.
     Operations,
+    /// A row for each node of a cluster in each second of a segment.
+    Nodes,
     /// A row for each segment.
     Segments,
     /// A row for each probe in each second.
@@ -30,14 +32,15 @@ pub enum Rows {
 
 impl Rows {
     /// All kinds.
-    pub const ALL: [Self; 5] =
-        [Self::Intervals, Self::Operations, Self::Segments, Self::Probes, Self::Server];
+    pub const ALL: [Self; 6] =
+        [Self::Intervals, Self::Operations, Self::Nodes, Self::Segments, Self::Probes, Self::Server];
 
     /// Returns a short description.
     pub fn about(self) -> &'static str {
         match self {
             Self::Intervals => "a row for each second of a segment",
             Self::Operations => "a row for each operation in each second",
+            Self::Nodes => "a row for each node of a cluster in each second",
             Self::Segments => "a row a segment",
             Self::Probes => "a row for each probe in each second",
             Self::Server => "a row for each poll of the server",
@@ -49,6 +52,7 @@ impl Rows {
         match self {
             Self::Intervals => "intervals",
             Self::Operations => "operations",
+            Self::Nodes => "nodes",
             Self::Segments => "segments",
             Self::Probes => "probes",
             Self::Server => "server",
@@ -57,18 +61,20 @@ impl Rows {
 }
 
 /// The columns before the figures.
-pub(super) const WORDS: [&str; 4] = ["kind", "phase", "workload", "operation"];
+pub(super) const WORDS: [&str; 5] = ["kind", "phase", "workload", "operation", "node"];
 
 /// A row with its text columns.
 #[derive(Debug)]
 pub(super) struct SheetRow<'a> {
-    /// `interval`, `operation`, `segment` or `summary`.
+    /// `interval`, `operation`, `node`, `segment` or `summary`.
     kind: &'static str,
     /// The kind of the row's segment: `load`, `idle`, `warm-up` or `prefill`; empty for a summary.
     phase: &'static str,
     workload: String,
     /// The operation; empty for all operations together.
     operation: &'a str,
+    /// The address of the node; empty for all nodes together.
+    node: String,
     pub(super) row: Row<'a>,
 }
 
@@ -78,7 +84,7 @@ impl<'a> SheetRow<'a> {
         let workload = segment.filter(|segment| segment.knobs.load);
         let workload = workload.map_or_else(String::new, |segment| segment.knobs.workload.in_own_order());
         let row = segment.map_or(row, |segment| row.under(&segment.knobs));
-        Self { kind, phase, workload, operation: "", row }
+        Self { kind, phase, workload, operation: "", node: String::new(), row }
     }
 
     /// Returns the row of the whole session.
@@ -89,6 +95,11 @@ impl<'a> SheetRow<'a> {
     /// Returns the row of an operation.
     pub(super) fn of_operation(self, name: &'a str, operation: &'a OperationInterval) -> Self {
         Self { kind: "operation", operation: name, row: self.row.of_operation(operation), ..self }
+    }
+
+    /// Returns the row of a node.
+    fn of_node(self, node: String, part: &'a OperationInterval) -> Self {
+        Self { kind: "node", node, row: self.row.of_operation(part), ..self }
     }
 
     /// Returns the rows of all operations over the whole session.
@@ -107,7 +118,7 @@ impl<'a> SheetRow<'a> {
 
     /// Returns the text columns, in the order of [`WORDS`].
     pub(super) fn words(&self) -> [&str; WORDS.len()] {
-        [self.kind, self.phase, &self.workload, self.operation]
+        [self.kind, self.phase, &self.workload, self.operation, &self.node]
     }
 }
 
@@ -168,6 +179,9 @@ impl Sheet {
             Rows::Operations => {
                 interval.commands.iter().for_each(|(name, part)| take(&line().of_operation(name, part)));
             }
+            Rows::Nodes => interval.nodes.iter().for_each(|(node, part)| {
+                take(&line().of_node(self.timeline.address_of(*node), part));
+            }),
             Rows::Segments | Rows::Probes | Rows::Server => {}
         }
     }
@@ -187,13 +201,15 @@ impl Sheet {
         segments.map(|segment| SheetRow::of("segment", Some(&segment.start), of(segment))).collect()
     }
 
-    /// Returns the sum of each operation, without warm-up and prefill.
-    pub(super) fn operations(&self) -> BTreeMap<String, OperationInterval> {
-        let mut sums: BTreeMap<String, OperationInterval> = BTreeMap::new();
-        let measured = self.timeline.segments().iter().filter(|segment| segment.start.aside().is_none());
-        for (name, part) in measured.flat_map(|segment| &segment.total.commands) {
-            sums.entry(name.clone()).or_default().merge(part);
-        }
-        sums
+    /// Returns the rows of all nodes of a cluster over the whole session.
+    pub(super) fn of_nodes<'a>(
+        &self,
+        summary: &'a Summary,
+        nodes: &'a BTreeMap<u16, OperationInterval>,
+    ) -> Vec<SheetRow<'a>> {
+        let row = |(node, part): (&u16, &'a OperationInterval)| {
+            SheetRow::of_summary(summary).of_node(self.timeline.address_of(*node), part)
+        };
+        nodes.iter().map(row).collect()
     }
 }

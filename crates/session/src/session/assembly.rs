@@ -180,7 +180,8 @@ impl Drain {
         if interval.is_blank() {
             return None;
         }
-        interval.commands.values_mut().for_each(|part| part.drained = part.ops);
+        let parts = interval.commands.values_mut().chain(interval.nodes.values_mut());
+        parts.for_each(|part| part.drained = part.ops);
         let length_s = start_ns.map_or(0.0, |start_ns| seconds(end_ns - start_ns));
         Some(Interval {
             tick,

@@ -5,7 +5,7 @@ use super::{
     part::{add_count, add_counts, merge_some},
 };
 use crate::{
-    load::{IntervalBuffer, Openings},
+    load::{IntervalBuffer, NodeCounts, Openings},
     stats::{Latency, Recorder},
 };
 
@@ -54,6 +54,15 @@ pub(super) fn add_buffer(interval: &mut Interval, buffer: &IntervalBuffer) {
     buffer.redirects.add_to(&mut interval.redirects);
     buffer.connections_lost.add_to(&mut interval.connections_lost);
     buffer.connects_failed.add_to(&mut interval.connects_failed);
+    for counts in buffer.by_node.nodes() {
+        let NodeCounts { node, errors, bytes_in, bytes_out, service } = counts;
+        let ops = service.count();
+        let mut part =
+            OperationInterval { ops, bytes_in, bytes_out, service, ..OperationInterval::default() };
+        errors.add_to(&mut part.errors);
+        interval.nodes.entry(node).or_default().merge(&part);
+    }
+    interval.add_slots(buffer.by_node.slots().iter().map(|(slot, requests)| (*slot, (*requests).into())));
     for (expected, counts) in buffer.operations.iter().zip(&buffer.counts) {
         let counted = counts.answered + counts.hits + counts.misses + counts.conflicts;
         if counted + counts.bytes_in + counts.bytes_out == 0 && counts.errors.is_empty() {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::{Map, Value};
 
 use super::{
-    Client,
+    Client, Opening,
     part::{add_counts, is_nothing, merge_some, per_s},
 };
 use crate::{protocol::OTHER, stats::Latency, workload::MAX_OPERATIONS};
@@ -137,6 +137,13 @@ of_the_load! {
         pub clients: u32,
         /// The results by operation.
         pub commands: BTreeMap<String, OperationInterval>,
+        /// The results by node of a cluster. `ops` is the sum of all nodes. Errors without a node, such as those of a
+        /// slot without owner, are in none.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        pub nodes: BTreeMap<u16, OperationInterval>,
+        /// Requests by slot of a cluster, for the slots that stand out; there may have been more.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        pub slots: BTreeMap<u16, u64>,
         /// Answered requests by command, as the server's statistics count them. An operation may consist of several
         /// requests. The counts exclude MULTI and EXEC around an operation, the greeting of connections (`AUTH`,
         /// `HELLO`, `SELECT`, `CLIENT|SETNAME`), and the commands of a setup.
@@ -175,41 +182,7 @@ impl Summary {
     }
 }
 
-/// How long connections took to open, stage by stage. No latency of operations includes these times.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Opening {
-    /// The times from the first attempt to connect to the connected socket.
-    #[serde(skip_serializing_if = "Latency::is_empty")]
-    pub connect: Latency,
-    /// The times from the connected socket to the end of the TLS handshake.
-    #[serde(skip_serializing_if = "Latency::is_empty")]
-    pub handshake: Latency,
-    /// The times from the connected socket, or the end of the TLS handshake, to the last reply to the greeting.
-    #[serde(skip_serializing_if = "Latency::is_empty")]
-    pub greeting: Latency,
-}
-
-impl Opening {
-    /// Adds the times of `later`.
-    pub(super) fn merge(&mut self, later: &Self) {
-        self.connect.merge(&later.connect);
-        self.handshake.merge(&later.handshake);
-        self.greeting.merge(&later.greeting);
-    }
-
-    /// Returns the stages of opening a connection in their order, with their names.
-    pub fn stages(&self) -> [(&'static str, &Latency); 3] {
-        [("connect", &self.connect), ("handshake", &self.handshake), ("greeting", &self.greeting)]
-    }
-
-    /// Returns whether no stage of any connection was measured.
-    pub fn is_empty(&self) -> bool {
-        self.connect.is_empty() && self.handshake.is_empty() && self.greeting.is_empty()
-    }
-}
-
-/// The results of one operation in an [`Interval`].
+/// The results of one operation, or of one node of a cluster, in an [`Interval`]. Hits and misses are not counted by node.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct OperationInterval {
     /// Good replies to the operation.
@@ -267,6 +240,7 @@ impl Interval {
             self.operation(label).merge(later);
         }
         add_counts(&mut self.requests, &later.requests);
+        self.add_nodes(later);
     }
 
     /// Returns the measured seconds under load: 0 in a drain.

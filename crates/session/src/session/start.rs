@@ -43,6 +43,15 @@ impl SessionStart {
         }
         is_next
     }
+
+    /// Returns the address of a node; `None` if it is unknown.
+    pub fn address_of(&self, node: u16) -> Option<&str> {
+        let server = match usize::from(node).checked_sub(1) {
+            None => Some(&self.target),
+            Some(place) => self.nodes.get(place),
+        };
+        server.map(|server| server.address.as_str()).filter(|address| !address.is_empty())
+    }
 }
 
 impl Host {

@@ -190,7 +190,8 @@ impl TargetRecords {
             for counts in [errors, redirects, connections_lost, connects_failed] {
                 self.kinds.limit(counts);
             }
-            interval.commands.values_mut().for_each(|part| self.kinds.limit(&mut part.errors));
+            let parts = interval.commands.values_mut().chain(interval.nodes.values_mut());
+            parts.for_each(|part| self.kinds.limit(&mut part.errors));
             // Without load, only the last replies of the previous segment are reported.
             if (loaded && !interval.is_late()) || !interval.is_blank() {
                 self.make(Record::Interval(Box::new(interval)));

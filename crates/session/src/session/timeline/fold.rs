@@ -7,7 +7,8 @@ use std::{
 
 use super::{
     ErrorCell, ErrorLog, History, IntrinsicRun, Lane, LoadCell, Measure, Outages, PingCell, PingWindows,
-    Segments, ServerCell, history::Merge, memo::Memos, operations::OperationLanes, stretch::Refined,
+    Segments, ServerCell, history::Merge, memo::Memos, nodes::NodeLanes, operations::OperationLanes,
+    stretch::Refined,
 };
 use crate::{
     clock::{TICK_NS, seconds},
@@ -56,6 +57,7 @@ pub struct Timeline {
     pub(super) lanes: [Lane; Measure::ALL.len()],
     pub(super) operations: OperationLanes,
     pub(super) openings: OperationLanes,
+    pub(super) nodes: NodeLanes,
     pub(super) ping_timing: Option<Timing>,
     pub(super) ping_tcp: Option<TcpRtt>,
     pub(super) intrinsic_run: Option<IntrinsicRun>,
@@ -108,6 +110,7 @@ impl Timeline {
             lanes: Measure::ALL.map(|_| Lane::new(KEPT, longest_s)),
             operations: OperationLanes::new(longest_s),
             openings: OperationLanes::new(longest_s),
+            nodes: NodeLanes::new(longest_s),
             ping_timing: None,
             ping_tcp: None,
             intrinsic_run: None,
@@ -248,6 +251,7 @@ impl Timeline {
         }
         self.operations.push(interval);
         self.openings.push_opening(interval);
+        self.nodes.push(interval);
         self.outages.push(t_s, length_s, interval.outage_s);
         self.segments.push(interval);
         let aside = self.segments.numbered(segment).and_then(|segment| segment.start.aside());
@@ -271,10 +275,12 @@ impl Timeline {
         if let Some(cpu) = moment.body.gauges[Gauge::Cpu] {
             self.segments.push_cpu(since_s, length_s, cpu);
         }
-        // Only some polls ask for the clients.
-        let clients = self.status.take().and_then(|before| before.body.clients);
+        // Only some polls ask for the clients and the slots.
+        let (clients, slots) =
+            self.status.take().map_or((None, None), |before| (before.body.clients, before.body.slots));
         let mut latest = moment.clone();
         latest.body.clients = latest.body.clients.or(clients);
+        latest.body.slots = latest.body.slots.or(slots);
         self.status = Some(latest);
         self.advance(moment.t_s);
     }

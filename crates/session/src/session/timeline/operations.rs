@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{Reading, by_segment::BySegment, history::History};
+use super::{Reading, SegmentTotal, Timeline, by_segment::BySegment, history::History};
 use crate::{
     clock::{TICK_NS, seconds},
     protocol::OTHER,
-    session::Interval,
+    session::{Interval, OperationInterval},
     stats::{Blend, Latency},
     workload::MAX_OPERATIONS,
 };
@@ -57,6 +57,26 @@ impl OperationLanes {
         cells.for_each(|cell| cell.value.blend(segment, &mut blend));
         blend.take()
     }
+}
+
+impl Timeline {
+    /// Returns the sum of each operation, without warm-up and prefill.
+    pub fn operations(&self) -> BTreeMap<String, OperationInterval> {
+        sums(self.segments.iter(), |total| &total.commands)
+    }
+}
+
+/// Returns the sum of each part of the measured segments.
+pub(super) fn sums<'a, K: Ord + Clone + 'a>(
+    segments: impl Iterator<Item = &'a SegmentTotal>,
+    parts: fn(&Interval) -> &BTreeMap<K, OperationInterval>,
+) -> BTreeMap<K, OperationInterval> {
+    let mut sums: BTreeMap<K, OperationInterval> = BTreeMap::new();
+    let measured = segments.filter(|segment| segment.start.aside().is_none());
+    for (key, part) in measured.flat_map(|segment| parts(&segment.total)) {
+        sums.entry(key.clone()).or_default().merge(part);
+    }
+    sums
 }
 
 impl Reading<'_> {

@@ -205,7 +205,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn rate(&self, length_s: f64) -> Option<f64> {
+    pub(super) fn rate(&self, length_s: f64) -> Option<f64> {
         // A cell that two segments share would mix two settings, so it is used only if there is no other.
         let began_s = self.segment().map_or(0.0, |segment| segment.start.t_s);
         let from_s = (self.t_s - length_s).max(began_s);

@@ -1,0 +1,124 @@
+//! The history of the load on each node of a cluster.
+
+use std::collections::BTreeMap;
+
+use super::{Reading, Timeline, by_segment::BySegment, history::History, operations::sums};
+use crate::{
+    clock::{TICK_NS, seconds},
+    session::{Interval, OperationInterval},
+    stats::{Blend, Latency},
+};
+
+/// The number of ticks that stay as fine as they were recorded. Few, because a cluster may have hundreds of nodes.
+const KEPT: usize = 16;
+/// The largest number of nodes with a history.
+const MOST_NODES: usize = 1000;
+/// The time that the load on a node is shown for, in seconds: long enough for a p99 of a hundredth of the load.
+const WINDOW_S: f64 = 5.0;
+
+/// One history of service times for each node, by its number.
+#[derive(Debug, Clone)]
+pub(super) struct NodeLanes {
+    lanes: BTreeMap<u16, History<BySegment>>,
+    /// The longest time slot, in seconds.
+    longest_s: f64,
+}
+
+/// The load on one node in the last seconds of the current segment.
+#[derive(Debug, Clone)]
+pub struct NodeLoad {
+    /// The share of all good replies.
+    pub share: f64,
+    /// Good replies per second; `None` without measurements.
+    pub ops_per_s: Option<f64>,
+    /// The service times. They are at most 1.6 % too long.
+    pub service: Latency,
+}
+
+impl NodeLanes {
+    /// Returns a state without histories. Time slots of later histories are at most `longest_s` seconds long.
+    pub(super) fn new(longest_s: f64) -> Self {
+        Self { lanes: BTreeMap::new(), longest_s }
+    }
+
+    pub(super) fn push(&mut self, interval: &Interval) {
+        let (t_s, length_s) = (interval.t_s, interval.timed_s());
+        for (node, part) in interval.nodes.iter().filter(|(_, part)| !part.service.is_empty()) {
+            if self.lanes.len() < MOST_NODES || self.lanes.contains_key(node) {
+                let empty = || History::new(seconds(TICK_NS), KEPT).no_coarser(self.longest_s);
+                let lane = self.lanes.entry(*node).or_insert_with(empty);
+                lane.entry(t_s, length_s).add(interval.segment, t_s, length_s, &part.service);
+            }
+        }
+    }
+}
+
+impl Timeline {
+    /// Returns the sum of each node of a cluster, without warm-up and prefill.
+    pub fn nodes(&self) -> BTreeMap<u16, OperationInterval> {
+        sums(self.segments.iter(), |total| &total.nodes)
+    }
+
+    /// Returns the address of a node; its number if the address is unknown.
+    pub fn address_of(&self, node: u16) -> String {
+        let address = self.session().and_then(|session| session.address_of(node));
+        address.map_or_else(|| format!("node {}", node + 1), str::to_owned)
+    }
+}
+
+impl Reading<'_> {
+    /// Returns the load on each node of a cluster in the last seconds of the current segment, by the node's number;
+    /// empty without a load on a cluster.
+    pub fn load_by_node(&self) -> BTreeMap<u16, NodeLoad> {
+        let segment = self.segment().map_or(1, |segment| segment.start.segment);
+        let (from_s, now_s) = (self.now_s() - WINDOW_S, self.now_s());
+        let mut blend = Blend::default();
+        let mut of = |(node, lane): (&u16, &History<BySegment>)| {
+            lane.between(from_s, now_s).for_each(|cell| cell.value.blend(segment, &mut blend));
+            let service = blend.take();
+            (*node, NodeLoad { share: 0.0, ops_per_s: None, service })
+        };
+        let mut nodes: BTreeMap<_, _> = self.cells.nodes.lanes.iter().map(&mut of).collect();
+        let all: u64 = nodes.values().map(|node| node.service.count()).sum();
+        let rate = self.rate(WINDOW_S);
+        for node in nodes.values_mut().filter(|_| all > 0) {
+            node.share = node.service.count() as f64 / all as f64;
+            node.ops_per_s = rate.map(|rate| rate * node.share);
+        }
+        nodes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        session::{Interval, OperationInterval, Record, Timeline},
+        stats::fixture::repeated,
+    };
+
+    #[test]
+    fn each_node_has_its_share_its_rate_and_its_own_times() {
+        let mut timeline = Timeline::default();
+        for tick in 1..=40 {
+            let part = |ops, ns| OperationInterval {
+                ops,
+                service: repeated(ns, ops),
+                ..OperationInterval::default()
+            };
+            // From second 5 on, the second node is slow.
+            let nodes = [(0, part(30, 1000)), (2, part(10, if tick > 20 { 5_000_000 } else { 1000 }))].into();
+            let (t_s, length_s) = (f64::from(tick) * 0.25, 0.25);
+            let interval = Interval { t_s, length_s, segment: 1, ops: 40, nodes, ..Interval::default() };
+            timeline.push(&Record::Interval(Box::new(interval)));
+        }
+        let figures = |t_s: f64| {
+            let nodes = timeline.at(t_s).load_by_node();
+            let figures = |(node, load): (&u16, &super::NodeLoad)| {
+                (*node, load.share, load.ops_per_s, load.service.value_at_quantile(0.5) > 1_000_000)
+            };
+            nodes.iter().map(figures).collect::<Vec<_>>()
+        };
+        assert_eq!(figures(10.0), [(0, 0.75, Some(120.0), false), (2, 0.25, Some(40.0), true)]);
+        assert_eq!(figures(5.0), [(0, 0.75, Some(120.0), false), (2, 0.25, Some(40.0), false)]);
+    }
+}
