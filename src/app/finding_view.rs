@@ -10,9 +10,9 @@ impl Model {
         if self.is_live() {
             return self.track().findings.now();
         }
-        let cores = self.track().timeline().session().map_or(0, |session| session.host.cores);
+        let session = self.track().timeline().session();
         let shown = self.shown();
-        shown.segment().map_or_else(Vec::new, |segment| of_segment(&segment.start, &segment.total, cores))
+        shown.segment().map_or_else(Vec::new, |segment| of_segment(&segment.start, &segment.total, session))
     }
 
     /// Returns where the time of requests goes at present; empty in a frozen view and in a recording.

@@ -66,6 +66,10 @@ struct Folded {
 impl Folded {
     /// Takes a record; returns the messages that are due, one JSON line each.
     fn push(&mut self, record: &Record) -> Vec<String> {
+        if !record.is_of(0) {
+            self.findings.hear_other(record);
+            return Vec::new();
+        }
         if let Record::Session(session) = record {
             self.target.clone_from(&session.target.address);
             self.started.clone_from(&session.started);
@@ -223,8 +227,7 @@ fn watch(command: String, peer: &Peer) -> Option<String> {
     loop {
         match peer.next_within(LOOK) {
             Ok(delivery) => {
-                let of_first = record(&delivery).filter(|record| record.is_of(0));
-                hook.queue.extend(of_first.into_iter().flat_map(|record| folded.push(record)));
+                hook.queue.extend(record(&delivery).into_iter().flat_map(|record| folded.push(record)));
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return hook.finish(),

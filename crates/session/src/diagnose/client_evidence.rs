@@ -135,7 +135,7 @@ pub(super) mod tests {
     use crate::{
         diagnose::{of_segment, our_limit},
         knobs::Knobs,
-        session::{Client, Segment},
+        session::{Client, Host, Segment, ServerIdentity, SessionStart},
         stats::fixture::repeated,
     };
 
@@ -160,7 +160,9 @@ pub(super) mod tests {
     /// Returns the advice on a machine with this number of cores.
     fn advice(stretch: &Interval, cores: usize) -> String {
         let knobs = Knobs { load: true, ..Knobs::default() };
-        of_segment(&Segment::new(0.0, 1, knobs), stretch, cores).remove(0).next
+        let host = Host { cores, ..Host::default() };
+        let session = SessionStart { host, ..SessionStart::now(ServerIdentity::default()) };
+        of_segment(&Segment::new(0.0, 1, knobs), stretch, Some(&session)).remove(0).next
     }
 
     #[test]

@@ -65,8 +65,12 @@ impl Rule for ClientLimit {
         if is_known { self.judge_before(0, now).unwrap_or(verdict) } else { verdict }
     }
 
-    fn whole(&self, Whole { total, cores, .. }: &Whole<'_>) -> Option<Finding> {
-        finding(evidence(total, |kind| kind.thresholds().0), total, *cores)
+    fn whole(&self, Whole { total, session, .. }: &Whole<'_>) -> Option<Finding> {
+        finding(
+            evidence(total, |kind| kind.thresholds().0),
+            total,
+            session.map_or(0, |session| session.host.cores),
+        )
     }
 }
 

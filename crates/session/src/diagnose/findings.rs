@@ -8,18 +8,20 @@ use super::{
     episodes::Episodes,
     eviction, expiry, fork, fsync,
     hit_rate::HitRate,
+    hot_slot::HotSlot,
     network,
     now::Now,
     overload::Overload,
     room::{self, Room},
     rule::{Condition, Rule, Verdict, Whole, is_judged},
     settings, slow_command,
+    slow_node::SlowNode,
     slow_server::SlowServer,
     spent::Spent,
     stall::Stall,
     thresholds,
 };
-use crate::session::{Interval, Record, Segment, Timeline, running::Change};
+use crate::session::{Interval, Record, Segment, SessionStart, Timeline, running::Change};
 
 /// The rules about server, host and network, the most specific first.
 const CONDITIONS: [Condition; 24] = [
@@ -55,6 +57,8 @@ fn rules() -> Vec<Box<dyn Rule>> {
     for condition in CONDITIONS {
         rules.push(Box::new(condition));
     }
+    rules.push(Box::<HotSlot>::default());
+    rules.push(Box::<SlowNode>::default());
     rules.push(Box::<SlowServer>::default());
     rules.push(Box::new(Overload));
     rules.push(Box::<ClientLimit>::default());
@@ -113,7 +117,12 @@ impl Findings {
         Spent::of(&self.now)
     }
 
-    /// Takes the next record. Returns a line for each warning or problem that begins or ends with this record.
+    /// Takes a record of another node of the session, with which the target is compared.
+    pub fn hear_other(&mut self, record: &Record) {
+        self.watches.iter_mut().for_each(|watch| watch.rule.hear_other(record));
+    }
+
+    /// Takes the next record of the target. Returns a line for each warning or problem that begins or ends with this record.
     pub fn push(&mut self, record: &Record) -> Vec<String> {
         self.now.push(record);
         let now = &self.now;
@@ -127,7 +136,7 @@ impl Findings {
 }
 
 impl Watch {
-    /// Takes the next record.
+    /// Takes the next record of the target.
     fn push(&mut self, record: &Record, now: &Now) {
         let stood = self.stands.take();
         self.stands = match self.rule.push(record, now, stood.is_some()) {
@@ -199,22 +208,21 @@ fn of(whole: &Whole<'_>) -> Vec<Finding> {
     explained(rules().iter().filter_map(|rule| rule.whole(whole)).collect())
 }
 
-/// Returns the findings of a whole segment. `total` is the sum of the segment's intervals; `cores` is the number of
-/// cores of redyno's machine. Warm-ups and prefills have no findings.
-pub fn of_segment(segment: &Segment, total: &Interval, cores: usize) -> Vec<Finding> {
+/// Returns the findings of a whole segment. `total` is the sum of the segment's intervals. Warm-ups and prefills have no
+/// findings.
+pub fn of_segment(segment: &Segment, total: &Interval, session: Option<&SessionStart>) -> Vec<Finding> {
     if !is_judged(segment) {
         return Vec::new();
     }
-    of(&Whole { segment: Some(segment), total, cores })
+    of(&Whole { segment: Some(segment), total, session })
 }
 
 /// Returns the findings of all segments of a session. Each finding has the text from the first segment that has the
 /// finding, and the numbers of all segments that have the finding.
 pub fn of_session(timeline: &Timeline) -> Vec<(Finding, String)> {
-    let cores = timeline.session().map_or(0, |session| session.host.cores);
     let mut found: Vec<(Finding, String)> = Vec::new();
     for segment in timeline.segments().iter() {
-        for finding in of_segment(&segment.start, &segment.total, cores) {
+        for finding in of_segment(&segment.start, &segment.total, timeline.session()) {
             let number = segment.start.segment.to_string();
             match found.iter_mut().find(|(known, _)| known.rule == finding.rule) {
                 Some((_, numbers)) => *numbers += &format!(", {number}"),
@@ -232,7 +240,7 @@ pub fn danger(change: &Change<'_>) -> Option<String> {
 
 /// Returns the reason why redyno itself was the limit; `None` if it was not.
 pub fn our_limit(measured: &Interval) -> Option<String> {
-    let found = of(&Whole { segment: None, total: measured, cores: 0 });
+    let found = of(&Whole { segment: None, total: measured, session: None });
     found.into_iter().find(|finding| finding.is_ours).map(|finding| finding.evidence.join(", "))
 }
 

@@ -168,7 +168,7 @@ mod tests {
         let prefill = Segment { prefill: Some(Prefilling { requests: 9, pipeline: 1 }), ..segment("get") };
         for aside in [warmup, prefill] {
             let total = Interval { misses: 5000, ..Interval::default() };
-            assert_eq!(of_segment(&aside, &total, 1), []);
+            assert_eq!(of_segment(&aside, &total, None), []);
             assert!(!said(aside, &[0; 9]).contains(&true));
         }
     }
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn what_to_do_about_it_depends_on_who_makes_the_keys() {
         let total = Interval { hits: 120, misses: 880, ..Interval::default() };
-        let finding = |segment: &Segment| of_segment(segment, &total, 1).remove(0);
+        let finding = |segment: &Segment| of_segment(segment, &total, None).remove(0);
         let get = segment("get");
         let line = "hit rate 12 %: the other reads find no key, which costs the server less than a hit";
         assert_eq!(finding(&get).line(), format!("{line}; --prefill writes the keys before the load"));

@@ -38,7 +38,7 @@ pub(super) struct Now {
     server: String,
     /// The current segment.
     pub(super) segment: Option<Segment>,
-    /// The last intervals of the current segment, without the figures of each operation.
+    /// The last intervals of the current segment, without the figures of each operation and node.
     parts: Vec<Interval>,
     /// The pings of the last seconds.
     pub(super) pings: Pings,
@@ -132,7 +132,11 @@ impl Now {
                 self.parts.clear();
             }
             Record::Interval(interval) if self.is_of(interval) => {
-                self.parts.push(Interval { commands: [].into(), ..Interval::clone(interval) });
+                self.parts.push(Interval {
+                    commands: [].into(),
+                    nodes: [].into(),
+                    ..Interval::clone(interval)
+                });
                 let kept = self.last(KEPT_S, 1).len() + 1;
                 self.parts.drain(..self.parts.len() - kept);
             }

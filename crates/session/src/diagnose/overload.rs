@@ -173,7 +173,7 @@ mod tests {
             behind_us: 9_100_000,
             ..Interval::default()
         };
-        let said = of_segment(&Segment::new(0.0, 3, at(1_000_000)), &total, 1);
+        let said = of_segment(&Segment::new(0.0, 3, at(1_000_000)), &total, None);
         assert_eq!(
             said[0].line(),
             format!("overload: 88.0 k of 1.00 M/s, 9.10 s behind at the most; {NEXT}")

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{Finding, now::Now};
-use crate::session::{Interval, Record, Segment, running::Change};
+use crate::session::{Interval, Record, Segment, SessionStart, running::Change};
 
 /// How a record changes the finding of a rule.
 #[derive(Debug)]
@@ -28,8 +28,8 @@ pub(super) struct Whole<'a> {
     pub(super) segment: Option<&'a Segment>,
     /// The sum of the intervals.
     pub(super) total: &'a Interval,
-    /// The number of cores of the machine that redyno runs on.
-    pub(super) cores: usize,
+    /// The first record of the session, if it is known.
+    pub(super) session: Option<&'a SessionStart>,
 }
 
 /// Returns whether a segment is judged as a whole: warm-ups and prefills are not.
@@ -62,6 +62,9 @@ pub(super) trait Rule: Copied + fmt::Debug + Send + Sync {
             _ => Verdict::AsBefore,
         }
     }
+
+    /// Takes a record of another node of the session.
+    fn hear_other(&mut self, _: &Record) {}
 
     /// Returns the finding about all measurements together.
     fn whole(&self, _: &Whole<'_>) -> Option<Finding> {

@@ -1,0 +1,179 @@
+//! Finding: one slot of a cluster gets so many requests that its node has far more than the others. A slot belongs to one
+//! node, so further nodes do not help.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Finding,
+    now::Now,
+    rule::{Rule, Verdict, Whole, is_judged},
+    slow_node::name,
+    window::Window,
+};
+use crate::{
+    session::{Interval, Record, SessionStart},
+    units,
+};
+
+/// The judged time, in seconds.
+const WINDOW_S: f64 = 4.0;
+/// The shortest time of measurements for a finding, in seconds.
+const LEAST_S: f64 = 2.0;
+/// The smallest number of requests for a verdict.
+const ENOUGH: u64 = 200;
+/// The finding ends below this part of the share at which it begins.
+const END: f64 = 0.7;
+
+/// Finds the slot with the most requests.
+#[derive(Debug, Clone)]
+pub(super) struct HotSlot {
+    session: Option<SessionStart>,
+    recent: Window<Requests>,
+}
+
+impl Default for HotSlot {
+    fn default() -> Self {
+        Self { session: None, recent: Window::new(WINDOW_S) }
+    }
+}
+
+/// The requests in some time.
+#[derive(Debug, Clone, Default)]
+struct Requests {
+    length_s: f64,
+    slots: BTreeMap<u16, u64>,
+    nodes: BTreeMap<u16, u64>,
+}
+
+impl Requests {
+    fn of(interval: &Interval) -> Self {
+        let nodes =
+            interval.nodes.iter().map(|(node, part)| (*node, part.ops + part.errors.values().sum::<u64>()));
+        Self { length_s: interval.timed_s(), slots: interval.slots.clone(), nodes: nodes.collect() }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.length_s += other.length_s;
+        other.slots.iter().for_each(|(slot, n)| *self.slots.entry(*slot).or_default() += n);
+        other.nodes.iter().for_each(|(node, n)| *self.nodes.entry(*node).or_default() += n);
+    }
+
+    /// Returns the finding about the slot with the most requests; `part` of the usual share is enough.
+    fn finding(&self, session: Option<&SessionStart>, part: f64) -> Option<Finding> {
+        let all: u64 = self.nodes.values().sum();
+        let (slot, requests) = self.slots.iter().max_by_key(|(_, requests)| **requests)?;
+        let others = self.nodes.len().checked_sub(1).filter(|others| *others > 0)?;
+        // With the other slots used evenly, its node then has one and a half times an even share.
+        let limit = (0.5 / others as f64).clamp(0.1, 0.5);
+        let share = *requests as f64 / all.max(1) as f64;
+        if all < ENOUGH || share < limit * part {
+            return None;
+        }
+        let share = units::percent(share.min(1.0));
+        let (node, most) = self.nodes.iter().max_by_key(|(_, requests)| **requests)?;
+        let address = name(session, *node);
+        let even = units::percent(1.0 / self.nodes.len() as f64);
+        let node = (most >= requests).then(|| {
+            let share = units::percent(*most as f64 / all as f64);
+            format!("{address} gets {share} of the requests, an even share is {even}")
+        });
+        let long = format!("slot {slot} gets {share} of the requests");
+        let next = format!(
+            "a slot has one node: divide its hot keys into several, or cache them; CLUSTER GETKEYSINSLOT {slot} 10 lists keys"
+        );
+        Some(Finding::new("hot slot", format!("hot slot {slot}"), long).with([node], &next))
+    }
+}
+
+impl Rule for HotSlot {
+    fn name(&self) -> &'static str {
+        "hot slot"
+    }
+
+    fn push(&mut self, record: &Record, now: &Now, stands: bool) -> Verdict {
+        match record {
+            Record::Session(session) => self.session = Some(session.clone()),
+            Record::Event(_) => {
+                self.session.as_mut().map(|session| session.follow(record));
+            }
+            Record::Segment(_) => {
+                self.recent = Window::new(WINDOW_S);
+                return Verdict::Clear;
+            }
+            Record::End(_) => {
+                *self = Self::default();
+                return Verdict::Clear;
+            }
+            Record::Interval(interval) if now.is_of(interval) && !interval.nodes.is_empty() => {
+                self.recent.push(interval.t_s, Requests::of(interval));
+                let mut all = Requests::default();
+                self.recent.since(interval.t_s - WINDOW_S).for_each(|requests| all.add(requests));
+                if all.length_s >= LEAST_S && now.segment.as_ref().is_some_and(is_judged) {
+                    return all.finding(self.session.as_ref(), if stands { END } else { 1.0 }).into();
+                }
+            }
+            _ => {}
+        }
+        Verdict::AsBefore
+    }
+
+    fn whole(&self, Whole { total, session, .. }: &Whole<'_>) -> Option<Finding> {
+        Requests::of(total).finding(*session, 1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        diagnose::{Findings, of_segment},
+        knobs::Knobs,
+        session::{OperationInterval, Segment},
+    };
+
+    fn second(n: u32, nodes: u16, hot: u64) -> Interval {
+        let part = |ops| OperationInterval { ops, ..OperationInterval::default() };
+        let even = (1000 - hot) / u64::from(nodes);
+        let parts = (0..nodes).map(|node| (node, part(if node == 1 { even + hot } else { even })));
+        Interval {
+            t_s: f64::from(n),
+            length_s: 1.0,
+            segment: 1,
+            ops: 1000,
+            nodes: parts.collect(),
+            slots: [(1234, hot)].into(),
+            ..Interval::default()
+        }
+    }
+
+    fn segment() -> Segment {
+        Segment::new(0.0, 1, Knobs { load: true, ..Knobs::default() })
+    }
+
+    #[test]
+    fn a_slot_with_most_of_the_requests_is_named_until_it_has_few() {
+        let mut findings = Findings::default();
+        findings.push(&Record::Segment(segment()));
+        let mut said = Vec::new();
+        for (n, hot) in (1..).zip([600, 600, 600, 0, 0, 0, 0]) {
+            said.extend(findings.push(&Record::Interval(Box::new(second(n, 3, hot)))));
+        }
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(
+            said[0].starts_with(
+                "hot slot: slot 1234 gets 60 % of the requests: node 2 gets 73 % of the requests, an even share is 33 %; a slot has"
+            ),
+            "{said:?}"
+        );
+        assert_eq!(said[1], "hot slot: no longer");
+    }
+
+    #[test]
+    fn how_many_nodes_there_are_decides_whether_a_slot_is_hot() {
+        let is_hot = |nodes, hot| !of_segment(&segment(), &second(1, nodes, hot), None).is_empty();
+        let expected = [(1, 900, false), (2, 400, false), (2, 600, true), (3, 200, false), (3, 300, true)];
+        for (nodes, hot, expected) in expected.into_iter().chain([(100, 50, false), (100, 120, true)]) {
+            assert_eq!(is_hot(nodes, hot), expected, "{hot} of 1000 requests, {nodes} nodes");
+        }
+    }
+}

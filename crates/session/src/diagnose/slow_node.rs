@@ -1,0 +1,287 @@
+//! Finding: one node of a cluster answers more slowly than the others.
+//!
+//! ```text
+//!  load   node 1: 120 µs   node 2: 5.1 ms   node 3: 130 µs     medians of the service times
+//!  PING   node 1:  90 µs   node 2: 5.0 ms   node 3:  95 µs     where PING is slow too, it is the way or the process
+//! ```
+
+use std::collections::BTreeMap;
+
+use super::{
+    Finding,
+    now::Now,
+    rule::{Rule, Verdict, Whole},
+    window::Window,
+};
+use crate::{
+    session::{Interval, Record, SessionStart},
+    stats::Latency,
+    units,
+};
+
+/// The judged time, in seconds: long enough that a single slow command is none.
+const WINDOW_S: f64 = 3.0;
+/// A node is slow from this multiple of the median of the other nodes on, and until it falls below the second one.
+const TIMES: [u64; 2] = [3, 2];
+/// The least difference in nanoseconds, in the same way: less is also that of different machines.
+const LEAST_NS: [u64; 2] = [1_000_000, 500_000];
+
+/// The medians of each node, in nanoseconds.
+type Medians = BTreeMap<u16, u64>;
+
+/// Compares the nodes of a cluster.
+#[derive(Debug, Clone)]
+pub(super) struct SlowNode {
+    session: Option<SessionStart>,
+    /// The medians of the service times of each interval.
+    load: Window<Medians>,
+    /// The medians of the PINGs in each report, by node.
+    pings: BTreeMap<u16, Window<u64>>,
+}
+
+impl Default for SlowNode {
+    fn default() -> Self {
+        Self { session: None, load: Window::new(WINDOW_S), pings: BTreeMap::new() }
+    }
+}
+
+impl Rule for SlowNode {
+    fn name(&self) -> &'static str {
+        "slow node"
+    }
+
+    fn over(&self) -> Option<&'static str> {
+        Some("as fast as the others again")
+    }
+
+    fn hear_other(&mut self, record: &Record) {
+        let Record::Ping(span) = record else { return };
+        if let Some(ns) = median(&span.body.rtt) {
+            self.pings.entry(span.node).or_insert_with(|| Window::new(WINDOW_S)).push(span.t_s, ns);
+        }
+    }
+
+    fn push(&mut self, record: &Record, now: &Now, stands: bool) -> Verdict {
+        match record {
+            Record::Session(session) => self.session = Some(session.clone()),
+            Record::Event(_) => {
+                self.session.as_mut().map(|session| session.follow(record));
+            }
+            Record::Segment(_) => self.load = Window::new(WINDOW_S),
+            Record::Interval(interval) if !interval.nodes.is_empty() && interval.timed_s() > 0.0 => {
+                self.load.push(interval.t_s, medians(interval));
+            }
+            Record::Ping(_) => self.hear_other(record),
+            Record::End(_) => *self = Self::default(),
+            _ => return Verdict::AsBefore,
+        }
+        self.pings.values_mut().for_each(|pings| pings.forget(now.t_s));
+        self.load.forget(now.t_s);
+        self.judge_all(now, stands).into()
+    }
+
+    fn whole(&self, Whole { total, session, .. }: &Whole<'_>) -> Option<Finding> {
+        let load = Compared::of(&medians(total), false)?;
+        Some(finding(session.as_ref().copied(), load.node, Some(&load), None))
+    }
+}
+
+impl SlowNode {
+    fn judge_all(&self, now: &Now, stands: bool) -> Option<Finding> {
+        let is_cluster = now.status().is_some_and(|status| status.mode == "cluster");
+        let mut load: BTreeMap<u16, Vec<u64>> = BTreeMap::new();
+        let intervals = self.load.since(now.t_s - WINDOW_S);
+        intervals.flatten().for_each(|(node, ns)| load.entry(*node).or_default().push(*ns));
+        let load = middles(load);
+        let pings = self.pings.iter().filter(|_| is_cluster);
+        let pings =
+            middles(pings.map(|(node, own)| (*node, own.since(now.t_s - WINDOW_S).copied().collect())));
+        let (by_load, by_ping) = (Compared::of(&load, stands), Compared::of(&pings, stands));
+        let node = by_load.as_ref().or(by_ping.as_ref())?.node;
+        let ping = by_ping.filter(|ping| ping.node == node).or_else(|| Compared::with(&pings, node));
+        let load = by_load.or_else(|| Compared::with(&load, node));
+        Some(finding(self.session.as_ref(), node, load.as_ref(), ping.as_ref()))
+    }
+}
+
+/// A node, its median, and the median of the other nodes.
+struct Compared {
+    node: u16,
+    own_ns: u64,
+    others_ns: u64,
+}
+
+impl Compared {
+    /// Returns the slowest node, if it is slower than the others.
+    fn of(medians: &Medians, stands: bool) -> Option<Self> {
+        let (slowest, _) = medians.iter().max_by_key(|(_, ns)| **ns)?;
+        Self::with(medians, *slowest).filter(|compared| compared.is_slow(stands))
+    }
+
+    /// Compares this node with the others.
+    fn with(medians: &Medians, node: u16) -> Option<Self> {
+        let own_ns = *medians.get(&node)?;
+        let others = medians.iter().filter(|(other, _)| **other != node).map(|(_, ns)| *ns).collect();
+        Some(Self { node, own_ns, others_ns: middle(others)? })
+    }
+
+    fn is_slow(&self, stands: bool) -> bool {
+        let place = usize::from(stands);
+        self.own_ns >= self.others_ns.saturating_mul(TIMES[place])
+            && self.own_ns >= self.others_ns.saturating_add(LEAST_NS[place])
+    }
+
+    fn text(&self, what: &str) -> String {
+        let (own, others) = (units::latency(self.own_ns), units::latency(self.others_ns));
+        format!("{what} p50 {own}, the other nodes {others}")
+    }
+}
+
+fn finding(
+    session: Option<&SessionStart>,
+    node: u16,
+    load: Option<&Compared>,
+    ping: Option<&Compared>,
+) -> Finding {
+    let next = match ping.map(|ping| ping.is_slow(true)) {
+        Some(false) => "its commands are slow, not the way to it: key 7 and Enter show its slow log",
+        Some(true) => {
+            "its process or the way to it is slow: is its host busy, or farther away? Key 7 and Enter show it"
+        }
+        None => "key 7 and Enter show its PINGs, its CPU and its slow log",
+    };
+    let long = format!("{} is slower than the other nodes of the cluster", name(session, node));
+    let evidence = [load.map(|load| load.text("requests")), ping.map(|ping| ping.text("PING"))];
+    Finding::new("slow node", "slow node", long).with(evidence, next)
+}
+
+/// Returns the name of a node in a sentence: `node 10.0.0.7:6379`.
+pub(super) fn name(session: Option<&SessionStart>, node: u16) -> String {
+    let address = session.and_then(|session| session.address_of(node));
+    format!("node {}", address.map_or_else(|| (node + 1).to_string(), str::to_owned))
+}
+
+fn median(latency: &Latency) -> Option<u64> {
+    (!latency.is_empty()).then(|| latency.value_at_quantile(0.5))
+}
+
+fn medians(interval: &Interval) -> Medians {
+    interval.nodes.iter().filter_map(|(node, part)| Some((*node, median(&part.service)?))).collect()
+}
+
+fn middles(values: impl IntoIterator<Item = (u16, Vec<u64>)>) -> Medians {
+    values.into_iter().filter_map(|(node, values)| Some((node, middle(values)?))).collect()
+}
+
+fn middle(mut values: Vec<u64>) -> Option<u64> {
+    values.sort_unstable();
+    values.get(values.len() / 2).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        diagnose::{Findings, fixture::Second, of_segment},
+        knobs::Knobs,
+        probe::Ping,
+        session::{OperationInterval, Segment, ServerIdentity, Span},
+        stats::fixture::repeated,
+    };
+
+    const US: u64 = 1000;
+
+    fn session() -> SessionStart {
+        let at = |address: &str| ServerIdentity { address: address.to_owned(), ..ServerIdentity::default() };
+        SessionStart { nodes: vec![at("b:2"), at("c:3")], ..SessionStart::now(at("a:1")) }
+    }
+
+    fn segment() -> Segment {
+        Segment::new(0.0, 1, Knobs { load: true, ..Knobs::default() })
+    }
+
+    fn interval(t_s: f64, us: [u64; 3]) -> Interval {
+        let part = |us| OperationInterval {
+            ops: 100,
+            service: repeated(us * US, 100),
+            ..OperationInterval::default()
+        };
+        let nodes = (0..).zip(us.map(part)).collect();
+        Interval { t_s, length_s: 1.0, segment: 1, ops: 300, nodes, ..Interval::default() }
+    }
+
+    /// The records of second `n` of a cluster, without load.
+    fn second(n: u32, ping_us: [u64; 3]) -> Vec<Record> {
+        let mut second = Second::healthy(n);
+        second.status.mode = "cluster".to_owned();
+        let mut records = second.records();
+        records.retain(|record| !matches!(record, Record::Ping(_)));
+        let ping = |(node, us): (u16, u64)| {
+            let body = Ping { rtt: repeated(us * US, 100), ..Ping::default() };
+            Record::Ping(Box::new(Span::new(f64::from(n) + 1.0, 1.0, body))).at_node(node)
+        };
+        records.extend((0..3).zip(ping_us).rev().map(ping));
+        records
+    }
+
+    fn push(findings: &mut Findings, records: Vec<Record>) {
+        for record in records {
+            match record.is_of(0) {
+                true => drop(findings.push(&record)),
+                false => findings.hear_other(&record),
+            }
+        }
+    }
+
+    #[test]
+    fn a_slow_node_is_named_by_the_times_of_the_load_and_by_its_pings() {
+        let mut findings = Findings::default();
+        push(&mut findings, vec![Record::Session(session()), Record::Segment(segment())]);
+        for n in 0..4 {
+            push(&mut findings, second(n, [90, 5000, 95]));
+            push(
+                &mut findings,
+                vec![Record::Interval(Box::new(interval(f64::from(n) + 1.0, [120, 5100, 130])))],
+            );
+        }
+        let found = findings.now().remove(0);
+        assert_eq!(
+            (found.rule, found.long.as_str()),
+            ("slow node", "node b:2 is slower than the other nodes of the cluster")
+        );
+        assert_eq!(
+            found.evidence,
+            ["requests p50 5.10 ms, the other nodes 130 µs", "PING p50 5.00 ms, the other nodes 95.0 µs"]
+        );
+        assert!(found.next.contains("the way to it is slow"), "{}", found.next);
+        for n in 4..9 {
+            push(&mut findings, second(n, [90, 90, 95]));
+            push(
+                &mut findings,
+                vec![Record::Interval(Box::new(interval(f64::from(n) + 1.0, [120, 120, 130])))],
+            );
+        }
+        assert_eq!(findings.now(), []);
+    }
+
+    #[test]
+    fn without_load_its_pings_name_it_and_slow_commands_are_not_the_way() {
+        let mut findings = Findings::default();
+        push(&mut findings, vec![Record::Session(session())]);
+        (0..4).for_each(|n| push(&mut findings, second(n, [90, 95, 5000])));
+        let found = findings.now().remove(0);
+        assert_eq!(found.evidence, ["PING p50 5.00 ms, the other nodes 95.0 µs"]);
+        assert!(found.long.contains("c:3"), "{}", found.long);
+
+        let total = interval(1.0, [120, 5100, 130]);
+        let found = of_segment(&segment(), &total, Some(&session())).remove(0);
+        assert_eq!((found.rule, found.long.contains("b:2")), ("slow node", true));
+    }
+
+    #[test]
+    fn nodes_that_differ_a_little_are_as_fast_as_each_other() {
+        for us in [[120, 300, 130], [120, 900, 130], [1000, 2500, 1100], [5000, 5000, 130]] {
+            assert_eq!(of_segment(&segment(), &interval(1.0, us), None), [], "{us:?}");
+        }
+    }
+}
