@@ -25,9 +25,15 @@ impl Model {
             Action::Minimise => self.maximised = None,
             Action::ScrollOperations(rows) => self.scroll_operations(rows),
             Action::TurnStretch => self.stretch = self.stretch.turned(),
-            Action::SortBy(direction) => self.segment_table.sort_by_next(direction),
+            Action::SortBy(direction) => match self.screen {
+                Screen::Nodes => self.sort_nodes(direction),
+                _ => self.segment_table.sort_by_next(direction),
+            },
             Action::TurnDimension(direction) => self.turn_dimension(direction),
-            Action::ReverseOrder => self.segment_table.reverse(),
+            Action::ReverseOrder => match self.screen {
+                Screen::Nodes => self.node_table.reverse(),
+                _ => self.segment_table.reverse(),
+            },
             Action::PinBaseline => self.pin_baseline(),
             Action::SelectRow(by) => match self.screen {
                 Screen::Segments => self.select_segment(by),

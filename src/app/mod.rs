@@ -24,6 +24,7 @@ mod log_view;
 mod mode;
 mod model;
 mod moment;
+mod node_table;
 mod nodes;
 mod occurrence;
 mod outgoing;
@@ -53,7 +54,7 @@ pub use self::keys::{
 pub use self::mode::{Entry, Mode, Purpose, Question, Typing};
 pub use self::model::{Course, LoadState, Message, Model, Program, Tone, Tour};
 pub use self::moment::{Lookback, View, Zoom};
-pub use self::nodes::{NODE_GAUGES, NodeRow};
+pub use self::node_table::{NODE_COLUMNS, NODE_GAUGES, NodeColumn, NodeRow, NodeTable};
 pub use self::occurrence::{Kind, Occurrence, turned};
 pub use self::outgoing::{Destination, Form, Outgoing, Picture, Written};
 pub use self::palette::{Command, Offer};

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Charts, ConfigPanel, Effect, Entry, LogView, Lookback, Mode, Pane, Panel, Playback, Purpose, Question,
-    Reachability, RecordingState, Screen, SegmentTable, Track, Typing, View, Zoom,
+    Charts, ConfigPanel, Effect, Entry, LogView, Lookback, Mode, NodeTable, Pane, Panel, Playback, Purpose,
+    Question, Reachability, RecordingState, Screen, SegmentTable, Track, Typing, View, Zoom,
 };
 use crate::{
     diagnose::Episodes,
@@ -115,8 +115,6 @@ pub struct Model {
     pub(super) tracks: Vec<Track>,
     /// The number of the track that figures and tables show.
     pub(super) node: usize,
-    /// The selected row of the nodes; `None` until the user selects one.
-    pub(super) selected_node: Option<usize>,
     /// The moment that is shown.
     pub view: View,
     /// The length of the time stretch that is shown.
@@ -137,6 +135,8 @@ pub struct Model {
     pub first_operation: usize,
     /// The table of the segments.
     pub segment_table: SegmentTable,
+    /// The table of the nodes.
+    pub node_table: NodeTable,
     /// The log.
     pub log_view: LogView,
     /// The dimension of the curve. `None` until the user selects a dimension: the curve then has that of the
@@ -186,7 +186,6 @@ impl Model {
         Self {
             tracks: vec![Track::new(Timeline::new(options))],
             node: 0,
-            selected_node: None,
             view: View::Live,
             zoom: Zoom::default(),
             columns: USUAL_COLUMNS,
@@ -197,6 +196,7 @@ impl Model {
             stretch: Lookback::default(),
             first_operation: 0,
             segment_table: SegmentTable::default(),
+            node_table: NodeTable::default(),
             log_view: LogView::default(),
             curve_over: None,
             panel: Panel::new(knobs.clone()),

@@ -1,49 +1,19 @@
 //! The nodes of a session: a row for each on the screen Nodes, and the node that all other screens show.
 
-use super::{Model, Reachability, Screen, Tone, Track, list::moved};
+use super::{Direction, Model, NODE_GAUGES, NodeRow, Reachability, Screen, Tone, Track, list::moved};
 use crate::{
-    diagnose::Finding,
     gauge::Gauge,
-    session::{Record, Timeline, timeline::PingCell},
-    stats::Latency,
+    protocol::SLOTS,
+    session::{Record, Timeline},
+    units,
 };
 
 /// The largest number of nodes that are shown. A recording may have more.
 const MOST_TRACKS: usize = 128;
-/// A node runs an uneven share of the commands if its share is this many times the mean share of the primaries.
+/// A node has an uneven share of the requests if its share is this many times an even share.
 const UNEVEN: f64 = 1.5;
-/// With fewer commands a second than this in all, differences of the shares are chance.
+/// With fewer requests a second than this in all, differences of the shares are chance.
 const LEAST_PER_S: f64 = 100.0;
-
-/// What the screen Nodes shows of one node at the moment shown.
-#[derive(Debug, Clone)]
-pub struct NodeRow<'a> {
-    /// The number of the node, from 0.
-    pub number: usize,
-    /// The address of the node; empty until the session's first record arrives.
-    pub address: &'a str,
-    /// The role, as the server says it: `master` or `slave`; empty if it is unknown.
-    pub role: &'a str,
-    /// The name and version of the server.
-    pub server: String,
-    /// Commands per second as the node counts them.
-    pub ops_per_s: Option<f64>,
-    /// The share of the commands of all primaries of a cluster; `None` for a replica, and if the primaries are idle.
-    pub share: Option<f64>,
-    /// The round trip times of PING in the last minute: at few PINGs a second, a shorter time has no p99.
-    pub ping: Latency,
-    /// The counts of the PINGs in the last minute.
-    pub pings: PingCell,
-    /// The text of a gauge: its present value, with its unit.
-    pub gauges: [Option<String>; NODE_GAUGES.len()],
-    /// Since when the node has not answered, in seconds of the session, and the cause; `None` if it answers.
-    pub outage: Option<(f64, String)>,
-    /// The most important finding about the node.
-    pub finding: Option<Finding>,
-}
-
-/// The gauges in the row of a node.
-pub const NODE_GAUGES: [Gauge; 4] = [Gauge::Cpu, Gauge::UsedMemory, Gauge::Clients, Gauge::ReplicaLag];
 
 impl Model {
     /// Adds a record of the session to the track of its node. The first record of another node begins a new track.
@@ -67,6 +37,8 @@ impl Model {
             match record {
                 Record::Session(session) => track.push(&Record::Session(session.of_node(node))),
                 record if record.is_of(node) => track.push(record),
+                // The first node's findings compare all nodes.
+                record if node == 0 => track.findings.hear_other(record),
                 _ => {}
             }
         }
@@ -85,22 +57,24 @@ impl Model {
 
     /// Returns the number of the node whose row is selected.
     pub fn selected_node(&self) -> usize {
-        self.selected_node.unwrap_or(self.node)
+        self.node_table.selected.unwrap_or(self.node)
     }
 
-    /// Returns a row for each node.
+    /// Returns a row for each node, in the order of the table.
     pub fn node_rows(&self) -> Vec<NodeRow<'_>> {
         let mut rows: Vec<_> =
             self.tracks.iter().enumerate().map(|(number, track)| self.node_row(number, track)).collect();
-        // Servers that have nothing to do with each other share no commands.
-        let is_cluster = self.shown().status().is_some_and(|status| status.body.mode == "cluster");
-        let is_primary = |row: &&mut NodeRow| is_cluster && row.role == "master" && row.outage.is_none();
-        let total: f64 = rows.iter_mut().filter(is_primary).filter_map(|row| row.ops_per_s).sum();
-        if total > 0.0 {
-            rows.iter_mut()
-                .filter(is_primary)
-                .for_each(|row| row.share = row.ops_per_s.map(|ops| ops / total));
+        let mut load = self.tracks[0].reading(self.view).load_by_node();
+        if load.is_empty() {
+            share_commands(&mut rows);
+        } else {
+            for (node, row) in (0..).zip(&mut rows) {
+                row.load = load.remove(&node);
+                row.ops_per_s = row.load.as_ref().and_then(|load| load.ops_per_s);
+                row.share = row.load.as_ref().map(|load| load.share);
+            }
         }
+        self.node_table.sort(&mut rows);
         rows
     }
 
@@ -118,30 +92,61 @@ impl Model {
             number,
             address: identity.map_or("", |identity| &identity.address),
             role: status.map(|status| &status.role).or(identity.map(|it| &it.role)).map_or("", |role| role),
+            is_of_cluster: status.is_some_and(|status| status.mode == "cluster"),
             server: status.map(|status| format!("{} {}", status.name, status.version)).unwrap_or_default(),
+            slots: status.and_then(|status| status.gauges[Gauge::Slots]).map(|slots| slots as u32),
+            load: None,
             ops_per_s: status.and_then(|status| status.gauges[Gauge::OpsPerS]),
             share: None,
             ping: reading.ping().minute().clone(),
             pings: reading.pings_minute(),
             gauges: NODE_GAUGES.map(|gauge| status.and_then(|status| status.text_of(gauge))),
+            values: NODE_GAUGES.map(|gauge| status.and_then(|status| status.gauges[gauge])),
+            busy_slots: status.and_then(|status| status.slots.as_deref()).unwrap_or_default(),
+            event: reading.events().next_back().map(|event| (event.t_s, event.what.to_string())),
             outage,
-            finding: if is_live { track.findings.now().into_iter().next() } else { None },
+            findings: if is_live { track.findings.now() } else { Vec::new() },
         }
     }
 
-    /// Returns the node that runs more than its share of the commands of the primaries, with its share and the mean
-    /// share; `None` if none does.
-    pub fn uneven_node(rows: &[NodeRow]) -> Option<(usize, f64, f64)> {
-        let shares = || rows.iter().filter_map(|row| Some((row.number, row.share?, row.ops_per_s?)));
+    /// Returns a sentence about the node with the largest share of the requests; `None` if the share is about even.
+    pub fn uneven_node(rows: &[NodeRow]) -> Option<String> {
+        let shares = || rows.iter().filter_map(|row| Some((row, row.share?, row.ops_per_s?)));
         let (primaries, total) = shares().fold((0, 0.0), |(n, total), (.., ops)| (n + 1, total + ops));
+        let (row, share, _) = shares().max_by(|a, b| a.1.total_cmp(&b.1))?;
         let mean = 1.0 / f64::from(primaries);
-        let (busiest, share, _) = shares().max_by(|a, b| a.1.total_cmp(&b.1))?;
-        (primaries > 1 && total >= LEAST_PER_S && share >= mean * UNEVEN).then_some((busiest, share, mean))
+        if primaries < 2 || total < LEAST_PER_S || share < mean * UNEVEN {
+            return None;
+        }
+        let what = if row.load.is_some() { "requests" } else { "commands" };
+        let has = format!("{} has {} of the {what}", row.address, units::percent(share));
+        let slots = row.slots.map(|slots| f64::from(slots) / f64::from(SLOTS));
+        Some(match slots {
+            Some(slots) if share >= slots * UNEVEN => {
+                format!("{has} with {} of the slots: hot keys", units::percent(slots))
+            }
+            Some(slots) => {
+                format!("{has} and {} of the slots: the slots are divided unevenly", units::percent(slots))
+            }
+            None => {
+                format!("{has}; an even share is {}: hot keys, or it has more slots", units::percent(mean))
+            }
+        })
     }
 
     /// Selects the row this many rows further.
     pub(super) fn select_node(&mut self, rows: i16) {
-        self.selected_node = Some(moved(self.selected_node(), rows, self.tracks.len()));
+        let selected = self.selected_node();
+        let numbers: Vec<_> = self.node_rows().iter().map(|row| row.number).collect();
+        let at = numbers.iter().position(|number| *number == selected).unwrap_or(0);
+        self.node_table.selected = numbers.get(moved(at, rows, numbers.len())).copied();
+    }
+
+    /// Sorts the table by the next column to the left or right.
+    pub(super) fn sort_nodes(&mut self, direction: Direction) {
+        let mut table = self.node_table.clone();
+        table.sort_by_next(direction, &self.node_rows());
+        self.node_table = table;
     }
 
     /// Shows the selected node on all screens.
@@ -153,16 +158,30 @@ impl Model {
     }
 }
 
+/// Sets each primary's share of the commands of all primaries. Servers that have nothing to do with each other share no
+/// commands.
+fn share_commands(rows: &mut [NodeRow]) {
+    let is_primary = |row: &&mut NodeRow| row.is_of_cluster && row.role == "master" && row.outage.is_none();
+    let total: f64 = rows.iter_mut().filter(is_primary).filter_map(|row| row.ops_per_s).sum();
+    if total > 0.0 {
+        let primaries = rows.iter_mut().filter(is_primary);
+        primaries.for_each(|row| row.share = row.ops_per_s.map(|ops| ops / total));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
-        app::{Effect, Key, KeyCode, Msg, Order, update, update::tests::press},
+        app::{Effect, Key, KeyCode, Msg, NodeColumn, Order, update, update::tests::press},
         events::EventKind,
         gauge::Gauges,
         knobs::Knobs,
         server::{KeyWay, Status},
-        session::{Event, Moment, ServerIdentity, SessionStart, TimelineOptions},
+        session::{
+            Event, Interval, Moment, OperationInterval, ServerIdentity, SessionStart, TimelineOptions,
+        },
+        stats::fixture::repeated,
     };
 
     fn identity(address: &str) -> ServerIdentity {
@@ -222,8 +241,61 @@ mod tests {
     #[test]
     fn a_node_with_more_than_its_share_of_the_commands_is_named_and_an_idle_cluster_is_not() {
         let uneven = |ops| Model::uneven_node(&model(ops).node_rows());
-        assert_eq!(uneven([100.0, 100.0, 800.0]), Some((2, 0.8, 1.0 / 3.0)));
+        let expected = "c:3 has 80 % of the commands; an even share is 33 %: hot keys, or it has more slots";
+        assert_eq!(uneven([100.0, 100.0, 800.0]).as_deref(), Some(expected));
         assert_eq!(uneven([300.0, 300.0, 400.0]), None);
         assert_eq!(uneven([1.0, 0.0, 8.0]), None);
+    }
+
+    #[test]
+    fn with_a_load_the_share_is_that_of_the_load_beside_that_of_the_slots() {
+        let mut model = model([5.0, 5.0, 5.0]);
+        for (node, slots) in [(0, 8192.0), (1, 4096.0), (2, 4096.0)] {
+            let gauges = Gauges::from([(Gauge::Slots, slots)]);
+            let status = Status { role: "master".to_owned(), gauges, ..Status::default() };
+            model.push(&Record::Server(Box::new(Moment::new(2.0, status))).at_node(node));
+        }
+        let push = |model: &mut Model, t_s, ops: [u64; 3]| {
+            let part =
+                |n: u64| OperationInterval { ops: n, service: repeated(1000, n), ..Default::default() };
+            let nodes = (0..).zip(ops.map(part)).collect();
+            let interval = Interval {
+                t_s,
+                length_s: 1.0,
+                segment: 1,
+                ops: ops.iter().sum(),
+                nodes,
+                ..Interval::default()
+            };
+            model.push(&Record::Interval(Box::new(interval)));
+        };
+        push(&mut model, 3.0, [200, 600, 200]);
+        let uneven = |model: &Model| Model::uneven_node(&model.node_rows());
+        assert_eq!(
+            uneven(&model).as_deref(),
+            Some("b:2 has 60 % of the requests with 25 % of the slots: hot keys")
+        );
+        assert_eq!(model.node_rows()[0].ops_per_s, Some(200.0));
+        push(&mut model, 20.0, [600, 200, 200]);
+        let expected = "a:1 has 60 % of the requests and 50 % of the slots: the slots are divided unevenly";
+        assert_eq!(uneven(&model).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn rows_are_sorted_by_any_column_with_values_and_the_selection_follows_its_node() {
+        let mut model = model([1.0, 3.0, 2.0]);
+        let numbers = |model: &Model| model.node_rows().iter().map(|row| row.number).collect::<Vec<_>>();
+        let press = |model: &mut Model, code| drop(update(model, Msg::Key(Key::plain(code))));
+        press(&mut model, KeyCode::Char('7'));
+        press(&mut model, KeyCode::Down);
+        assert_eq!((numbers(&model), model.selected_node()), (vec![0, 1, 2], 1));
+        while model.node_table.sorted_by() != NodeColumn::Ops {
+            press(&mut model, KeyCode::Right);
+        }
+        assert_eq!((numbers(&model), model.selected_node()), (vec![1, 2, 0], 1));
+        press(&mut model, KeyCode::Char('R'));
+        assert_eq!(numbers(&model), [0, 2, 1]);
+        press(&mut model, KeyCode::Up);
+        assert_eq!(model.selected_node(), 2);
     }
 }

@@ -43,7 +43,7 @@ actions! {
         Maximise "show the next part alone",
         Minimise "show all parts",
         TurnStretch "distributions of the last second, minute or segment",
-        ReverseOrder "reverse the order of segments",
+        ReverseOrder "reverse the order of the rows",
         PinBaseline "pin the segment as baseline, or unpin it",
         GoToRow "go to the moment of the selected row",
         BeginSearch "search the log",
@@ -89,7 +89,7 @@ actions! {
         Show(screen: Screen) format!("screen {}", screen.name()),
         /// Show the screen this many places after the present one.
         TurnScreen(by: usize) if by == 1 { "screen, next" } else { "screen, previous" },
-        /// Sort the table of the segments by the next column to the left or right.
+        /// Sort the table of the segments or the nodes by the next column to the left or right.
         SortBy(to: Direction) either(to, "sort by the column to the right", "sort by the column to the left"),
         /// Draw the curve over the next or previous knob.
         TurnDimension(to: Direction) either(to, "curve over the next knob", "curve over the previous knob"),

@@ -1,17 +1,19 @@
 //! The Nodes screen: a row for each server of the session, with its longest PINGs on the time axis.
 //!
 //! ```text
-//!    node           role    ops/s  share   ping p50  ping p99   cpu   used  over time: longest PING, to 20 ms
-//!  ▸ 10.0.0.5:6379  master  41 k    41 %    91.0 µs   4.12 ms  97 %  1.2 G  ▁▁▁▂▁▁▁▁▃▁▁▁▁▇▇▇▆
-//!    10.0.0.6:6379  master  20 k    20 %    88.1 µs    120 µs  51 %  1.1 G  ▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁
+//!    node↑          role    slots  share  ops/s  load p50  load p99  PING p99   cpu  longest PING, to 20 ms
+//!  ▸ 10.0.0.5:6379  master   5461   41 %   41 k    583 µs   5.12 ms   4.12 ms  97 %  ▁▁▁▂▁▁▁▁▃▁▁▁▁▇▇▇▆
+//!    10.0.0.6:6379  master   5462   20 %   20 k    281 µs    540 µs    120 µs  51 %  ▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁
 //! ```
-//! Columns that do not fit are left out, the least important first. Below the rows: what is known of the selected node.
+//! Columns that do not fit are left out, the least important first; the sort column stays. Below the rows: what is known
+//! of the cluster and of the selected node.
 
 use ratatui::layout::Rect;
 
 use crate::{
-    app::{Model, NODE_GAUGES, NodeRow, TimeAxis},
+    app::{Model, NODE_COLUMNS, NODE_GAUGES, NodeColumn, NodeRow, TimeAxis},
     gauge::Gauge,
+    server::SlotUse,
     session::timeline::{Level, Measure},
     tui::{
         Ink, Paint, Scene,
@@ -19,7 +21,7 @@ use crate::{
         paint::wrapped,
         row,
         widgets::{
-            figures::{NONE, ping_figure},
+            figures::{NONE, figure, ping_figure},
             probes::{Cell, draw_column, steps},
             status,
             table::{Column, Table, around, fitting},
@@ -38,50 +40,55 @@ const WIDE: u16 = 100;
 const LANE: u16 = 24;
 /// The most rows that the bars of a node take.
 const TALLEST: u16 = 3;
-/// The rows below the table: a rule and what is known of the selected node.
-const DETAILS: u16 = 5;
+/// The rows below the table, on a low and on a high screen: a rule, and what is known of the cluster and of the selected
+/// node.
+const DETAILS: [u16; 2] = [5, 8];
+/// From this height on, the screen is high.
+const HIGH: u16 = 26;
+/// The most slots that are shown.
+const SLOTS_SHOWN: usize = 5;
 
 /// The content of a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Key {
     Mark,
-    Address,
-    Role,
-    Ops,
-    Share,
-    Ping(Level),
-    /// A gauge, by its place in the table of the nodes' gauges.
-    Gauge(usize),
+    Figure(NodeColumn),
     OverTime,
 }
 
-/// The columns between address and PINGs over time, the most important first, each with its place from left to right and
-/// its width.
-const NEEDED: [(Key, u8, u16); 9] = [
-    (Key::Ping(Level::P99), 4, 10),
-    (Key::Ops, 1, 8),
-    (Key::Role, 0, 8),
-    (Key::Gauge(0), 5, 7),
-    (Key::Ping(Level::P50), 3, 10),
-    (Key::Gauge(1), 6, 10),
-    (Key::Share, 2, 7),
-    (Key::Gauge(3), 8, 10),
-    (Key::Gauge(2), 7, 8),
+/// The columns after the address, the most important first, each with its width.
+const NEEDED: [(NodeColumn, u16); 13] = [
+    (NodeColumn::Load(Level::P99), 10),
+    (NodeColumn::Ping(Level::P99), 10),
+    (NodeColumn::Ops, 8),
+    (NodeColumn::Share, 7),
+    (NodeColumn::Gauge(0), 7),
+    (NodeColumn::Role, 9),
+    (NodeColumn::Load(Level::P50), 10),
+    (NodeColumn::Slots, 7),
+    (NodeColumn::Ping(Level::P50), 10),
+    (NodeColumn::Gauge(1), 10),
+    (NodeColumn::Gauge(3), 10),
+    (NodeColumn::Gauge(2), 9),
+    (NodeColumn::Event, 30),
 ];
 
 /// Draws the inside of the screen.
 pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     let rows = model.node_rows();
-    let below = if area.height > DETAILS + 4 { DETAILS } else { 0 };
+    let details = DETAILS[usize::from(area.height >= HIGH)];
+    let below = if area.height > details + 4 { details } else { 0 };
     let above = Rect { height: area.height - below, ..area };
-    let table = table(above, &rows);
-    let visible = around(model.selected_node(), rows.len(), above.height.saturating_sub(1));
+    let table = table(above, model, &rows);
+    let selected = rows.iter().position(|row| row.number == model.selected_node()).unwrap_or(0);
+    let visible = around(selected, rows.len(), above.height.saturating_sub(1));
     let tall = if table.cell(0, Key::OverTime).area.width > 0 { TALLEST } else { 1 };
     let tall = (above.height.saturating_sub(1) / (visible.len().max(1) as u16)).clamp(1, tall);
     let plot = table.cell(0, Key::OverTime).area;
-    let pings: Vec<_> = visible.clone().map(|node| longest_pings(model, node, plot.width)).collect();
+    let pings: Vec<_> =
+        rows[visible.clone()].iter().map(|row| longest_pings(model, row.number, plot.width)).collect();
     let scale = LogScale::covering(pings.iter().flatten().flatten().flatten().copied());
-    heading(paint, &table, &scale);
+    heading(paint, &table, model, &scale);
     for ((n, place), pings) in (1..).zip(visible).zip(&pings) {
         // The figures stand next to the foot of the bars.
         line(paint, &table, n * tall, model, &rows[place]);
@@ -96,7 +103,7 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
         }
     }
     if below > 0 {
-        details(paint, Rect { y: above.bottom(), height: below, ..area }, model, &rows);
+        draw_details(paint, Rect { y: above.bottom(), height: below, ..area }, model, &rows);
     }
 }
 
@@ -110,61 +117,65 @@ fn longest_pings(model: &Model, node: usize, columns: u16) -> Vec<Option<Option<
     window.levels(Measure::Ping).iter().map(|cell| cell.map(|cell| cell.get(Level::Max))).collect()
 }
 
-fn table(area: Rect, rows: &[NodeRow]) -> Table<Key> {
+/// Returns the table with the columns that fit. The first to get room is the sort column.
+fn table(area: Rect, model: &Model, rows: &[NodeRow]) -> Table<Key> {
     let longest = rows.iter().map(|row| row.address.chars().count()).max().unwrap_or(0) as u16;
     let address = (longest + 2).clamp(8, ADDRESS);
-    let has = |key: &Key| match key {
-        Key::Gauge(place) => rows.iter().any(|row| row.gauges[*place].is_some()),
-        Key::Share => rows.iter().any(|row| row.share.is_some()),
-        _ => true,
-    };
-    let needed: Vec<_> = NEEDED.into_iter().filter(|(key, ..)| has(key)).collect();
+    let sorted_by = model.node_table.sorted_by();
+    let has = |(column, _): &(NodeColumn, u16)| rows.iter().any(|row| row.value(*column).is_some());
+    let mut needed: Vec<_> = NEEDED.into_iter().filter(has).collect();
+    needed.sort_by_key(|(column, _)| *column != sorted_by);
     let room = area.width.saturating_sub(MARK + address);
     // The time axis is more important than the last figures.
     let least = if area.width >= WIDE { LANE } else { 0 };
-    let shown = fitting(room - least, needed.iter().map(|(.., width)| *width));
+    let shown = fitting(room - least, needed.iter().map(|(_, width)| *width));
     let mut shown = needed[..shown].to_vec();
-    shown.sort_by_key(|(_, place, _)| *place);
-    let used: u16 = shown.iter().map(|(.., width)| *width).sum();
+    shown.sort_by_key(|(column, _)| NODE_COLUMNS.iter().position(|known| known == column));
+    let used: u16 = shown.iter().map(|(_, width)| *width).sum();
     let lane = (room - used >= LANE).then(|| Column::rest(Key::OverTime, 2));
-    let first = [Column::left(Key::Mark, MARK, 1), Column::left(Key::Address, address, 0)];
-    let between = shown.iter().map(|(key, _, width)| match key {
-        Key::Role => Column::left(*key, *width, 0),
-        _ => Column::right(*key, *width),
+    let first = [Column::left(Key::Mark, MARK, 1), Column::left(Key::Figure(NodeColumn::Node), address, 0)];
+    let between = shown.iter().map(|(column, width)| match column {
+        NodeColumn::Role => Column::left(Key::Figure(*column), *width, 0),
+        NodeColumn::Event => Column::left(Key::Figure(*column), *width, 2),
+        _ => Column::right(Key::Figure(*column), *width),
     });
     Table::new(area, first.into_iter().chain(between).chain(lane))
 }
 
-fn heading(paint: &mut Paint, table: &Table<Key>, scale: &LogScale) {
-    table.write(paint, 0, |key, width| {
-        let text = match key {
-            Key::Mark => "",
-            Key::Address => "node",
-            Key::Role => "role",
-            Key::Ops => "ops/s",
-            Key::Share => "share",
-            Key::Ping(Level::P50) => "p50 60 s",
-            Key::Ping(_) => "p99 60 s",
-            Key::Gauge(place) => heading_of(NODE_GAUGES[place]),
-            Key::OverTime => {
-                let top = units::latency(scale.highest_ns);
-                let words = [
-                    format!("longest PING over time, log scale to {top}"),
-                    format!("longest PING, to {top}"),
-                ];
-                let fits = |words: &&String| words.chars().count() <= width;
-                return (words.iter().find(fits).cloned().unwrap_or_default(), Ink::Faint);
-            }
-        };
-        (text.to_owned(), Ink::Faint)
+fn heading(paint: &mut Paint, table: &Table<Key>, model: &Model, scale: &LogScale) {
+    let sorted = &model.node_table;
+    table.write(paint, 0, |key, width| match key {
+        Key::Mark => (String::new(), Ink::Faint),
+        Key::Figure(column) if column == sorted.sorted_by() => {
+            let arrow = if sorted.is_descending() { '↓' } else { '↑' };
+            (format!("{}{arrow}", heading_of(column)), Ink::Strong)
+        }
+        Key::Figure(column) => (heading_of(column), Ink::Faint),
+        Key::OverTime => {
+            let top = units::latency(scale.highest_ns);
+            let words =
+                [format!("longest PING over time, log scale to {top}"), format!("longest PING, to {top}")];
+            let fits = |words: &&String| words.chars().count() <= width;
+            (words.iter().find(fits).cloned().unwrap_or_default(), Ink::Faint)
+        }
     });
 }
 
-fn heading_of(gauge: Gauge) -> &'static str {
-    match gauge {
-        Gauge::UsedMemory => "memory",
-        Gauge::Clients => "clients",
-        gauge => gauge.about().label,
+fn heading_of(column: NodeColumn) -> String {
+    match column {
+        NodeColumn::Node => "node".to_owned(),
+        NodeColumn::Role => "role".to_owned(),
+        NodeColumn::Slots => "slots".to_owned(),
+        NodeColumn::Share => "share".to_owned(),
+        NodeColumn::Ops => "ops/s".to_owned(),
+        NodeColumn::Load(level) => format!("load {}", level.name()),
+        NodeColumn::Ping(level) => format!("PING {}", level.name()),
+        NodeColumn::Gauge(place) => match NODE_GAUGES[place] {
+            Gauge::UsedMemory => "memory".to_owned(),
+            Gauge::Clients => "clients".to_owned(),
+            gauge => gauge.about().label.to_owned(),
+        },
+        NodeColumn::Event => "last event".to_owned(),
     }
 }
 
@@ -185,46 +196,34 @@ fn line(paint: &mut Paint, table: &Table<Key>, n: u16, model: &Model, node: &Nod
     table.write(paint, n, |key, _| match key {
         Key::Mark if is_selected => (pointer.to_string(), Ink::Selected),
         Key::Mark | Key::OverTime => (String::new(), Ink::Text),
-        Key::Address => (node.address.to_owned(), name),
-        Key::Role => (node.role.to_owned(), Ink::Text),
-        Key::Ops => known(node.ops_per_s.filter(|_| node.outage.is_none()).map(units::count)),
-        Key::Share => known(node.share.map(units::percent)),
-        Key::Ping(level) => {
-            let text = ping_figure(level, &node.ping, node.pings);
-            let ink = if text == NONE { Ink::Faint } else { Ink::Text };
-            (text, ink)
-        }
-        Key::Gauge(place) => known(node.gauges[place].clone().filter(|_| node.outage.is_none())),
+        Key::Figure(NodeColumn::Node) => (node.address.to_owned(), name),
+        Key::Figure(column) => known(text(column, node).filter(|text| text != NONE)),
     });
 }
 
-/// Draws what is known of the selected node, and whether one node runs more than its share of the commands.
-fn details(paint: &mut Paint, area: Rect, model: &Model, rows: &[NodeRow]) {
-    let Some(node) = rows.get(model.selected_node()) else { return };
+/// Returns the text of a cell; `None` if its value is unknown.
+fn text(column: NodeColumn, node: &NodeRow) -> Option<String> {
+    let answers = node.outage.is_none();
+    match column {
+        NodeColumn::Node => Some(node.address.to_owned()),
+        NodeColumn::Role => Some(node.role.to_owned()),
+        NodeColumn::Slots => node.slots.map(|slots| slots.to_string()),
+        NodeColumn::Share => node.share.map(units::percent),
+        NodeColumn::Ops => node.ops_per_s.filter(|_| answers).map(units::count),
+        NodeColumn::Load(level) => node.load.as_ref().map(|load| figure(level.of(&load.service))),
+        NodeColumn::Ping(level) => Some(ping_figure(level, &node.ping, node.pings)),
+        NodeColumn::Gauge(place) => node.gauges[place].clone().filter(|_| answers),
+        NodeColumn::Event => node.event.as_ref().map(|(_, text)| text.clone()),
+    }
+}
+
+/// Draws what is known of the selected node, and whether one node has more than its share of the requests.
+fn draw_details(paint: &mut Paint, area: Rect, model: &Model, rows: &[NodeRow]) {
+    let Some(node) = rows.iter().find(|row| row.number == model.selected_node()) else { return };
     let shown =
         if model.node() == node.number { ", on all screens" } else { "; Enter shows it on all screens" };
     paint.rule(row(area, 0), &format!("node {}: {}{shown}", node.number + 1, node.address));
-    let mut said: Vec<(String, Ink)> = Vec::new();
-    if let Some((busy, share, mean)) = Model::uneven_node(rows) {
-        let text = format!(
-            "node {} runs {} of the commands; an even share is {}: some of its keys are used much more often than others, or it has more slots",
-            busy + 1,
-            units::percent(share),
-            units::percent(mean)
-        );
-        said.push((text, Ink::Warn));
-    }
-    match &node.outage {
-        Some((since_s, cause)) => {
-            let since = model.tracks()[node.number].timeline().time_text(*since_s);
-            said.push((format!("it has not answered since {since}: {cause}"), Ink::Bad));
-        }
-        None if node.server.is_empty() => said.push(("it has not answered yet".to_owned(), Ink::Faint)),
-        None => said.push((format!("{}, {}", node.server, node.role), Ink::Text)),
-    }
-    if let Some(finding) = &node.finding {
-        said.push((format!("{}: {}", finding.rule, finding.long), status::ink(finding.severity)));
-    }
+    let said = said(model, rows, node);
     let inside = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     let lines = said
         .iter()
@@ -232,4 +231,34 @@ fn details(paint: &mut Paint, area: Rect, model: &Model, rows: &[NodeRow]) {
     for (n, (line, ink)) in (1..area.height).zip(lines) {
         paint.text(row(inside, n), &line, ink);
     }
+}
+
+/// Returns what is known of the cluster and of the selected node, the most important first.
+fn said(model: &Model, rows: &[NodeRow], node: &NodeRow) -> Vec<(String, Ink)> {
+    let time = |t_s| model.tracks()[node.number].timeline().time_text(t_s);
+    let mut said: Vec<(String, Ink)> = Vec::new();
+    if let Some((since_s, cause)) = &node.outage {
+        said.push((format!("it has not answered since {}: {cause}", time(*since_s)), Ink::Bad));
+    }
+    // The findings of the first node compare all nodes.
+    let first = rows.iter().find(|row| row.number == 0 && node.number != 0);
+    for finding in first.into_iter().chain([node]).flat_map(|row| &row.findings) {
+        said.push((
+            format!("{}: {}", finding.rule, finding.sentence(200, true)),
+            status::ink(finding.severity),
+        ));
+    }
+    said.extend(Model::uneven_node(rows).map(|uneven| (uneven, Ink::Warn)));
+    let slot = |used: &SlotUse| format!("{} {}", used.slot, units::percent(used.cpu));
+    let slots: Vec<_> = node.busy_slots.iter().take(SLOTS_SHOWN).map(slot).collect();
+    if !slots.is_empty() {
+        said.push((format!("busiest slots, of a core: {}", slots.join(", ")), Ink::Text));
+    }
+    match &node.outage {
+        Some(_) => {}
+        None if node.server.is_empty() => said.push(("it has not answered yet".to_owned(), Ink::Faint)),
+        None => said.push((format!("{}, {}", node.server, node.role), Ink::Text)),
+    }
+    said.extend(node.event.as_ref().map(|(t_s, text)| (format!("{}  {text}", time(*t_s)), Ink::Faint)));
+    said
 }

@@ -22,6 +22,7 @@ mod latency_chart;
 mod lists;
 mod many;
 mod monitor;
+mod nodes;
 mod reconnect;
 mod stalled_pings;
 mod standstill;

@@ -1,0 +1,166 @@
+//! The table of the nodes: its columns, its sort order, and the selected row.
+
+use std::cmp::Ordering;
+
+use super::{Direction, list::turned};
+use crate::{
+    diagnose::Finding,
+    gauge::Gauge,
+    server::SlotUse,
+    session::timeline::{Level, NodeLoad, PingCell},
+    stats::Latency,
+};
+
+/// The gauges in the row of a node.
+pub const NODE_GAUGES: [Gauge; 4] = [Gauge::Cpu, Gauge::UsedMemory, Gauge::Clients, Gauge::ReplicaLag];
+
+/// What the screen Nodes shows of one node at the moment shown.
+#[derive(Debug, Clone)]
+pub struct NodeRow<'a> {
+    /// The number of the node, from 0.
+    pub number: usize,
+    /// The address of the node; empty until the session's first record arrives.
+    pub address: &'a str,
+    /// The role, as the server says it: `master` or `slave`; empty if it is unknown.
+    pub role: &'a str,
+    /// Whether the server is a node of a cluster.
+    pub is_of_cluster: bool,
+    /// The name and version of the server.
+    pub server: String,
+    /// How many slots of a cluster the node owns; `None` without a cluster.
+    pub slots: Option<u32>,
+    /// The load on the node; `None` without a load on a cluster.
+    pub load: Option<NodeLoad>,
+    /// Requests of the load per second; without a load on a cluster, commands per second as the node counts them.
+    pub ops_per_s: Option<f64>,
+    /// The share of the load; without a load on a cluster, of the commands of all its primaries. `None` for a replica, and
+    /// if the primaries are idle.
+    pub share: Option<f64>,
+    /// The round trip times of PING in the last minute: at few PINGs a second, a shorter time has no p99.
+    pub ping: Latency,
+    /// The counts of the PINGs in the last minute.
+    pub pings: PingCell,
+    /// The text of a gauge: its present value, with its unit.
+    pub gauges: [Option<String>; NODE_GAUGES.len()],
+    /// The values of these gauges.
+    pub values: [Option<f64>; NODE_GAUGES.len()],
+    /// The busiest slots, if the server keeps statistics of them.
+    pub busy_slots: &'a [SlotUse],
+    /// The time of the last event, in seconds of the session, and its text.
+    pub event: Option<(f64, String)>,
+    /// Since when the node has not answered, in seconds of the session, and the cause; `None` if it answers.
+    pub outage: Option<(f64, String)>,
+    /// The findings about the node, the most important first.
+    pub findings: Vec<Finding>,
+}
+
+/// A column of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NodeColumn {
+    /// The address; sorted by the number of the node.
+    Node,
+    /// The role.
+    Role,
+    /// The slots of a cluster that the node owns.
+    Slots,
+    /// The share of the load or, without load, of the commands of all primaries.
+    Share,
+    /// The requests of the load per second or, without load, the commands per second.
+    Ops,
+    /// A percentile of the load's service times.
+    Load(Level),
+    /// A percentile of the round trips of PING.
+    Ping(Level),
+    /// A gauge, by its place in [`NODE_GAUGES`].
+    Gauge(usize),
+    /// The last event.
+    Event,
+}
+
+use NodeColumn::{Event, Gauge as Of, Load, Node, Ops, Ping, Role, Share, Slots};
+
+/// The columns from left to right.
+pub const NODE_COLUMNS: [NodeColumn; 14] = [
+    Node,
+    Role,
+    Slots,
+    Share,
+    Ops,
+    Load(Level::P50),
+    Load(Level::P99),
+    Ping(Level::P50),
+    Ping(Level::P99),
+    Of(0),
+    Of(1),
+    Of(2),
+    Of(3),
+    Event,
+];
+
+/// The state of the table of the nodes.
+#[derive(Debug, Clone, Default)]
+pub struct NodeTable {
+    sorted_by: usize,
+    /// Whether the order is reversed: the lowest value first, or the highest number.
+    is_reversed: bool,
+    /// The number of the selected node; `None` for the node that the screens show.
+    pub(super) selected: Option<usize>,
+}
+
+impl NodeTable {
+    /// Returns the column that the table is sorted by.
+    pub fn sorted_by(&self) -> NodeColumn {
+        NODE_COLUMNS[self.sorted_by]
+    }
+
+    /// Returns whether the highest value is in the first row.
+    pub fn is_descending(&self) -> bool {
+        (self.sorted_by() != Node) != self.is_reversed
+    }
+
+    /// Sorts by the next column to the left or right that has a value in a row; the first column follows the last.
+    pub(super) fn sort_by_next(&mut self, direction: Direction, rows: &[NodeRow]) {
+        for _ in 0..NODE_COLUMNS.len() {
+            self.sorted_by = turned(self.sorted_by, direction, NODE_COLUMNS.len());
+            if rows.iter().any(|row| row.value(self.sorted_by()).is_some()) {
+                break;
+            }
+        }
+        self.is_reversed = false;
+    }
+
+    pub(super) fn reverse(&mut self) {
+        self.is_reversed = !self.is_reversed;
+    }
+
+    /// Sorts the rows. Rows without a value are last in both directions; rows with equal values are in the order of
+    /// their numbers.
+    pub(super) fn sort(&self, rows: &mut [NodeRow]) {
+        let column = self.sorted_by();
+        rows.sort_by(|a, b| match (a.value(column), b.value(column)) {
+            (Some(a), Some(b)) if self.is_descending() => b.total_cmp(&a),
+            (Some(a), Some(b)) => a.total_cmp(&b),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (None, None) => Ordering::Equal,
+        });
+    }
+}
+
+impl NodeRow<'_> {
+    /// Returns the value of a column, by which rows are sorted; `None` if it is unknown.
+    pub fn value(&self, column: NodeColumn) -> Option<f64> {
+        match column {
+            Node => Some(self.number as f64),
+            // Primaries first.
+            Role => Some(f64::from(u8::from(self.role == "master"))),
+            Slots => self.slots.map(f64::from),
+            Share => self.share,
+            Ops => self.ops_per_s,
+            Load(level) => self.load.as_ref().and_then(|load| level.of(&load.service)).map(|ns| ns as f64),
+            Ping(level) => level.of(&self.ping).map(|ns| ns as f64),
+            Of(place) => self.values[place],
+            Event => self.event.as_ref().map(|(t_s, _)| *t_s),
+        }
+    }
+}

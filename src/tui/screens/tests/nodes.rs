@@ -1,0 +1,158 @@
+//! The screen Nodes with 3, 12 and 100 nodes of a cluster.
+
+use super::*;
+use crate::{
+    events::EventKind,
+    gauge::{Gauge, Gauges},
+    probe::Ping,
+    server::{SlotUse, Status},
+    session::{Event, Moment, OperationInterval, ServerIdentity, SessionStart, Span},
+    stats::{Latency, fixture::repeated},
+};
+
+/// Returns the latencies of `n` requests around `us` microseconds.
+fn around(us: u64, n: u64) -> Latency {
+    let mut all = repeated(us * 1000, n);
+    all.merge(&repeated(us * 3000, n / 20 + 1));
+    all
+}
+
+/// The records of one node in second `n`. Every fourth node is a replica. Node 2 takes 5 ms longer from second 10 on.
+fn second_of(node: u16, n: u32) -> Vec<Record> {
+    let t_s = f64::from(n) + 1.0;
+    let is_slow = node == 2 && n >= 10;
+    let is_replica = node % 4 == 3;
+    let rtt = around(if is_slow { 5_090 } else { 80 + u64::from(node % 7) }, 100);
+    let gauges = Gauges::from([
+        (Gauge::Cpu, 0.21 + f64::from(node % 5) / 10.0),
+        (Gauge::OpsPerS, 9_000.0 + f64::from(node) * 11.0),
+        (Gauge::UsedMemory, 1.2e9 + f64::from(node) * 1e6),
+        (Gauge::Clients, 120.0),
+        (Gauge::Slots, if is_replica { 0.0 } else { 4096.0 }),
+    ]);
+    let status = Status {
+        name: "valkey".to_owned(),
+        version: "9.1.0".to_owned(),
+        mode: "cluster".to_owned(),
+        role: if is_replica { "slave" } else { "master" }.to_owned(),
+        gauges,
+        slots: (node == 1).then(|| {
+            let slot = |slot, cpu| SlotUse { slot, cpu, ..SlotUse::default() };
+            vec![slot(9001, 0.41), slot(12, 0.02)]
+        }),
+        ..Status::default()
+    };
+    let mut records = vec![
+        Record::Ping(Box::new(Span::new(t_s, 1.0, Ping { rtt, ..Ping::default() }))).at_node(node),
+        Record::Server(Box::new(Moment::new(t_s, status))).at_node(node),
+    ];
+    if n == 12 && node % 3 == 1 {
+        let fork = EventKind::SlowCommand {
+            us: 14_000 + u64::from(node),
+            command: "ZRANGE top".to_owned(),
+            client: None,
+            arguments: Vec::new(),
+        };
+        records.push(Record::Event(Event::new(t_s, fork)).at_node(node));
+    }
+    records
+}
+
+/// Returns a model of a cluster of this many nodes after 20 s, with a load in which node 1 has most requests.
+fn model_of(nodes: u16, has_load: bool) -> Model {
+    let at = |node: u16| ServerIdentity {
+        address: format!("10.0.{}.{}:6379", node / 50, node % 50 + 5),
+        server: "valkey 9.1.0".to_owned(),
+        mode: "cluster".to_owned(),
+        role: "master".to_owned(),
+        ..ServerIdentity::default()
+    };
+    let knobs = Knobs { load: has_load, ..Knobs::default() };
+    let (_, begun) = MadeUp::new(knobs.clone());
+    let mut model = Model::new(knobs, TimelineOptions::default());
+    deliver(
+        &mut model,
+        begun
+            .into_iter()
+            .map(|record| match record {
+                Record::Session(session) => Record::Session(SessionStart {
+                    target: at(0),
+                    nodes: (1..nodes).map(at).collect(),
+                    ..session
+                }),
+                record => record,
+            })
+            .collect(),
+    );
+    for n in 0..20 {
+        for node in (0..nodes).rev() {
+            deliver(&mut model, second_of(node, n));
+        }
+        if !has_load {
+            continue;
+        }
+        let part = |node: u16| {
+            let ops = if node == 1 { 900 * u64::from(nodes) } else { 900 };
+            let us = if node == 2 && n >= 10 { 5_300 } else { 290 + u64::from(node % 9) };
+            OperationInterval { ops, service: around(us, ops), ..OperationInterval::default() }
+        };
+        let parts: BTreeMap<_, _> =
+            (0..nodes).filter(|node| node % 4 != 3).map(|node| (node, part(node))).collect();
+        let ops = parts.values().map(|part| part.service.count()).sum();
+        let service = Latency::merged(parts.values().map(|part| &part.service));
+        let slots = [(9001, ops * 2 / 5)].into();
+        let (t_s, length_s, ops_per_s) = (f64::from(n) + 1.0, 1.0, ops as f64);
+        let interval = Interval {
+            t_s,
+            length_s,
+            segment: 1,
+            ops,
+            ops_per_s,
+            service,
+            nodes: parts,
+            slots,
+            clients: 50,
+            ..Interval::default()
+        };
+        deliver(&mut model, vec![Record::Interval(Box::new(interval))]);
+    }
+    press(&mut model, KeyCode::Char('7'));
+    model
+}
+
+#[test]
+fn nodes_look_as_they_did() {
+    for (nodes, sizes) in
+        [(3, [(80, 24), (120, 36)]), (12, [(80, 24), (200, 60)]), (100, [(120, 36), (200, 60)])]
+    {
+        let mut model = model_of(nodes, true);
+        for size in sizes {
+            snapshot(&format!("nodes_{nodes}"), &model, size);
+        }
+        press(&mut model, KeyCode::End);
+        snapshot(&format!("nodes_{nodes}_last"), &model, (80, 24));
+    }
+    let model = model_of(3, false);
+    snapshot("nodes_idle", &model, (120, 36));
+    let at_80x24 = |colours, glyphs| without_tabs(&model_of(12, true), Theme::new(colours, glyphs), (80, 24));
+    keep("nodes_12_80x24_ascii", &text_of(&at_80x24(Colours::Ansi16, GlyphSet::Ascii)));
+    keep("nodes_12_80x24_mono", &picture(&at_80x24(Colours::Mono, GlyphSet::Unicode)));
+}
+
+#[test]
+fn the_selected_node_is_always_visible_in_any_order_and_at_any_size() {
+    let mut model = model_of(100, true);
+    for key in
+        [KeyCode::End, KeyCode::Right, KeyCode::Right, KeyCode::Home, KeyCode::PageDown, KeyCode::Char('R')]
+    {
+        press(&mut model, key);
+        let address =
+            model.tracks()[model.selected_node()].timeline().session().unwrap().target.address.clone();
+        for (width, height) in [(80, 24), (120, 36), (200, 60), (60, 12)] {
+            let text = text_of(&drawn(&model, Theme::new(Colours::Mono, GlyphSet::Ascii), width, height));
+            let is_marked =
+                text.lines().any(|line| line.contains(&address) && line.trim_start().starts_with('>'));
+            assert!(is_marked, "{key:?} at {width}x{height}:\n{text}");
+        }
+    }
+}
