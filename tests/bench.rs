@@ -12,6 +12,7 @@ use crate::support::{
     Server,
     certificates::TlsServer,
     free_port,
+    nodes::Nodes,
     program::{Outcome, Running, redyno, run},
 };
 
@@ -325,4 +326,32 @@ fn a_command_may_be_of_the_records_of_a_file() {
     }
     bench(&[], &["set", "x", "__field:id__ __record__"]).expect_code(0);
     assert_eq!(server.cli(&["GET", "x"]), "__field:id__ __record__");
+}
+
+#[test]
+fn on_a_cluster_the_masters_are_listed_and_all_of_them_get_the_tests_alone() {
+    let nodes = Nodes::start(Server::redis, false);
+    let port = nodes.0[1].port_text();
+    let bench =
+        |words: &[&str]| run(&[&["bench", "-p", &port, "--cluster", "-n", "600"][..], words].concat());
+    let outcome = bench(&["-t", "set,mset,lpush", "-r", "50"]).expect_code(0);
+    let head =
+        format!("Cluster has 3 master nodes:\n\nMaster 0: {} 127.0.0.1:{port}\nMaster 1: ", nodes.id(1));
+    assert!(outcome.out.starts_with(&head), "{}", outcome.out);
+    let settings =
+        "  cluster mode: yes (3 masters)\n  node [0] configuration:\n    save: NONE\n    appendonly: no\n";
+    assert!(outcome.out.contains(settings), "{}", outcome.out);
+    bench(&["-r", "50", "get", "own:{tag}:__rand_int__"]).expect_code(0);
+    for command in ["set", "mset", "lpush", "get"] {
+        assert_eq!(nodes.calls(command), 600, "{command}");
+        assert!(nodes.0.iter().all(|node| node.calls(&[], command) > 100), "{command}");
+    }
+    assert_eq!(nodes.calls("sadd") + nodes.calls("hset") + nodes.calls("unlink"), 0);
+    let alone = Server::redis().start();
+    let refused = run(&["bench", "-p", &alone.port_text(), "--cluster", "-n", "1"]).expect_code(1);
+    assert!(
+        refused.err.starts_with("Failed to fetch cluster configuration from 127.0.0.1:"),
+        "{}",
+        refused.err
+    );
 }

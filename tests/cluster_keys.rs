@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use redyno::session::Record;
 use rustix::process::Signal;
 
 use crate::support::{
@@ -151,4 +152,47 @@ fn a_promoted_replica_keeps_no_key() {
         wait_for("no key", || node.cli(&["KEYS", "*"]).is_empty().then_some(()));
     }
     assert!(!outcome.err.contains("may be left"), "{}", outcome.err);
+}
+
+#[test]
+fn a_setup_runs_on_all_primaries_and_is_undone_on_all() {
+    let nodes = Nodes::start(Server::redis, false);
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("answers.toml");
+    let workload = r##"
+name = "answers"
+
+[setup]
+steps = [
+  '''FUNCTION LOAD "#!lua name=answers\nredis.register_function('answer', function() return 42 end)"''',
+  'SET {total} 5',
+]
+
+[keys.total]
+prefix = "total"
+count = 1
+
+[[operation]]
+name = "answer"
+steps = ["FCALL answer 0"]
+
+[[operation]]
+name = "total"
+steps = ["INCRBY {total} 1"]
+"##;
+    std::fs::write(&file, workload).unwrap();
+    let args = ["-p", &nodes.0[1].port_text(), "--headless", "--json", "--yes", "-n", "3000", "--workload"];
+    let outcome = run(&[&args[..], &[file.to_str().unwrap()]].concat()).expect_code(0);
+    let failed =
+        |record: &Record| matches!(record, Record::Interval(interval) if !interval.errors.is_empty());
+    assert!(!outcome.records().iter().any(failed), "{}", outcome.err);
+    assert_eq!((nodes.calls("function|load"), nodes.calls("set")), (3, 1));
+    assert!(nodes.0.iter().all(|node| node.calls(&[], "fcall") > 300));
+    assert_eq!(outcome.err.matches("deleted the function library answers").count(), 3, "{}", outcome.err);
+    for node in &nodes.0 {
+        assert_eq!(
+            (node.cli(&["FUNCTION", "LIST"]), node.cli(&["KEYS", "*"])),
+            (String::new(), String::new())
+        );
+    }
 }

@@ -302,7 +302,7 @@ fn killed(server: &Server) {
     let control = Control::start(target, Clock::start(), Duration::from_secs(1), news).unwrap();
     let ledger = Ledger::new(RunId::random(), Owner::default());
     let commands = answers().setup_commands(100, &KeyNames::of_run(ledger.marker().run), 8, 7);
-    let done = control.set_up(commands, &ledger).wait(LIMIT).unwrap().unwrap();
+    let done = control.set_up(commands, &ledger, false).wait(LIMIT).unwrap().unwrap();
     assert_eq!(done.failed, None);
     assert_eq!(ledger.marker().made, [Made::Library("answers".to_owned())]);
 }

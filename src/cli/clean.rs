@@ -47,6 +47,9 @@ Examples:
   redyno clean -p 6379
   redyno clean @prod --yes";
 
+/// The runs whose markers are on each node, by its number.
+type Runs = BTreeMap<u16, Vec<Ledger>>;
+
 /// The arguments of `redyno clean`.
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER)]
@@ -93,8 +96,7 @@ pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), Failure> {
         return Err(anyhow!("{obstacle}").into());
     }
     let elsewhere = within(&mut holders.ask(|holder| holder.control.find_elsewhere()))?;
-    let of_nodes: BTreeMap<u16, Vec<Ledger>> =
-        surveys.iter().map(|(number, survey)| (*number, ledgers(&survey.runs))).collect();
+    let of_nodes: Runs = surveys.iter().map(|(number, survey)| (*number, ledgers(&survey.runs))).collect();
     let primaries = surveys.len();
     let survey = surveys.into_iter().map(|(_, survey)| survey).reduce(Survey::with);
     let survey =
@@ -110,22 +112,7 @@ pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), Failure> {
     }
     let may_undo = may_undo(&all, args.yes)?;
     let mut stays = Vec::new();
-    for Holder { number, target, control, .. } in holders.iter() {
-        for ledger in of_nodes.get(number).into_iter().flatten() {
-            undo(ledger, control, target, may_undo, (out, &mut stays))?;
-        }
-        let elsewhere = elsewhere.iter().filter(|(node, _)| node == number).flat_map(|(_, markers)| markers);
-        for marker in elsewhere.cloned() {
-            // The marker is in its own database. It is removed, or the undone changes are removed from it.
-            let there = Target { db: marker.db, ..target.clone() };
-            let (ledger, control) = (Ledger::found(marker), start(&there)?);
-            undo(&ledger, &control, &there, may_undo, (out, &mut stays))?;
-            if ledger.has_keys() {
-                let (place, command) = (place(target, &ledger.marker()), clean_command(target, there.db));
-                writeln!(out, "{place}: its keys are kept; {command} removes them")?;
-            }
-        }
-    }
+    undo_all(&holders, (&of_nodes, &elsewhere), may_undo, (out, &mut stays))?;
     if all.is_empty() {
         writeln!(
             out,
@@ -136,22 +123,47 @@ pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), Failure> {
     }
     if !survey.runs.is_empty() {
         let cleaned = finish(&mut holders, &survey.runs)?;
-        strike(&mut holders, |holder| {
-            // A marker may have moved to this node since.
-            let mut ledgers = of_nodes.get(&holder.number).cloned().unwrap_or_default();
-            let others: Vec<_> = survey
-                .runs
-                .iter()
-                .filter(|run| ledgers.iter().all(|it| it.marker().run != run.run))
-                .collect();
-            ledgers.extend(others.into_iter().map(|run| Ledger::new(run.run, run.owner.clone())));
-            ledgers
-        })
-        .map_err(anyhow::Error::from)?;
+        strike(&mut holders, |holder| markers_on(holder, &of_nodes, &survey.runs))
+            .map_err(anyhow::Error::from)?;
         let nodes = if primaries > 1 { format!(" ({primaries} primaries)") } else { String::new() };
         writeln!(out, "{} db {}{nodes}: {cleaned}", target.address, target.db)?;
     }
     if stays.is_empty() { Ok(()) } else { Err(anyhow!(stays.join("\n")).into()) }
+}
+
+/// Undoes the changes of all runs on all servers, as [`undo`] does: of the listed runs, and of those in other databases.
+fn undo_all(
+    holders: &Holders,
+    (of_nodes, elsewhere): (&Runs, &[(u16, Vec<Marker>)]),
+    may_undo: bool,
+    (out, stays): (&mut dyn Write, &mut Vec<String>),
+) -> Result<(), Failure> {
+    for Holder { number, target, control, .. } in holders.iter() {
+        for ledger in of_nodes.get(number).into_iter().flatten() {
+            undo(ledger, control, target, may_undo, (out, stays))?;
+        }
+        let elsewhere = elsewhere.iter().filter(|(node, _)| node == number).flat_map(|(_, markers)| markers);
+        for marker in elsewhere.cloned() {
+            // The marker is in its own database. It is removed, or the undone changes are removed from it.
+            let there = Target { db: marker.db, ..target.clone() };
+            let (ledger, control) = (Ledger::found(marker), start(&there)?);
+            undo(&ledger, &control, &there, may_undo, (out, stays))?;
+            if ledger.has_keys() {
+                let (place, command) = (place(target, &ledger.marker()), clean_command(target, there.db));
+                writeln!(out, "{place}: its keys are kept; {command} removes them")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the ledgers of the runs whose markers are on a server, and of those whose markers may have moved there since.
+fn markers_on(holder: &Holder, of_nodes: &Runs, runs: &[Marker]) -> Vec<Ledger> {
+    let mut ledgers = of_nodes.get(&holder.number).cloned().unwrap_or_default();
+    let is_other = |run: &&Marker| ledgers.iter().all(|ledger| ledger.marker().run != run.run);
+    let others: Vec<_> = runs.iter().filter(is_other).collect();
+    ledgers.extend(others.into_iter().map(|run| Ledger::new(run.run, run.owner.clone())));
+    ledgers
 }
 
 fn ledgers(runs: &[Marker]) -> Vec<Ledger> {

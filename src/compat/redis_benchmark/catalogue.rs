@@ -127,8 +127,22 @@ impl Filling<'_> {
                 let keys = (1..=self.asked.num_keys_in_fcall).map(|n| format!("key{n}").into_bytes());
                 [self.asked.num_keys_in_fcall.to_string().into_bytes()].into_iter().chain(keys).collect()
             }
-            word => one(word),
+            word => one(&self.tagged(word)),
         });
+    }
+}
+
+/// The beginnings of the keys in the table of tests.
+const KEYS: [&str; 7] = ["key", "counter", "mylist", "myset", "myhash", "myzset", "mystream"];
+
+impl Filling<'_> {
+    /// Returns a word of the table; on a cluster, a key gets a hash tag: `key:{tag}:__rand_int__`, `mylist:{tag}`.
+    fn tagged(&self, word: &str) -> String {
+        let base = word.split(':').next().unwrap_or_default();
+        match self.asked.is_cluster && KEYS.contains(&base) {
+            true => format!("{base}:{{tag}}{}", &word[base.len()..]),
+            false => word.to_owned(),
+        }
     }
 }
 

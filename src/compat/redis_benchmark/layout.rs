@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use super::{
     catalogue::Test,
+    masters::Masters,
     parse::{BenchOptions, Form},
     server_config::ServerConfig,
 };
@@ -30,6 +31,8 @@ pub(super) struct Report<'a> {
     pub(super) test: &'a Test,
     pub(super) asked: &'a BenchOptions,
     pub(super) config: Option<&'a ServerConfig>,
+    /// The primaries of the cluster (`--cluster`).
+    pub(super) masters: Option<&'a Masters>,
     /// The sum over the whole load.
     pub(super) end: &'a End,
     /// Requests a second in each part of the run.
@@ -101,11 +104,12 @@ pub(super) fn page(report: &Report) -> String {
 }
 
 fn head(report: &Report) -> String {
-    let Report { test, asked, config, .. } = report;
+    let Report { test, asked, config, masters, .. } = report;
     let (requests, seconds) = (report.requests(), report.end.summary.length_s);
     let config = config.map_or_else(String::new, |ServerConfig { save, appendonly }| {
         format!("  host configuration \"save\": {save}\n  host configuration \"appendonly\": {appendonly}\n")
     });
+    let config = masters.map_or(config, Masters::settings);
     let threads = match asked.threads {
         0 => "no".to_owned(),
         threads => format!("yes\n  threads: {threads}"),

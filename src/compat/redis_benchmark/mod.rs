@@ -10,6 +10,7 @@
 
 mod catalogue;
 mod layout;
+mod masters;
 mod options;
 mod parse;
 mod run;

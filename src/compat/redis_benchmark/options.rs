@@ -33,7 +33,11 @@ pub(super) static OPTIONS: &[Choice] = &[
     all("--dbnum <db>", "SELECT the specified db number (default 0)"),
     all("-3", "Start session in RESP3 protocol mode."),
     all("--threads <num>", "Enable multi-thread mode."),
-    all("--cluster", "Enable cluster mode. Not supported yet."),
+    all(
+        "--cluster",
+        "Enable cluster mode: the requests go to all masters, and their keys have a hash tag that is drawn anew for each \
+         request. In a command of your own, write {tag} in the key; it becomes that tag.",
+    ),
     all("--enable-tracking", "Send CLIENT TRACKING on before starting benchmark."),
     all("-k <boolean>", "1=keep alive 0=reconnect (default 1)"),
     all(
@@ -167,7 +171,8 @@ impl BenchOptions {
             "--compat" if text == "first-byte" => self.latency_to = LatencyTo::FirstByte,
             "--rfr" if ["no", "yes", "all"].contains(&text) => {}
             "--precision" => {}
-            "--cluster" | "--mptcp" => {
+            "--cluster" => self.is_cluster = true,
+            "--mptcp" => {
                 return refused(&format!("{option} is not supported by redyno bench yet; leave it out"));
             }
             option => return self.take_server(option, text),

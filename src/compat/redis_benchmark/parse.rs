@@ -77,6 +77,8 @@ pub(super) struct BenchOptions {
     pub(super) is_idle: bool,
     /// Whether the numbers of placeholders are sequential.
     pub(super) is_sequential: bool,
+    /// Whether the requests go to all primaries of a cluster.
+    pub(super) is_cluster: bool,
     /// The rate, in requests a second.
     pub(super) rps: Option<u32>,
     /// The duration of the measurement, which replaces a number of requests, and the warm-up before; 0 means that the
@@ -219,7 +221,7 @@ mod tests {
         for (line, expected) in [
             ("--duration 1 -n 5", "Options -n and --duration are mutually exclusive.\n"),
             ("-p 65536", "Invalid server port.\n"),
-            ("--cluster", "--cluster is not supported by redyno bench yet; leave it out\n"),
+            ("--mptcp", "--mptcp is not supported by redyno bench yet; leave it out\n"),
         ] {
             let Answer { out, err, code } = answer(Flavour::Redyno, line);
             assert_eq!((out.as_str(), err.as_str(), code), ("", expected, 1));

@@ -18,6 +18,7 @@ use super::{
     Flavour,
     catalogue::{self, Test},
     layout::{Behind, CSV_HEADER, Progress, Report},
+    masters::Masters,
     parse::{BenchOptions, Form, parse},
     server_config::{Asking, ServerConfig, unreachable},
     words::Payload,
@@ -30,7 +31,7 @@ use crate::{
     },
     endpoint::{NoTalk, ReachError, Talk, Target, wait_for},
     knobs::Knobs,
-    load::{FirstWords, Plan, Requests, most_clients},
+    load::{ClusterPlan, FirstWords, Plan, Requests, most_clients},
     print::words::StreamText,
     protocol::{Dialect, Reply},
     session::{Alone, End},
@@ -66,6 +67,8 @@ struct Bench {
     asked: BenchOptions,
     target: Target,
     config: Option<ServerConfig>,
+    /// The primaries of the cluster (`--cluster`).
+    masters: Option<Masters>,
     /// The title of the user's own command.
     title: String,
     seed: u64,
@@ -80,9 +83,20 @@ impl Bench {
         asked.warnings.iter().for_each(|warning| complain(&format!("{warning}\n")));
         let failed = |error| Stop::Message(format!("Could not negotiate a TLS connection: {error}"));
         let target = asked.server.target(asked.dialect()).map_err(failed)?;
-        let config = ServerConfig::fetch(&target, flavour.server(), asked.duration).map_err(Stop::Message)?;
-        if config.is_none() {
-            complain("WARNING: Could not fetch server CONFIG\n");
+        let (mut config, mut masters) = (None, None);
+        let mut out = StreamText::stdout();
+        if asked.is_cluster {
+            let found = Masters::find(&target, flavour.server(), asked.duration).map_err(Stop::Message)?;
+            complain(&found.warnings());
+            out.write_all(found.head().as_bytes())?;
+            // As in the tool, each master has a thread unless the user chooses.
+            asked.threads = if asked.threads == 0 { found.count() as i64 } else { asked.threads };
+            masters = Some(found);
+        } else {
+            config = ServerConfig::fetch(&target, flavour.server(), asked.duration).map_err(Stop::Message)?;
+            if config.is_none() {
+                complain("WARNING: Could not fetch server CONFIG\n");
+            }
         }
         if asked.keep_alive == 0 {
             complain(NO_KEEP_ALIVE);
@@ -100,8 +114,8 @@ impl Bench {
             asked.command.push(last);
         }
         let seed = asked.seed.unwrap_or_else(rand::random);
-        let (clock, payload, out) = (Clock::start(), Payload::new(), StreamText::stdout());
-        Ok(Self { flavour, asked, target, config, title, seed, clock, payload, out })
+        let (clock, payload) = (Clock::start(), Payload::new());
+        Ok(Self { flavour, asked, target, config, masters, title, seed, clock, payload, out })
     }
 
     fn run(&mut self) -> Result<(), Stop> {
@@ -142,8 +156,8 @@ impl Bench {
         }
         let mut progress = Progress::new(test, self.behind());
         let (end, rates) = self.measure(test, &mut progress)?;
-        let (asked, config) = (&self.asked, self.config.as_ref());
-        let report = Report { test, asked, config, end: &end, rates: &rates };
+        let (asked, config, masters) = (&self.asked, self.config.as_ref(), self.masters.as_ref());
+        let report = Report { test, asked, config, masters, end: &end, rates: &rates };
         let cleared = if self.draws() { progress.clear() } else { String::new() };
         let lines = report.lines();
         self.print(&(cleared + &lines))
@@ -204,8 +218,12 @@ impl Bench {
 
     fn plan(&self, test: &Test) -> Plan {
         let clients = usize::try_from(self.asked.clients.max(1)).unwrap_or(1);
+        let cluster = |masters: &Masters| {
+            let (cluster, max_connections) = (Arc::clone(&masters.cluster), clients * masters.count());
+            ClusterPlan { cluster, max_connections }
+        };
         Plan {
-            cluster: None,
+            cluster: self.masters.as_ref().map(cluster),
             target: self.target.clone(),
             first_words: FirstWords::Bare { tracks: self.asked.tracks },
             latency_to: self.asked.latency_to,

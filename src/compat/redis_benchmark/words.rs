@@ -14,6 +14,11 @@ use crate::{
 /// The placeholder for a number that is drawn again each time.
 const NUMBER: &str = "__rand_int__";
 
+/// The placeholder for a hash tag, which is the same in all keys of a request.
+const TAG: &str = "__rand_tag__";
+/// How many hash tags there are, so that the slots of all nodes have some.
+const TAGS: u64 = 100_000;
+
 /// The characters that are literal in a step, in addition to the usual ones: they occur in placeholders for numbers. A
 /// colon would also allow placeholders for fields of a record.
 const PLAIN: &[u8] = b"_";
@@ -27,6 +32,8 @@ pub(super) struct Steps {
     pub(super) steps: Vec<String>,
     /// Whether the request is an inline command, sent byte for byte.
     pub(super) is_raw: bool,
+    /// Whether `{tag}` in a word is a hash tag that is drawn.
+    is_cluster: bool,
     /// Whether words may contain placeholders for fields of records.
     has_fields: bool,
 }
@@ -42,8 +49,11 @@ impl Steps {
             let count = Some(keyspace.max(1));
             known.map(move |(name, keys)| (name.to_owned(), Keyset { count, distribution, ..keys }))
         };
+        let tags = Keyset { bare: true, digits: 5, count: Some(TAGS), ..Keyset::default() };
+        let tags = asked.is_cluster.then(|| (TAG.to_owned(), tags));
         Self {
-            sets: asked.keyspace.into_iter().flat_map(set).collect(),
+            sets: asked.keyspace.into_iter().flat_map(set).chain(tags).collect(),
+            is_cluster: asked.is_cluster,
             has_fields: asked.dataset.is_some(),
             ..Self::default()
         }
@@ -57,9 +67,25 @@ impl Steps {
     /// Adds a command.
     pub(super) fn add(&mut self, words: &[Vec<u8>]) {
         let plain = if self.has_fields { WITH_FIELDS } else { PLAIN };
-        let words: Vec<_> = words.iter().map(|word| format!("\"{}\"", escaped(word, plain))).collect();
+        let quoted = |word: &Vec<u8>| {
+            let word = if self.is_cluster { with_tag(word) } else { word.clone() };
+            format!("\"{}\"", escaped(&word, plain))
+        };
+        let words: Vec<_> = words.iter().map(quoted).collect();
         self.steps.push(words.join(" "));
     }
+}
+
+/// Returns a word with the placeholder for a hash tag in place of each `{tag}`.
+fn with_tag(word: &[u8]) -> Vec<u8> {
+    let mut tagged = Vec::new();
+    let mut rest = word;
+    while let Some(place) = rest.windows(5).position(|part| part == b"{tag}") {
+        tagged.extend_from_slice(&[&rest[..place], b"{", TAG.as_bytes(), b"}"].concat());
+        rest = &rest[place + 5..];
+    }
+    tagged.extend_from_slice(rest);
+    tagged
 }
 
 /// The generator of redis-benchmark.
@@ -132,6 +158,14 @@ mod tests {
                 "{__rand_int__.same}{value} __field:\u{fffd}x__"
             ]
         );
+    }
+
+    #[test]
+    fn on_a_cluster_all_keys_of_a_request_have_one_tag() {
+        let mut steps = Steps::new(&BenchOptions { is_cluster: true, ..BenchOptions::usual() }, true);
+        steps.add(&[b"MSET".to_vec(), b"a:{tag}:1".to_vec(), b"x".to_vec(), b"b{tag}".to_vec()]);
+        assert_eq!(steps.steps, [r#""MSET" "a:\x7b__rand_tag__\x7d:1" "x" "b\x7b__rand_tag__\x7d""#]);
+        assert_eq!(steps.sets.len(), 1);
     }
 
     #[test]

@@ -229,10 +229,12 @@ impl Control {
 
     /// Runs the commands of a setup in order. Before each command, the object that it makes is written to `ledger` and
     /// its marker; polls then check the marker as after [`mark`](Self::mark).
-    pub fn set_up(&self, commands: Vec<SetupCommand>, ledger: &Ledger) -> Answer<SetUp> {
+    /// `in_cluster` is whether the other primaries of the server's cluster run the commands as well: then commands whose
+    /// keys are on another node are left out.
+    pub fn set_up(&self, commands: Vec<SetupCommand>, ledger: &Ledger, in_cluster: bool) -> Answer<SetUp> {
         let noted = ledger.clone();
         let act = async move |means: Means| {
-            let outcome = set_up::set_up(&means.redis(SETUPS)?, &commands, &noted).await;
+            let outcome = set_up::set_up(&means.redis(SETUPS)?, &commands, &noted, in_cluster).await;
             (means.asked)(outcome.answered.clone());
             Ok(outcome)
         };

@@ -21,12 +21,19 @@ pub struct SetUp {
     pub failed: Option<(usize, ServerError)>,
 }
 
-/// Runs the commands in order, each after the reply to the previous one.
-pub(super) async fn set_up(wire: &Wire, commands: &[SetupCommand], ledger: &Ledger) -> SetUp {
+/// Runs the commands in order, each after the reply to the previous one. With `in_cluster`, a command whose keys are on
+/// another node is left out: the other node runs it.
+pub(super) async fn set_up(
+    wire: &Wire,
+    commands: &[SetupCommand],
+    ledger: &Ledger,
+    in_cluster: bool,
+) -> SetUp {
     let (mut outcome, mut made) = (SetUp::default(), Vec::new());
     for (step, command) in (1..).zip(commands) {
         match run(wire, command, ledger, &mut outcome.answered).await {
             Ok(new) => made.extend(new),
+            Err(error) if in_cluster && error.is_refusal("MOVED ") => {}
             Err(error) => {
                 outcome.failed = Some((step, error));
                 break;
@@ -58,7 +65,9 @@ async fn run(
         note(wire, made, ledger).await?;
     }
     let done = wire.run(&command.words).await;
-    if done.as_ref().map_or_else(ServerError::is_answer, |()| true) {
+    // The server does not count a command that it has sent to another node.
+    let is_counted = |error: &ServerError| error.is_answer() && !error.is_refusal("MOVED ");
+    if done.as_ref().map_or_else(is_counted, |()| true) {
         *answered.entry(command.name.clone()).or_default() += 1;
     }
     match (done, new) {

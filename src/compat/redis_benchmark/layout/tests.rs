@@ -24,7 +24,7 @@ fn end() -> End {
 
 fn lines(asked: &BenchOptions, config: Option<&ServerConfig>, commands: u64) -> String {
     let (test, end) = (test("SET", commands), end());
-    Report { test: &test, asked, config, end: &end, rates: &[990.0, 1010.0, 1000.0] }.lines()
+    Report { test: &test, asked, config, masters: None, end: &end, rates: &[990.0, 1010.0, 1000.0] }.lines()
 }
 
 fn lines_as(form: Form, commands: u64) -> String {

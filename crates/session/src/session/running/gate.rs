@@ -155,14 +155,16 @@ impl Gate {
         self.stage = Stage::Open;
         let knobs = self.held.as_ref()?;
         self.agreed.get_or_insert_default().extend(others(knobs));
-        if let Some(answer) = self.extend(span(knobs), holders) {
+        if let Some(answer) = self.extend(&span(knobs), holders) {
             self.stage = if was_open { Stage::Extending(answer) } else { Stage::Marking(answer) };
             return None;
         }
         if let Some(setup) = self.lacking(knobs) {
             let (keyspace, value_size) = (knobs.keyspace, knobs.value_size);
             let commands = knobs.workload.setup_commands(keyspace, &self.names, value_size, self.seed);
-            let run = holders.ask(|holder| holder.control.set_up(commands.clone(), &holder.ledger));
+            let in_cluster = holders.is_cluster();
+            let run =
+                holders.ask(|holder| holder.control.set_up(commands.clone(), &holder.ledger, in_cluster));
             self.stage = Stage::Preparing(setup.clone(), run);
             return None;
         }
@@ -170,7 +172,7 @@ impl Gate {
     }
 
     /// Adds these key names to the ledgers and the markers, where they are not recorded yet.
-    fn extend(&self, span: KeySpan, holders: &mut Holders) -> Option<Answers<()>> {
+    fn extend(&self, span: &KeySpan, holders: &mut Holders) -> Option<Answers<()>> {
         let Keys::Runs { kept } = self.keys else { return None };
         holders.note(span, kept)
     }

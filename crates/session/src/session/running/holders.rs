@@ -179,8 +179,8 @@ impl Holders {
 
     /// Adds key names to all ledgers and markers; `kept` is whether the keys remain at the end. Returns `None` if the
     /// names are noted already.
-    pub fn note(&mut self, span: KeySpan, kept: bool) -> Option<Answers<()>> {
-        if self.all.iter().all(|holder| holder.ledger.covers(&span)) {
+    pub fn note(&mut self, span: &KeySpan, kept: bool) -> Option<Answers<()>> {
+        if self.all.iter().all(|holder| holder.ledger.covers(span)) {
             return None;
         }
         let noted = self.noted.take().map_or(KeySpan::default(), |(noted, _)| noted);

@@ -1,0 +1,90 @@
+//! `--cluster`: the primaries of a cluster, and the lines about them.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use super::server_config::{ServerConfig, unreachable};
+use crate::{
+    compat::server::place,
+    endpoint::{Cluster, NoTalk, Talk, Target},
+};
+
+/// How long the node may take to connect, and again to report the cluster.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// The primaries of a cluster.
+pub(super) struct Masters {
+    /// The cluster, whose changes the load follows.
+    pub(super) cluster: Arc<Cluster>,
+    all: Vec<Master>,
+}
+
+/// A primary.
+struct Master {
+    id: String,
+    target: Target,
+    config: Option<ServerConfig>,
+}
+
+impl Masters {
+    /// Requests the primaries and the configuration of each.
+    ///
+    /// # Errors
+    /// The message to print.
+    pub(super) fn find(target: &Target, server: &str, limit: Option<Duration>) -> Result<Self, String> {
+        // A server that nothing listens on is reported as without a cluster.
+        if let Err(error @ NoTalk::Connect(_)) = Talk::silent(target, Instant::now() + limit.unwrap_or(LIMIT))
+        {
+            return Err(unreachable(target, server, &error));
+        }
+        let failed = |error| format!("Failed to fetch cluster configuration from {}: {error}", place(target));
+        let cluster = Cluster::find(target, limit.unwrap_or(LIMIT)).map_err(failed)?;
+        let topology = Arc::clone(&cluster.topology());
+        let mut all = Vec::new();
+        for number in topology.primaries() {
+            let node = topology.node(number);
+            let target = target.at(node.address.clone()).map_err(|error| error.to_string())?;
+            let config = ServerConfig::fetch(&target, server, limit)?;
+            all.push(Master { id: node.id.clone(), target, config });
+        }
+        if all.len() < 2 {
+            return Err(format!("Invalid cluster: {} node(s).", all.len()));
+        }
+        Ok(Self { cluster: Arc::new(cluster), all })
+    }
+
+    /// Returns how many there are.
+    pub(super) fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Returns the warnings about primaries that do not report their configuration.
+    pub(super) fn warnings(&self) -> String {
+        let silent = self.all.iter().filter(|master| master.config.is_none());
+        silent
+            .map(|master| format!("WARN: Could not fetch node CONFIG {}\n", place(&master.target)))
+            .collect()
+    }
+
+    /// Returns the lines above all tests.
+    pub(super) fn head(&self) -> String {
+        let line =
+            |(n, master): (usize, &Master)| format!("Master {n}: {} {}\n", master.id, place(&master.target));
+        let lines: String = self.all.iter().enumerate().map(line).collect();
+        format!("Cluster has {} master nodes:\n\n{lines}\n", self.all.len())
+    }
+
+    /// Returns the lines in the head of a test.
+    pub(super) fn settings(&self) -> String {
+        let mut lines = format!("  cluster mode: yes ({} masters)\n", self.all.len());
+        for (n, Master { config, .. }) in self.all.iter().enumerate() {
+            let Some(ServerConfig { save, appendonly }) = config else { continue };
+            let save = if save.is_empty() { "NONE" } else { save };
+            lines +=
+                &format!("  node [{n}] configuration:\n    save: {save}\n    appendonly: {appendonly}\n");
+        }
+        lines
+    }
+}
