@@ -22,7 +22,7 @@ use crate::{
 
 /// The time between two tries.
 const EVERY: Duration = Duration::from_millis(20);
-/// The time between two lookups of a name.
+/// The time between two lookups of a host name, which a name server has to answer.
 const LOOK_UP_EVERY: Duration = Duration::from_millis(40);
 /// How long one server may take to connect, and again to answer: others wait meanwhile.
 const LIMIT: Duration = Duration::from_millis(100);
@@ -156,7 +156,8 @@ impl Named<'_> {
     /// Searches the server that answers to the name after a lull. Returns the time of its first good reply and the
     /// event; nothing if it is the same server as before.
     pub(super) fn search(&mut self, lull: Lull, clock: Clock, stop: &Stop) -> Option<(u64, EventKind)> {
-        let mut tries = Tries::begin(clock, LOOK_UP_EVERY);
+        let is_service = matches!(self.target.address, Address::Service(_));
+        let mut tries = Tries::begin(clock, if is_service { EVERY } else { LOOK_UP_EVERY });
         let (new, good_ns) = tries.until(stop, || {
             let found = self.look_up()?;
             let new = found.iter().find(|address| !self.found.contains(address)).copied();

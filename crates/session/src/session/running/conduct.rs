@@ -76,7 +76,7 @@ impl Running {
                     }
                 }
                 NodeNews::Full(address) => {
-                    self.warn_of(&address, "the session has as many nodes as possible")
+                    self.warn_of(&address, "the session has as many nodes as possible");
                 }
                 NodeNews::Left(node, address) => {
                     self.report(node, EventKind::NodeLeft { address: address.to_string() });
