@@ -6,10 +6,10 @@
 //! └─────────────┴─ report, wait (orders are refused meanwhile) ◄───┘
 //! ```
 
-use std::{sync::mpsc::Sender, time::Duration};
+use std::{fmt::Display, sync::mpsc::Sender, time::Duration};
 
 use tokio::{
-    sync::mpsc::UnboundedReceiver,
+    sync::{mpsc::UnboundedReceiver, oneshot},
     time::{Instant, MissedTickBehavior, interval, sleep_until},
 };
 
@@ -121,9 +121,14 @@ async fn connect(target: &Target) -> Result<Link, Trouble> {
     let dialect = if target.dialect == Dialect::Resp3 { Dialect::Resp2 } else { target.dialect };
     let asked = Target { dialect, ..target.clone() };
     // Redyno's own greeting finds the cause of a failure, unlike a client library's. It blocks, so it runs on a thread.
-    let talk = tokio::task::spawn_blocking(move || talk(&asked, GREETING_LIMIT))
+    let failed = |why: &dyn Display| Trouble::silent(format!("the attempt to connect failed: {why}"));
+    let (done, talked) = oneshot::channel();
+    // Tokio panics where the system refuses a thread. If nobody waits any more, the connection is dropped.
+    let greet = move || drop(done.send(talk(&asked, GREETING_LIMIT)));
+    std::thread::Builder::new().name("greeting".to_owned()).spawn(greet).map_err(|error| failed(&error))?;
+    let talk = talked
         .await
-        .map_err(|error| Trouble::silent(format!("the attempt to connect failed: {error}")))?
+        .map_err(|error| failed(&error))?
         .map_err(|error| Trouble { was_answered: error.is_answer(), cause: error.to_string() })?;
     Link::open(talk, dialect).await.map_err(|error| Trouble::silent(error.to_string()))
 }
