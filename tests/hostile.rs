@@ -65,7 +65,7 @@ fn flooding_and(to: &'static str, (_, head, flood): Flood, flooded: Arc<AtomicBo
     })
 }
 
-fn answer(peer: &mut Peer, command: &str) {
+pub fn answer(peer: &mut Peer, command: &str) {
     let info = "# Server\r\nredis_version:7.0.0\r\nredis_mode:standalone\r\nrun_id:1\r\n# Keyspace\r\n";
     let info = format!("${}\r\n{info}\r\n", info.len());
     peer.say(match command.split(' ').next().unwrap_or_default() {
@@ -82,7 +82,7 @@ fn answer(peer: &mut Peer, command: &str) {
 }
 
 /// The program with `args` against `server`, with little memory.
-fn confined(server: &Crowd, args: &[&str]) -> Command {
+pub fn confined(server: &Crowd, args: &[&str]) -> Command {
     let port = server.port().to_string();
     let plain = redyno(&[args, &["-p", &port]].concat());
     let mut command = Command::new("sh");

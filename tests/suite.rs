@@ -38,6 +38,7 @@ mod harmful_files;
 mod headless;
 mod host;
 mod hostile;
+mod hostile_cluster;
 mod house;
 mod killed;
 mod left_behind;
