@@ -11,6 +11,8 @@ use super::{
 };
 use crate::{endpoint::Target, events::EventKind, workload::RunId};
 
+/// How many lists are read at the same time.
+const AT_ONCE: usize = 64;
 /// The beginning of the error for a command on a key of another type.
 const OTHER_TYPE: &str = "WRONGTYPE";
 
@@ -32,24 +34,28 @@ pub(super) async fn markers(wire: &Wire, places: &[Place], db: u32) -> Result<Ve
 
 /// Returns the runs in the lists at `places`, without the places that have no list.
 async fn listed(wire: &Wire, places: &[Place]) -> Result<Vec<(Place, Vec<RunId>)>, ServerError> {
-    let mut asked = JoinSet::new();
-    for place in places.iter().cloned() {
-        let wire = place.wire(wire);
-        asked.spawn(async move {
-            let list = place.list();
-            let listed = wire.texts(&["SMEMBERS", &list]).await.map_err(|error| of_somebody(error, &list));
-            (place, listed)
-        });
-    }
     let mut found = Vec::new();
-    for (place, listed) in asked.join_all().await {
-        let listed = match listed {
-            // The slot has just moved to another node.
-            Err(error) if is_moved(&error) => continue,
-            listed => listed?,
-        };
-        let runs: Vec<RunId> = listed.iter().filter_map(|name| name.parse().ok()).collect();
-        found.extend((!runs.is_empty()).then_some((place, runs)));
+    // Each command has a time limit of its own, which a very long pipeline would exceed on a slow server.
+    for places in places.chunks(AT_ONCE) {
+        let mut asked = JoinSet::new();
+        for place in places.iter().cloned() {
+            let wire = place.wire(wire);
+            asked.spawn(async move {
+                let list = place.list();
+                let listed = wire.texts(&["SMEMBERS", &list]).await;
+                (place, listed.map_err(|error| of_somebody(error, &list)))
+            });
+        }
+        for (place, listed) in asked.join_all().await {
+            let listed = match listed {
+                // The slot has just moved to another node.
+                Err(error) if is_moved(&error) => continue,
+                listed => listed?,
+            };
+            let mut runs: Vec<RunId> = listed.iter().filter_map(|name| name.parse().ok()).collect();
+            runs.sort();
+            found.extend((!runs.is_empty()).then_some((place, runs)));
+        }
     }
     Ok(found)
 }
