@@ -7,8 +7,9 @@
 //! | memtier_benchmark | `redyno memtier`, or a link of that name | [`memtier`] |
 //!
 //! redis-cli's options are parsed by clap, together with redyno's own. The benchmarks parse their arguments in ways
-//! that clap does not support, with error texts of their own: one table of options and one parser (`options`) serve
-//! them. The runs of the imitated benchmarks are not sessions: redyno sends nothing to the server except the load.
+//! that clap does not support, with error texts of their own: the text of each one's help is its table of options, and
+//! one parser (`options`) serves both. The runs of the imitated benchmarks are not sessions: redyno sends nothing to the
+//! server except the load.
 
 mod called;
 pub mod memtier;

@@ -1,12 +1,12 @@
-//! The options of other tools: tables of options, and one parser of command lines for such a table. Each tool handles
+//! The options of other tools: a text of options for each, and one parser of command lines for such a text. Each tool handles
 //! its options itself, in the order of the command line.
 //!
 //! ```text
-//! words ─► Reader (table, habit) ─► Given: the option, its name as given, its value ─► take ─► the options' values
+//! words ─► Reader (options, habit) ─► Given: the option, its name as given, its value ─► take ─► the options' values
 //!             └► Refusal: an error, or a text in place of a run ◄────────┘
 //! ```
 //!
-//! The help of an imitated tool, generated from its table of options.
+//! The help of an imitated tool, generated from the same text.
 
 use std::ffi::OsString;
 
@@ -16,7 +16,7 @@ pub struct Choice {
     /// The names, and the name of the value if there is one: `-n, --requests NUMBER`.
     pub written: &'static str,
     /// The description; for an unsupported option, the alternative.
-    pub help: &'static str,
+    pub help: String,
     /// The tools that have the option.
     pub of: Who,
 }
@@ -34,27 +34,89 @@ pub enum Who {
     Theirs,
 }
 
-/// Creates an option that all flavours have.
-pub const fn all(written: &'static str, help: &'static str) -> Choice {
-    Choice { written, help, of: Who::All }
+/// Options with a common title, as the help lists them.
+#[derive(Debug)]
+struct Group {
+    title: &'static str,
+    options: Vec<Choice>,
 }
 
-/// Creates an option of Valkey's.
-pub const fn valkey(written: &'static str, help: &'static str) -> Choice {
-    Choice { written, help, of: Who::Valkey }
-}
+/// The options of a tool and its deliberate differences, in the order of the help.
+#[derive(Debug)]
+pub struct Options(Vec<Group>);
 
-/// Creates an option of redyno's own.
-pub const fn ours(written: &'static str, help: &'static str) -> Choice {
-    Choice { written, help, of: Who::Ours }
-}
+/// The title of the last group: the deliberate differences from the original tool.
+const DIFFERENCES: &str = "Deliberate differences";
 
-/// Creates an unsupported option, with the alternative.
-pub const fn absent(written: &'static str, instead: &'static str) -> Choice {
-    Choice { written, help: instead, of: Who::Theirs }
+impl Options {
+    /// Parses the text of a tool's options: titles in brackets, the names of options, and below each name its indented
+    /// description. Before the names is who has the option, if not all flavours do: `valkey:`, `redyno:`, or `absent:`
+    /// for an option that only the original tool has.
+    pub fn read(text: &'static str) -> Self {
+        let mut groups: Vec<Group> = Vec::new();
+        for line in text.lines().filter(|line| !line.is_empty()) {
+            match (line.strip_prefix('['), groups.last_mut().map(|group| &mut group.options)) {
+                (Some(title), _) => {
+                    groups.push(Group { title: title.trim_end_matches(']'), options: Vec::new() });
+                }
+                (None, Some(options)) if !line.starts_with(' ') => options.push(Choice::read(line)),
+                (None, options) => {
+                    let help =
+                        &mut options.and_then(|options| options.last_mut()).expect("an option above").help;
+                    *help = format!("{help} {}", line.trim_start()).trim_start().to_owned();
+                }
+            }
+        }
+        Self(groups)
+    }
+
+    /// Returns all options, in the order of the help.
+    pub fn all(&self) -> impl Iterator<Item = &Choice> {
+        self.0.iter().filter(|group| group.title != DIFFERENCES).flat_map(|group| &group.options)
+    }
+
+    /// Returns the deliberate differences.
+    pub fn differences(&self) -> impl Iterator<Item = &str> {
+        let groups = self.0.iter().filter(|group| group.title == DIFFERENCES);
+        groups.flat_map(|group| &group.options).map(|difference| difference.help.as_str())
+    }
+
+    /// Returns the groups as the help shows them, with descriptions that begin at `column`, and without options that
+    /// `shows` excludes.
+    pub fn help(&self, column: usize, shows: impl Fn(&Choice) -> bool) -> String {
+        let text = |group: &Group| {
+            let column = if group.title == DIFFERENCES { 3 } else { column };
+            let options: String = group
+                .options
+                .iter()
+                .filter(|option| shows(option))
+                .map(|option| option.text(column))
+                .collect();
+            if options.is_empty() { options } else { format!("\n{}:\n{options}", group.title) }
+        };
+        self.0.iter().map(text).collect()
+    }
 }
 
 impl Choice {
+    fn read(line: &'static str) -> Self {
+        let (of, written) = match line.split_once(": ") {
+            Some(("valkey", written)) => (Who::Valkey, written),
+            Some(("redyno", written)) => (Who::Ours, written),
+            Some(("absent", written)) => (Who::Theirs, written),
+            _ => (Who::All, line),
+        };
+        Self { written, help: String::new(), of }
+    }
+
+    /// Returns the option as the help shows it, with a description that begins at this column.
+    fn text(&self, column: usize) -> String {
+        let head = format!(" {}", wrapped(self.written, 1));
+        let fits = head.len() < column;
+        let first = if fits { format!("{head:<column$}") } else { format!("{head}\n{:column$}", "") };
+        first + &wrapped(if self.help.is_empty() { "nothing" } else { &self.help }, column) + "\n"
+    }
+
     /// Returns all names of the option.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.written.split(", ").map(|part| part.split(' ').next().unwrap_or(part))
@@ -63,6 +125,11 @@ impl Choice {
     /// Returns the first name, which is the tool's own.
     pub fn name(&self) -> &'static str {
         self.names().next().unwrap_or(self.written)
+    }
+
+    /// Returns whether redyno has the option.
+    pub fn is_supported(&self) -> bool {
+        self.of != Who::Theirs
     }
 
     fn takes_value(&self) -> bool {
@@ -204,7 +271,7 @@ impl<'a> Reader<'a> {
         }
         match begun.as_slice() {
             [] => Err(wrong(&full, format!("unrecognized option '{full}'"))),
-            [(known, choice)] if value.is_some() && !choice.takes_value() && choice.of != Who::Theirs => {
+            [(known, choice)] if value.is_some() && !choice.takes_value() && choice.is_supported() => {
                 Err(wrong(known, format!("option '{known}' doesn't allow an argument")))
             }
             [(known, choice)] => self.given(choice, (*known).to_owned(), value),
@@ -240,23 +307,6 @@ fn wrong(option: &str, why: String) -> Refusal {
 /// The width of lines in the help.
 const WIDTH: usize = 80;
 
-/// Returns options with their descriptions, in two columns; `nothing` replaces an empty description.
-pub fn listed<'a>(options: impl IntoIterator<Item = &'a Choice>, column: usize, nothing: &str) -> String {
-    let line = |option: &Choice| {
-        let head = format!(" {}", wrapped(option.written, 1));
-        let fits = head.len() < column;
-        let first = if fits { format!("{head:<column$}") } else { format!("{head}\n{:column$}", "") };
-        first + &wrapped(if option.help.is_empty() { nothing } else { option.help }, column) + "\n"
-    };
-    options.into_iter().map(line).collect()
-}
-
-/// Returns the deliberate differences, below their heading.
-pub fn deviations(texts: &[&str]) -> String {
-    let lines: String = texts.iter().map(|text| format!(" - {}\n", wrapped(text, 3))).collect();
-    format!("\nDeliberate differences:\n{lines}")
-}
-
 /// Returns a text broken into lines that begin at the column `indent`; the first line is indented already.
 fn wrapped(text: &str, indent: usize) -> String {
     let (mut lines, mut column) = (String::new(), indent);
@@ -288,8 +338,8 @@ pub mod tests {
 
     #[test]
     fn an_option_has_names_and_perhaps_a_value() {
-        let both = all("-n, --requests NUMBER", "");
+        let both = Choice::read("-n, --requests NUMBER");
         assert_eq!(both.names().collect::<Vec<_>>(), ["-n", "--requests"]);
-        assert!(both.takes_value() && !all("-4, --ipv4", "").takes_value());
+        assert!(both.takes_value() && !Choice::read("-4, --ipv4").takes_value());
     }
 }

@@ -6,7 +6,7 @@
 //! argv ─► parse (options: the table; take: what each sets) ─► Asked ─► requests ─► Alone, run after run ─► Results
 //!                                                                                 layout: progress, table, JSON ◄─┘
 //! ```
-//! The deliberate differences are in [`DEVIATIONS`], which `--help` prints.
+//! The deliberate differences stand below the options in `options.txt`, which `--help` prints.
 
 mod asked;
 mod command;
@@ -17,5 +17,5 @@ mod requests;
 mod run;
 mod take;
 
-pub use self::options::{DEVIATIONS, options};
+pub use self::options::OPTIONS;
 pub(super) use self::run::run;

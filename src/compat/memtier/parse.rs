@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use super::{
     asked::{Breakdown, Command, MemtierOptions, Pattern, Protocol},
-    options::{self, known},
+    options::{OPTIONS, usage},
     take::refused_with,
 };
 use crate::compat::{
@@ -21,10 +21,10 @@ const REFUSED: u8 = 2;
 /// The text to print, if the arguments ask for no run.
 pub(super) fn parse(program: &str, words: &[OsString]) -> Result<MemtierOptions, Answer> {
     let mut asked = MemtierOptions::usual();
-    let read = Reader::new(Habit::Getopt, known(), words).read(|given| asked.take(given));
+    let read = Reader::new(Habit::Getopt, OPTIONS.all(), words).read(|given| asked.take(given));
     match read.and_then(|_| asked.settle()).and_then(|()| check(&asked)) {
         Ok(()) => Ok(asked),
-        Err(Refusal::Help) => Err(Answer::of(options::usage(program))),
+        Err(Refusal::Help) => Err(Answer::of(usage(program))),
         Err(Refusal::Version) => Err(Answer::of(format!("{program} {}\n", env!("CARGO_PKG_VERSION")))),
         Err(Refusal::Message(line)) => Err(Answer::refusal(&line, REFUSED)),
         Err(Refusal::Wrong(_, why)) => Err(Answer::refusal(&format!("{program}: {why}"), REFUSED)),
@@ -100,7 +100,7 @@ pub(super) fn without_effect(asked: &MemtierOptions) -> Vec<String> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::compat::memtier::{asked::Requests, options::ABSENT, take::refusal_of_absent};
+    use crate::compat::memtier::{asked::Requests, take::refusal_of_absent};
 
     fn parsed(line: &str) -> Result<MemtierOptions, Answer> {
         let words: Vec<_> = line.split_whitespace().map(OsString::from).collect();
@@ -177,7 +177,7 @@ pub(super) mod tests {
 
     #[test]
     fn what_is_not_there_says_so_whether_or_not_a_value_follows() {
-        for absent in ABSENT {
+        for absent in OPTIONS.all().filter(|option| !option.is_supported()) {
             for name in absent.names() {
                 for line in [name.to_owned(), format!("-c 3 {name} 5 -n 5")] {
                     assert_eq!(refused(&line), refusal_of_absent(name, absent));

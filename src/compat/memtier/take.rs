@@ -6,7 +6,7 @@ use super::asked::{Breakdown, Command, MemtierOptions, Pattern, Protocol, Reques
 use crate::{
     compat::{
         numbers::{Ratio, Span, number, percentiles, weights},
-        options::{Choice, Given, Refusal, Who, invalid},
+        options::{Choice, Given, Refusal, invalid},
     },
     protocol::Dialect,
 };
@@ -18,7 +18,7 @@ impl MemtierOptions {
     /// Handles an option with its value.
     pub(super) fn take(&mut self, given: &Given) -> Result<(), Refusal> {
         let text = given.value.as_str();
-        if given.choice.of == Who::Theirs {
+        if !given.choice.is_supported() {
             return Err(Refusal::Message(refusal_of_absent(&given.name, given.choice)));
         }
         match given.choice.name() {
@@ -239,12 +239,12 @@ pub(super) fn refusal_of_absent(name: &str, choice: &Choice) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compat::{memtier::options::known, options::tests::assert_no_name_stands_twice};
+    use crate::compat::{memtier::OPTIONS, options::tests::assert_no_name_stands_twice};
 
     #[test]
     fn no_option_stands_twice_none_that_is_there_is_said_not_to_be_and_each_is_taken() {
-        assert_no_name_stands_twice(known());
-        for choice in known() {
+        assert_no_name_stands_twice(OPTIONS.all());
+        for choice in OPTIONS.all() {
             let given = Given { choice, name: choice.name().to_owned(), value: "1".to_owned() };
             let taken = MemtierOptions::usual().take(&given);
             assert!(!matches!(taken, Err(Refusal::Wrong(..))), "{}", choice.written);

@@ -6,7 +6,7 @@
 //! argv ─► parse (options: the table) ─► Asked ─► tests (catalogue, or custom) ─► Alone, one after the other ─► layout
 //!                                         └─► server_config: CONFIG GET, on a connection of its own
 //! ```
-//! The deliberate differences are in [`DEVIATIONS`], which `--help` prints.
+//! The deliberate differences stand below the options in `options.txt`, which `--help` prints.
 
 mod catalogue;
 mod layout;
@@ -17,6 +17,6 @@ mod run;
 mod server_config;
 mod words;
 
-pub use self::options::{DEVIATIONS, options};
+pub use self::options::OPTIONS;
 pub use self::parse::Flavour;
 pub(super) use self::run::run;
