@@ -26,10 +26,7 @@ use clap_mangen::{
 use super::command::{Arguments, Invocation, Planned};
 use crate::{
     app::{Context, bindings},
-    compat::{
-        memtier,
-        redis_benchmark::{self, Flavour},
-    },
+    compat::{memtier, redis_benchmark},
     runner::{Failure, Plan as _, Text, UsageError},
     session::today,
 };
@@ -96,64 +93,9 @@ fn write_all(pages: &[Command], date: &str, directory: &Path) -> io::Result<()> 
     Ok(())
 }
 
-const DESCRIPTION: [&str; 3] = [
-    "redyno shows the latency of a Redis or Valkey server and puts load on it. On a terminal it is a screen: throughput, \
-     percentiles over a heat map, probes, the server's own figures and its events on one time axis, and knobs (clients, \
-     pipeline, rate, reads, value size, keys) that are turned while the load runs. Each change begins a segment with figures \
-     of its own.",
-    "With a target and without an option of the load nothing is written: PING and commands that only read are sent. The load \
-     writes keys below a prefix of its own run and removes exactly these at the end; it asks before the first write to a \
-     server that others use. Without a target, where nothing listens on 127.0.0.1:6379, a built-in server is started and \
-     driven.",
-    "When standard output is no terminal, or with --headless, it prints a line a second and a summary, or with --json all \
-     records.",
-];
-
-/// The exit codes and their meanings.
-pub(super) const EXIT: [(&str, &str); 6] = [
-    ("0", "done"),
-    ("1", "failed: the server cannot be reached, a file cannot be written, output was lost"),
-    ("2", "bad usage; nothing was started"),
-    (
-        "3",
-        "a limit is not held (--find, --sweep), a condition is met (--fail-if), or the second setting is worse (ab)",
-    ),
-    ("4", "not decided in the time there was, or by what was measured (--find, --fail-if, ab)"),
-    ("130", "interrupted by a signal; what was measured was written, and the keys were removed"),
-];
-
-const ENVIRONMENT: [(&str, &str); 8] = [
-    ("XDG_CONFIG_HOME", "Where the config file is, in a directory redyno."),
-    ("XDG_STATE_HOME", "Where recordings without a name of their own are put, in a directory redyno."),
-    (
-        "REDISCLI_AUTH",
-        "The password, where neither an option, the URI nor the target's password-command gives one.",
-    ),
-    ("REDYNO_HOST_ROOT", "The directory with the host's proc and sys, in a container where it is mounted."),
-    ("NO_COLOR", "No colours on the screen, unless --theme names some."),
-    ("TERM, COLORTERM", "What the terminal can draw."),
-    ("LC_ALL, LC_CTYPE, LANG", "ASCII characters only, where these name no UTF-8."),
-    ("SSL_CERT_FILE, SSL_CERT_DIR", "The CAs that are trusted, in place of the system's."),
-];
-
-const FILES: [(&str, &str); 4] = [
-    (
-        "$XDG_CONFIG_HOME/redyno/config.toml",
-        "The config file: defaults and named targets; else in ~/.config/redyno. redyno config shows what holds.",
-    ),
-    (
-        "$XDG_STATE_HOME/redyno/TARGET-DATE-TIME.jsonl",
-        "A recording, begun by the key r or by --record without a name; else in ~/.local/state/redyno.",
-    ),
-    ("redyno-DATE-TIME.svg, .txt", "A picture of the screen, by the keys e and E."),
-    (
-        "redyno:runs, redyno:RUN",
-        "On the server while a run has something there to undo: the list of runs, and its marker.",
-    ),
-];
-
-const PEERS: &str =
-    "redis-cli(1), redis-benchmark(1), memtier_benchmark(1), valkey-cli(1), valkey-benchmark(1)";
+/// The sections of redyno's own page that are in no help: what it does, and codes, variables and files.
+const DESCRIPTION: &str = include_str!("man/description.roff");
+const END: &str = include_str!("man/end.roff");
 
 /// Returns `command`, which is redyno itself, and then each of its subcommands.
 pub(super) fn all(mut command: Command) -> Vec<Command> {
@@ -171,24 +113,18 @@ pub(super) fn page(command: &Command, date: &str) -> String {
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     let usage = command.clone().render_usage().to_string();
     let is_redyno = command.has_subcommands();
-    let mut before = vec![
+    let before = [
         paragraphs("NAME", [format!("{name} - {about}").as_str()]),
         lines("SYNOPSIS", usage.trim_start_matches("Usage:").lines().map(str::trim)),
     ];
-    let mut after = Vec::new();
-    if is_redyno {
-        before.push(paragraphs("DESCRIPTION", DESCRIPTION));
-        after.extend([commands(command), keys()]);
-    }
-    after.extend(command.get_after_help().map(|text| notes("NOTES", &text.to_string())));
-    if is_redyno {
-        after.extend([list("EXIT STATUS", EXIT), list("ENVIRONMENT", ENVIRONMENT), list("FILES", FILES)]);
-    }
-    after.push(paragraphs("SEE ALSO", [if is_redyno { PEERS } else { "redyno(1)" }]));
+    let tables = if is_redyno { vec![commands(command), keys()] } else { Vec::new() };
+    let after = command.get_after_help().map(|text| notes("NOTES", &text.to_string()));
     let mut text = head.render();
-    before.iter().map(Roff::render).for_each(|part| text += sections(&part));
+    before.iter().for_each(|part| text += sections(&part.render()));
+    text += if is_redyno { DESCRIPTION } else { "" };
     text += sections(&options(command));
-    after.iter().map(Roff::render).for_each(|part| text += sections(&part));
+    tables.iter().chain(&after).for_each(|part| text += sections(&part.render()));
+    text += if is_redyno { END } else { ".SH \"SEE ALSO\"\nredyno(1)\n" };
     ascii(&text)
 }
 
@@ -199,17 +135,18 @@ fn sections(text: &str) -> &str {
 
 /// Returns the options of a command. The options of an imitated tool come from the table of that tool.
 fn options(command: &Command) -> String {
-    let (entries, deviations): (Vec<_>, &[&str]) = match command.get_name() {
-        "bench" => (redis_benchmark::options(Flavour::Redyno).collect(), &redis_benchmark::DEVIATIONS),
-        "memtier" => (memtier::options().collect(), &memtier::DEVIATIONS),
+    let tool = match command.get_name() {
+        "bench" => &redis_benchmark::OPTIONS,
+        "memtier" => &memtier::OPTIONS,
         _ => {
             let mut text = Vec::new();
             Man::new(command.clone()).render_options_section(&mut text).expect("memory takes all of it");
             return String::from_utf8(text).expect("it is made of text");
         }
     };
-    let options = list("OPTIONS", entries.iter().map(|option| (option.written, option.help)));
-    let different = paragraphs("DIFFERENT ON PURPOSE", deviations.iter().copied());
+    let known = tool.all().filter(|option| option.is_supported());
+    let options = list("OPTIONS", known.map(|option| (option.written, option.help.as_str())));
+    let different = paragraphs("DIFFERENT ON PURPOSE", tool.differences());
     options.render() + sections(&different.render())
 }
 

@@ -98,7 +98,10 @@ fn sections(model: &Model, paint: &Paint) -> Vec<Section> {
     let legend = [
         Section::of("Signs", signs(paint.glyphs()).map(|(sign, text)| (sign, text.to_owned()))),
         Section::of("Lanes", probes::about().map(words)),
-        Section::of("Reading the screen", READING.map(|text| (String::new(), text.to_owned()))),
+        Section::of(
+            "Reading the screen",
+            READING.split("\n\n").map(|text| (String::new(), text.trim_end().replace('\n', " "))),
+        ),
     ];
     here.iter().copied().map(keys).chain(legend).chain(others.map(keys)).collect()
 }
@@ -154,34 +157,7 @@ fn lines(sections: &[(&str, Vec<&Item>)], width: usize) -> Vec<(String, Ink)> {
 }
 
 /// Instructions for reading the screen, in a few sentences.
-const READING: [&str; 9] = [
-    "All charts share one time axis. At first a column is a quarter of a second, and the axis shows the whole session. Columns \
-     grow up to two seconds; then the axis shows the last minutes (zoom out for the whole session). A vertical border is a \
-     change of a knob. A percentile needs at least ten samples above it, and never mixes two settings. The column named now \
-     covers the last second, and the column named 60 s covers the last minute; neither reaches back beyond the last border.",
-    "The throughput chart has a line for the mean, in a band from the slowest to the fastest quarter of a second. Its axis \
-     fits the last segment in view, or the segment at the cursor, and seldom begins at 0. A value beyond the axis has a mark at \
-     the edge, and its number. A dashed line is the rate that is due, or the baseline.",
-    "The latency chart has a line for each percentile and the maximum. Its scale is logarithmic, from p50 to most of p99.9. \
-     Longer times are drawn at the top, and the longest has a mark and its value. The background is denser where more requests \
-     are, and shows even a single one. In an open loop, the chart shows the response time, which counts from when a request was \
-     due: it includes waits that coordinated omission hides. Key v shows the service time, which counts from when the request was \
-     written.",
-    "Without load, the Overview shows the server. Its commands are those of all clients, counted by the server. Their \
-     execution times come from the server's histogram: ≤16 µs means between 8 and 16 µs. The tall chart shows PING, whose p90 and p99 need some seconds \
-     to have enough samples. Each of the server's lanes has its own scale, written beside it.",
-    "Below the charts are segments and events. In a frozen view, the text at the cursor shows the events of that moment and the \
-     longest request, followed by ← and its cause, or by near and an event within two seconds that was too short to be the cause. All \
-     lanes of the probes have one logarithmic scale, so their heights can be compared.",
-    "The Curve has a point for each value of a knob; a point has all measurements under one setting. A hollow point means that \
-     redyno itself was the limit. The knee and the dashed line come from a model, the universal scalability law, which is \
-     drawn if it fits at least five values. A search shows the highest value that kept the limit and the lowest that did not. \
-     An A/B comparison shows a line for each pair: the pair's difference, hollow, and the interval so far.",
-    "If ping rises with the load, the server is busy. If wake rises too, this machine is busy.",
-    "The mouse selects knobs and screens, zooms with the wheel, and moves the cursor where a chart is clicked; keys can do the \
-     same. To select text as usual, hold Shift while you drag.",
-    "Yellow needs attention, and red means that something is wrong. Percentiles are never yellow or red, however high they are.",
-];
+const READING: &str = include_str!("reading.txt");
 
 #[cfg(test)]
 mod tests {
@@ -229,7 +205,7 @@ mod tests {
                 format!("{:<KEYS_WIDTH$}{}", first(name, KEYS_WIDTH - 1), first(help, 72 - KEYS_WIDTH));
             assert!(text.lines().any(|shown| shown == line), "no '{line}' in {text}");
         }
-        assert!(READING.iter().all(|paragraph| whole.contains(paragraph)), "{whole}");
+        assert!(READING.split("\n\n").all(|text| whole.contains(&flowing(text, 0))), "{whole}");
     }
 
     #[test]
