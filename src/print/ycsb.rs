@@ -1,11 +1,8 @@
 //! YCSB's output for a session, for tools that read it.
 
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::fmt::Write as _;
 
-use crate::{
-    session::{OperationInterval, Timeline},
-    stats::Latency,
-};
+use crate::{session::Timeline, stats::Latency};
 
 /// Returns YCSB's text about the measurements: all operations together, then each by its name.
 ///
@@ -17,7 +14,7 @@ pub fn ycsb_summary(timeline: &Timeline) -> String {
     let mut text = String::new();
     line(&mut text, "OVERALL", "RunTime(ms)", &((sum.length_s * 1000.0).round() as u64).to_string());
     line(&mut text, "OVERALL", "Throughput(ops/sec)", &number(sum.ops_per_s));
-    let operations = operations(timeline);
+    let operations = timeline.operations();
     for (name, operation) in &operations {
         line(&mut text, name, "Operations", &operation.ops.to_string());
         times(&mut text, name, &operation.service);
@@ -38,16 +35,6 @@ pub fn ycsb_summary(timeline: &Timeline) -> String {
         times(&mut text, &name, response);
     }
     text
-}
-
-/// Returns the measurements of each operation, in the segments that are still listed.
-fn operations(timeline: &Timeline) -> BTreeMap<String, OperationInterval> {
-    let mut all = BTreeMap::<String, OperationInterval>::new();
-    let counted = timeline.segments().iter().filter(|segment| segment.start.aside().is_none());
-    for (name, part) in counted.flat_map(|segment| &segment.total.commands) {
-        all.entry(name.clone()).or_default().merge(part);
-    }
-    all
 }
 
 fn times(text: &mut String, name: &str, latency: &Latency) {
@@ -79,7 +66,7 @@ mod tests {
     use super::*;
     use crate::{
         knobs::Knobs,
-        session::{Interval, Record, Segment},
+        session::{Interval, OperationInterval, Record, Segment},
         stats::fixture::latency_of,
     };
 

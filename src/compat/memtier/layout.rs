@@ -312,9 +312,9 @@ fn row(report: &Report, place: Option<usize>) -> Vec<Cell> {
         cells.extend(found.map(|text| (text, RATE)));
     }
     // memtier_benchmark leaves a row without requests empty, except for commands given by the user.
-    let is_empty = part.latency.is_empty() && place.is_some() && !report.is_arbitrary();
+    let is_empty = part.service.is_empty() && place.is_some() && !report.is_arbitrary();
     let latency = |ms: f64| (if is_empty { NONE.to_owned() } else { format!("{ms:.5}") }, LATENCY);
-    cells.extend(latencies(&part.latency, &report.asked.percentiles).map(latency));
+    cells.extend(latencies(&part.service, &report.asked.percentiles).map(latency));
     let bytes = if is_usual("WAIT") {
         NONE.to_owned()
     } else {
@@ -338,7 +338,7 @@ pub(in crate::compat::memtier) fn distribution(report: &Report) -> String {
         "Type", "<= msec   ", "Percent"
     );
     let rows = report.requests.rows.iter().zip(&report.results.rows).map(|(name, row)| {
-        let levels = percentile_steps(&row.all.latency, STEPS);
+        let levels = percentile_steps(&row.all.service, STEPS);
         let line = |level: &Level| format!("{name:<6} {:>8.3} {:>12.3}\n", ms(level.value_ns), level.percent);
         levels.iter().map(line).collect::<String>()
     });

@@ -7,14 +7,11 @@
 
 use std::collections::BTreeMap;
 
-use serde::{
-    Serialize, Serializer,
-    ser::{Error as _, SerializeMap},
-};
+use serde::{Serialize, Serializer};
 
 use super::sheet::{Rows, number};
 use crate::{
-    gauge::GAUGES,
+    gauge::{GAUGES, Gauges},
     probe::Ping,
     session::Record,
     stats::{Latency, PERCENTILES},
@@ -50,34 +47,16 @@ pub(super) fn names(rows: Rows) -> Vec<&'static str> {
 impl Besides {
     /// Returns the rows of the kind `rows` in a record.
     pub(super) fn of(rows: Rows, record: &Record) -> Vec<Self> {
+        let gauges = |kind, t_s, gauges: &Gauges| {
+            let gauges = GAUGES.iter().map(|gauge| gauges[*gauge]);
+            vec![Self { kind, figures: [Some(t_s)].into_iter().chain(gauges).collect() }]
+        };
         match (rows, record) {
-            (Rows::Probes, _) => {
-                let (t_s, length_s) = span(record);
-                seen(record)
-                    .into_iter()
-                    .map(|(kind, times, lost)| Self::probe(kind, (t_s, length_s), &times, lost))
-                    .collect()
-            }
-            (Rows::Server, Record::Server(moment)) => {
-                let gauges = GAUGES.iter().map(|gauge| moment.body.gauges[*gauge]);
-                vec![Self { kind: "server", figures: [Some(moment.t_s)].into_iter().chain(gauges).collect() }]
-            }
-            (Rows::Server, Record::Host(moment)) => {
-                let gauges = GAUGES.iter().map(|gauge| moment.body.gauges[*gauge]);
-                vec![Self { kind: "host", figures: [Some(moment.t_s)].into_iter().chain(gauges).collect() }]
-            }
+            (Rows::Probes, _) => Times::of(record).iter().map(Times::row).collect(),
+            (Rows::Server, Record::Server(moment)) => gauges("server", moment.t_s, &moment.body.gauges),
+            (Rows::Server, Record::Host(moment)) => gauges("host", moment.t_s, &moment.body.gauges),
             _ => Vec::new(),
         }
-    }
-
-    fn probe(kind: &'static str, (t_s, length_s): (f64, f64), times: &Latency, lost: u64) -> Self {
-        let us = |ns: f64| ns / 1e3;
-        let some = |ns: f64| (!times.is_empty()).then(|| us(ns));
-        let percentiles =
-            PERCENTILES.iter().map(|one| times.percentile(one.quantile).map(|ns| us(ns as f64)));
-        let counts = [Some(t_s), Some(length_s), Some(times.count() as f64), Some(lost as f64)];
-        let figures = counts.into_iter().chain([some(times.min_ns() as f64), some(times.mean_ns())]);
-        Self { kind, figures: figures.chain(percentiles).chain([some(times.max_ns() as f64)]).collect() }
     }
 
     /// Returns the kind and the figures as columns; unknown figures are empty.
@@ -95,62 +74,72 @@ impl Besides {
 impl Serialize for Besides {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let names = names(self.rows());
-        let mut map = serializer.serialize_map(Some(names.len()))?;
-        map.serialize_entry(names[0], self.kind)?;
-        for (name, figure) in names[1..].iter().zip(&self.figures) {
-            map.serialize_entry(name, &figure.map(number).transpose().map_err(S::Error::custom)?)?;
-        }
-        map.end()
+        let figures = names[1..].iter().zip(self.figures.iter().map(|figure| number(*figure)));
+        serializer.collect_map([(&names[0], self.kind.into())].into_iter().chain(figures))
     }
 }
 
-/// Returns the end and the length of a probe's measurement, in seconds.
-fn span(record: &Record) -> (f64, f64) {
-    match record {
-        Record::Ping(span) => (span.t_s, span.length_s),
-        Record::Wake(span) => (span.t_s, span.length_s),
-        Record::Intrinsic(span) => (span.t_s, span.length_s),
-        other => (other.t_s().unwrap_or_default(), 0.0),
-    }
-}
-
-/// Returns the distributions of a probe, each with the number of lost measurements.
-fn seen(record: &Record) -> Vec<(&'static str, Latency, u64)> {
-    match record {
-        Record::Ping(span) => {
-            let Ping { rtt, send, kernel, pickup, errors, .. } = &span.body;
-            let parts = [("ping_send", send), ("ping_kernel", kernel), ("ping_pickup", pickup)];
-            let parts = parts.into_iter().filter_map(|(kind, times)| Some((kind, times.clone()?, 0)));
-            [("ping", rtt.clone(), errors.values().sum())].into_iter().chain(parts).collect()
-        }
-        Record::Wake(span) => vec![("wake", span.body.late.clone(), 0)],
-        Record::Intrinsic(span) => vec![("intrinsic", span.body.gaps.clone(), 0)],
-        _ => Vec::new(),
-    }
-}
-
-/// The sums of all measurements so far, except those of the load.
+/// The distribution of a probe's measurement, or of all of a session.
 #[derive(Debug, Default)]
-pub(super) struct Sums {
-    probes: BTreeMap<&'static str, Sum>,
-    server: Option<Besides>,
-}
-
-/// The sum of a probe.
-#[derive(Debug, Default)]
-struct Sum {
+struct Times {
+    kind: &'static str,
+    /// The end and the length of the measurement, in seconds; of several, the last end and the sum of the lengths.
     t_s: f64,
     length_s: f64,
     times: Latency,
     lost: u64,
 }
 
+impl Times {
+    /// Returns the distributions in the record of a probe.
+    fn of(record: &Record) -> Vec<Self> {
+        let times = |kind, t_s, length_s, times: &Latency, lost| Self {
+            kind,
+            t_s,
+            length_s,
+            times: times.clone(),
+            lost,
+        };
+        match record {
+            Record::Ping(span) => {
+                let Ping { rtt, send, kernel, pickup, errors, .. } = &span.body;
+                let parts = [("ping_send", send), ("ping_kernel", kernel), ("ping_pickup", pickup)];
+                let parts = parts.into_iter().filter_map(|(kind, part)| Some((kind, part.as_ref()?, 0)));
+                let all = [("ping", rtt, errors.values().sum())].into_iter().chain(parts);
+                all.map(|(kind, part, lost)| times(kind, span.t_s, span.length_s, part, lost)).collect()
+            }
+            Record::Wake(span) => vec![times("wake", span.t_s, span.length_s, &span.body.late, 0)],
+            Record::Intrinsic(span) => vec![times("intrinsic", span.t_s, span.length_s, &span.body.gaps, 0)],
+            _ => Vec::new(),
+        }
+    }
+
+    fn row(&self) -> Besides {
+        let Self { kind, t_s, length_s, times, lost } = self;
+        let us = |ns: f64| ns / 1e3;
+        let some = |ns: f64| (!times.is_empty()).then(|| us(ns));
+        let percentiles =
+            PERCENTILES.iter().map(|one| times.percentile(one.quantile).map(|ns| us(ns as f64)));
+        let counts = [Some(*t_s), Some(*length_s), Some(times.count() as f64), Some(*lost as f64)];
+        let figures = counts.into_iter().chain([some(times.min_ns() as f64), some(times.mean_ns())]);
+        let figures = figures.chain(percentiles).chain([some(times.max_ns() as f64)]);
+        Besides { kind, figures: figures.collect() }
+    }
+}
+
+/// The sums of all measurements so far, except those of the load.
+#[derive(Debug, Default)]
+pub(super) struct Sums {
+    probes: BTreeMap<&'static str, Times>,
+    /// The last figures of the server.
+    pub(super) server: Option<Besides>,
+}
+
 impl Sums {
     pub(super) fn push(&mut self, record: &Record) {
-        let (t_s, length_s) = span(record);
-        for (kind, times, lost) in seen(record) {
+        for Times { kind, t_s, length_s, times, lost } in Times::of(record) {
             let sum = self.probes.entry(kind).or_default();
-            sum.t_s = t_s;
+            (sum.kind, sum.t_s) = (kind, t_s);
             sum.length_s += length_s;
             sum.times.merge(&times);
             sum.lost += lost;
@@ -160,14 +149,6 @@ impl Sums {
 
     /// Returns a row for each probe over the whole session.
     pub(super) fn probes(&self) -> Vec<Besides> {
-        let row = |(kind, Sum { t_s, length_s, times, lost }): (&&'static str, &Sum)| {
-            Besides::probe(kind, (*t_s, *length_s), times, *lost)
-        };
-        self.probes.iter().map(row).collect()
-    }
-
-    /// Returns the last figures of the server.
-    pub(super) fn server(&self) -> Option<&Besides> {
-        self.server.as_ref()
+        self.probes.values().map(Times::row).collect()
     }
 }

@@ -171,7 +171,7 @@ impl Sink for Json {
             findings: findings.map(|episode| FindingRow::of(episode, timeline.wall_clock())).collect(),
             commands: timeline.server_whole().commands.by_time().into_iter().map(Command::of).collect(),
             unread: timeline.unread(),
-            server: self.besides.server(),
+            server: self.besides.server.as_ref(),
         };
         written(&whole).into_iter().collect()
     }

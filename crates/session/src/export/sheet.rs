@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::{
-    Serialize, Serializer,
-    ser::{Error as _, SerializeMap},
-};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 use crate::session::{
     OperationInterval, Record, Segment, Summary, Timeline,
@@ -125,23 +123,16 @@ impl<'a> SheetRow<'a> {
 /// A JSON object: the text columns, then the figures; `null` for figures without enough samples.
 impl Serialize for SheetRow<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(WORDS.len() + FIGURES.len()))?;
-        for (name, word) in WORDS.iter().zip(self.words()) {
-            map.serialize_entry(name, word)?;
-        }
-        for figure in FIGURES {
-            let number = figure.exported(&self.row).map(number).transpose().map_err(S::Error::custom)?;
-            map.serialize_entry(figure.name, &number)?;
-        }
-        map.end()
+        let words = WORDS.into_iter().zip(self.words().map(Value::from));
+        let figures = FIGURES.iter().map(|figure| (figure.name, number(figure.exported(&self.row))));
+        serializer.collect_map(words.chain(figures))
     }
 }
 
-/// Returns a JSON number, written as a whole number if it is one.
-pub(super) fn number(value: f64) -> Result<serde_json::Number, String> {
-    let is_whole = value.fract() == 0.0 && value.abs() < 9e15;
-    let number = if is_whole { Some((value as i64).into()) } else { serde_json::Number::from_f64(value) };
-    number.ok_or_else(|| format!("{value} is no number of JSON"))
+/// Returns a JSON number, written as a whole number if it is one; `null` without a value.
+pub(super) fn number(value: Option<f64>) -> Value {
+    let is_whole = |value: f64| value.fract() == 0.0 && value.abs() < 9e15;
+    value.map_or(Value::Null, |value| if is_whole(value) { (value as i64).into() } else { value.into() })
 }
 
 /// Returns the kind of a segment.

@@ -2,21 +2,21 @@ use super::*;
 use crate::{
     compat::memtier::parse::tests::asked,
     endpoint::Target,
-    export::memtier::{Counts, ResultRow},
-    session::Interval,
+    export::memtier::ResultRow,
+    session::{Interval, OperationInterval},
     stats::Latency,
 };
 
 /// Returns a second of 1000 GETs and 100 SETs.
 fn results(requests: &Requests) -> Results {
     let latencies = |n: u64| Latency::of(&(1..=n).map(|n| n * 10_000).collect::<Vec<_>>());
-    let part = |ops| Counts {
+    let part = |ops| OperationInterval {
         ops,
         hits: ops / 4,
         misses: ops - ops / 4,
         bytes_in: 1024 * ops,
-        bytes_out: 0,
-        latency: latencies(ops),
+        service: latencies(ops),
+        ..OperationInterval::default()
     };
     let row = |ops| ResultRow { all: part(ops), in_rate: part(ops), seconds: [(0, part(ops))].into() };
     let mut results = Results::none(requests.rows.len(), 1_700_000_000_000);

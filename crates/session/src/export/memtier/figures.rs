@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{
-    results::{Counts, Report, ResultRow, Results, kib, ms},
+    results::{Report, ResultRow, Results, kib, ms},
     value::Json,
 };
+use crate::session::OperationInterval;
 
 /// Returns a latency in milliseconds with three decimals.
 pub(super) fn latency(ms: f64) -> Json {
@@ -22,7 +23,7 @@ pub(super) fn figures(report: &Report, row: &ResultRow, totals: Option<&Results>
     let (part, in_rate, per_s) = (&row.all, &row.in_rate, |n: u64| report.results.per_s(n));
     let kib_per_s = |bytes: u64| rate(kib(per_s(bytes)));
     let lost = totals.map_or(0, |totals| totals.connection_errors);
-    let mean_ms = part.latency.mean_ns() / 1e6;
+    let mean_ms = part.service.mean_ns() / 1e6;
     let mut fields = vec![
         ("Count", part.ops.into()),
         ("Ops/sec", rate(per_s(in_rate.ops))),
@@ -33,8 +34,8 @@ pub(super) fn figures(report: &Report, row: &ResultRow, totals: Option<&Results>
         ("Latency", latency(mean_ms)),
         ("Average Latency", latency(mean_ms)),
         ("Accumulated Latency", accumulated(part)),
-        ("Min Latency", latency(ms(part.latency.min_ns()))),
-        ("Max Latency", latency(ms(part.latency.max_ns()))),
+        ("Min Latency", latency(ms(part.service.min_ns()))),
+        ("Max Latency", latency(ms(part.service.max_ns()))),
         ("KB/sec", kib_per_s(in_rate.bytes_in + in_rate.bytes_out)),
         ("KB/sec RX/TX", kib_per_s(in_rate.bytes_in + in_rate.bytes_out)),
         ("KB/sec RX", kib_per_s(in_rate.bytes_in)),
@@ -50,14 +51,14 @@ pub(super) fn figures(report: &Report, row: &ResultRow, totals: Option<&Results>
     fields.into()
 }
 
-fn accumulated(part: &Counts) -> Json {
-    Json::Whole((part.latency.sum_ns() / 1_000_000) as u64)
+fn accumulated(part: &OperationInterval) -> Json {
+    Json::Whole((part.service.sum_ns() / 1_000_000) as u64)
 }
 
 /// Returns the values of each second from the first to the last, including seconds without requests.
-fn time_serie(report: &Report, seconds: &BTreeMap<u64, Counts>) -> Json {
+fn time_serie(report: &Report, seconds: &BTreeMap<u64, OperationInterval>) -> Json {
     let last = report.results.totals.seconds.last_key_value().map(|(second, _)| *second);
-    let none = Counts::default();
+    let none = OperationInterval::default();
     let second = |second| (second, seconds.get(&second).unwrap_or(&none));
     let each_second = last.into_iter().flat_map(|last| (0..=last).map(second)).map(|(second, part)| {
         let mut fields = vec![
@@ -66,10 +67,10 @@ fn time_serie(report: &Report, seconds: &BTreeMap<u64, Counts>) -> Json {
             ("Count".to_owned(), part.ops.into()),
         ];
         if part.ops > 0 {
-            fields.push(("Average Latency".to_owned(), latency(part.latency.mean_ns() / 1e6)));
+            fields.push(("Average Latency".to_owned(), latency(part.service.mean_ns() / 1e6)));
             fields.push(("Accumulated Latency".to_owned(), accumulated(part)));
-            fields.push(("Min Latency".to_owned(), latency(ms(part.latency.min_ns()))));
-            fields.push(("Max Latency".to_owned(), latency(ms(part.latency.max_ns()))));
+            fields.push(("Min Latency".to_owned(), latency(ms(part.service.min_ns()))));
+            fields.push(("Max Latency".to_owned(), latency(ms(part.service.max_ns()))));
             fields.extend(quantiles(report, part, 2));
         }
         (second.to_string(), Json::Object(fields))
@@ -77,18 +78,18 @@ fn time_serie(report: &Report, seconds: &BTreeMap<u64, Counts>) -> Json {
     Json::Object(each_second.collect())
 }
 
-fn percentiles(report: &Report, part: &Counts) -> Json {
+fn percentiles(report: &Report, part: &OperationInterval) -> Json {
     let mut fields = quantiles(report, part, 3);
     // The text is in microseconds, as in memtier_benchmark.
-    let text = part.latency.hdr_text_us();
+    let text = part.service.hdr_text_us();
     fields.push(("Histogram log format".to_owned(), vec![("Compressed Histogram", text.into())].into()));
     Json::Object(fields)
 }
 
 /// Returns the percentiles of the table, with this number of decimals in their names.
-fn quantiles(report: &Report, part: &Counts, decimals: usize) -> Vec<(String, Json)> {
+fn quantiles(report: &Report, part: &OperationInterval, decimals: usize) -> Vec<(String, Json)> {
     let one = |percentile: &f64| {
-        let at = latency(ms(part.latency.value_at_quantile(percentile / 100.0)));
+        let at = latency(ms(part.service.value_at_quantile(percentile / 100.0)));
         (format!("p{percentile:.decimals$}"), at)
     };
     report.percentiles.iter().map(one).collect()

@@ -10,6 +10,6 @@ mod value;
 pub(super) use session::MEMTIER_JSON;
 pub use {
     report::{PERCENTILES, STEPS, json, plural},
-    results::{Counts, Report, ResultRow, Results, kib, ms},
+    results::{Report, ResultRow, Results, kib, ms},
     value::{Json, truth},
 };

@@ -2,10 +2,13 @@
 
 use super::{
     figures::{figures, latency},
-    results::{Counts, Report, ms},
+    results::{Report, ms},
     value::{Json, truth},
 };
-use crate::stats::walks::{Level, percentile_steps};
+use crate::{
+    session::OperationInterval,
+    stats::walks::{Level, percentile_steps},
+};
 
 /// The default percentiles of a table.
 pub const PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
@@ -49,8 +52,8 @@ fn results(report: &Report) -> Json {
     Json::Object(fields)
 }
 
-fn distribution(part: &Counts) -> Json {
-    let levels = percentile_steps(&part.latency, STEPS);
+fn distribution(part: &OperationInterval) -> Json {
+    let levels = percentile_steps(&part.service, STEPS);
     let level = |level: &Level| {
         vec![("<=msec", latency(ms(level.value_ns))), ("percent", latency(level.percent))].into()
     };

@@ -2,67 +2,31 @@
 
 use std::collections::BTreeMap;
 
-use crate::{
-    session::{Interval, OperationInterval, add_counts},
-    stats::Latency,
-};
-
-/// The results of requests.
-#[derive(Debug, Clone, Default)]
-pub struct Counts {
-    /// Requests answered without an error.
-    pub ops: u64,
-    /// Reads that found their key.
-    pub hits: u64,
-    /// Reads that did not find their key.
-    pub misses: u64,
-    /// Bytes read.
-    pub bytes_in: u64,
-    /// Bytes written.
-    pub bytes_out: u64,
-    /// Service times.
-    pub latency: Latency,
-}
-
-impl Counts {
-    fn add(&mut self, more: &Self) {
-        self.ops += more.ops;
-        self.hits += more.hits;
-        self.misses += more.misses;
-        self.bytes_in += more.bytes_in;
-        self.bytes_out += more.bytes_out;
-        self.latency.merge(&more.latency);
-    }
-
-    fn of(operation: &OperationInterval) -> Self {
-        let OperationInterval { ops, hits, misses, bytes_in, bytes_out, service, .. } = operation.clone();
-        Self { ops, hits, misses, bytes_in, bytes_out, latency: service }
-    }
-}
+use crate::session::{Interval, OperationInterval, add_counts};
 
 /// The results of one row: in total, and for each second from the start of the load.
 #[derive(Debug, Clone, Default)]
 pub struct ResultRow {
     /// The sum of all results.
-    pub all: Counts,
+    pub all: OperationInterval,
     /// The results that count for rates per second; in a closed loop, replies after the end of the load do not count.
-    pub in_rate: Counts,
+    pub in_rate: OperationInterval,
     /// The results of each second.
-    pub seconds: BTreeMap<u64, Counts>,
+    pub seconds: BTreeMap<u64, OperationInterval>,
 }
 
 impl ResultRow {
-    fn add(&mut self, second: Option<u64>, part: &Counts) {
-        self.all.add(part);
+    fn add(&mut self, second: Option<u64>, part: &OperationInterval) {
+        self.all.merge(part);
         if let Some(second) = second {
-            self.in_rate.add(part);
-            self.seconds.entry(second).or_default().add(part);
+            self.in_rate.merge(part);
+            self.seconds.entry(second).or_default().merge(part);
         }
     }
 
     fn add_all(&mut self, more: &Self) {
-        self.all.add(&more.all);
-        self.in_rate.add(&more.in_rate);
+        self.all.merge(&more.all);
+        self.in_rate.merge(&more.in_rate);
     }
 }
 
@@ -102,11 +66,10 @@ impl Results {
         let is_in_rate = !interval.drain || interval.response.is_some();
         let second = is_in_rate.then_some((t_s - length_s / 2.0 - began_s).max(0.0) as u64);
         for (name, operation) in &interval.commands {
-            let part = Counts::of(operation);
             if let Some(row) = row_of(name) {
-                self.rows[row].add(second, &part);
+                self.rows[row].add(second, operation);
             }
-            self.totals.add(second, &part);
+            self.totals.add(second, operation);
         }
         add_counts(&mut self.errors, &interval.errors);
         let lost = interval.connections_lost.values().chain(interval.connects_failed.values());
@@ -182,7 +145,7 @@ mod tests {
         assert_eq!(seconds(&results.rows[0]), [(0, 8), (1, 2)]);
         assert_eq!(seconds(&results.rows[1]), [(0, 80), (1, 20)]);
         assert_eq!(seconds(&results.rows[2]), []);
-        let Counts { ops, hits, bytes_in, .. } = results.totals.all;
+        let OperationInterval { ops, hits, bytes_in, .. } = results.totals.all;
         assert_eq!((ops, hits, bytes_in, results.per_s(ops)), (110, 55, 770, 88.0));
         let both = Results::together(&[results.clone(), results]);
         assert_eq!((both.rows[1].all.ops, both.per_s(both.totals.all.ops)), (200, 88.0));

@@ -1,9 +1,10 @@
 //! A JSON value with objects that keep the order of their fields.
 
-use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde::{Serialize, Serializer};
 
 /// A value.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
+#[serde(untagged)]
 pub enum Json {
     /// An unknown value.
     Null,
@@ -14,28 +15,14 @@ pub enum Json {
     /// Text.
     Text(String),
     /// Fields, in order.
+    #[serde(serialize_with = "in_order")]
     Object(Vec<(String, Json)>),
     /// Values, in order.
     Array(Vec<Json>),
 }
 
-impl Serialize for Json {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Null => to.serialize_unit(),
-            Self::Whole(number) => to.serialize_u64(*number),
-            Self::Decimal(number) => to.serialize_f64(*number),
-            Self::Text(text) => to.serialize_str(text),
-            Self::Array(all) => to.collect_seq(all),
-            Self::Object(fields) => {
-                let mut map = to.serialize_map(Some(fields.len()))?;
-                for (name, value) in fields {
-                    map.serialize_entry(name, value)?;
-                }
-                map.end()
-            }
-        }
-    }
+fn in_order<S: Serializer>(fields: &[(String, Json)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(fields.iter().map(|(name, value)| (name, value)))
 }
 
 impl From<u64> for Json {
