@@ -106,6 +106,13 @@ pub(super) struct Chart {
 }
 
 impl Chart {
+    /// Creates a chart over the time of the session, with those of the lines that have values.
+    pub(super) fn of(id: &str, title: &str, y: Quantity, xs: Vec<f64>, lines: Vec<Line>) -> Self {
+        let (id, title, x_name) = (id.to_owned(), title.to_owned(), "time of the session".to_owned());
+        let lines = lines.into_iter().filter(Line::has_values).collect();
+        Self { id, title, note: String::new(), x: Quantity::Time, x_name, y, xs, lines, heat: None }
+    }
+
     /// Returns all values of all lines.
     pub(super) fn values(&self) -> impl Iterator<Item = f64> {
         self.lines.iter().flat_map(|line| &line.values).copied().flatten()

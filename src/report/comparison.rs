@@ -55,11 +55,8 @@ fn table(base: &Run, new: &Run) -> Table {
         let [name, base, new, difference, words] = row.cells();
         TableRow::of(vec![name, difference, words, base, new])
     };
-    Table {
-        title: format!("{} against {}", new.name, base.name),
-        headings: ["", "difference", "verdict", &base.name, &new.name].map(str::to_owned).into(),
-        words: 3,
-        rows: compared.table.rows.iter().map(row).collect(),
-        note: compared.notes().join(". "),
-    }
+    let title = format!("{} against {}", new.name, base.name);
+    let headings = ["", "difference", "verdict", &base.name, &new.name];
+    let table = Table::of(&title, &headings, 3, compared.table.rows.iter().map(row).collect());
+    Table { note: compared.notes().join(". "), ..table }
 }

@@ -11,9 +11,7 @@ const UNKNOWN: &str = "Not recorded: the server's own cores and kernel, and othe
 
 /// Returns a table with a line for each fact about both sides, and a table of the server's parameters.
 pub(super) fn tables(account: &Account) -> Vec<Table> {
-    let mut tables = vec![sides(account)];
-    tables.extend(config(account));
-    tables
+    vec![sides(account), config(account)]
 }
 
 fn sides(account: &Account) -> Table {
@@ -54,12 +52,11 @@ fn sides(account: &Account) -> Table {
         }
         add("server: memory policy", status.policy.clone().unwrap_or_default());
     }
-    let headings = ["", ""].map(str::to_owned).into();
-    Table { title: "Environment".to_owned(), headings, words: 2, rows, note: UNKNOWN.to_owned() }
+    Table { note: UNKNOWN.to_owned(), ..Table::of("Environment", &["", ""], 2, rows) }
 }
 
 /// Returns the recorded parameters: the first and the last value of each, and whether it differs from the default.
-fn config(account: &Account) -> Option<Table> {
+fn config(account: &Account) -> Table {
     let [first, last] = &account.config;
     let row = |(name, value): (&String, &String)| {
         let usual = Parameter::named(name).map(|parameter| parameter.usual);
@@ -71,11 +68,8 @@ fn config(account: &Account) -> Option<Table> {
         };
         TableRow::of(vec![name.clone(), shown(value), remark])
     };
-    let rows: Vec<_> = last.iter().map(row).collect();
-    let headings = ["parameter", "value", ""].map(str::to_owned).into();
     let note = "Defaults are those of Redis 7 and Valkey without a configuration file.".to_owned();
-    let table = Table { title: "CONFIG".to_owned(), headings, words: 3, rows, note };
-    (!table.rows.is_empty()).then_some(table)
+    Table { note, ..Table::of("CONFIG", &["parameter", "value", ""], 3, last.iter().map(row).collect()) }
 }
 
 fn shown(value: &str) -> String {

@@ -16,7 +16,7 @@ const STEPS: usize = 25;
 const MOST_CURVES: usize = 40;
 
 /// Returns the curves of the measured segments; `None` if there are none.
-pub(super) fn of_segments(account: &Account, prefix: &str) -> Option<Chart> {
+pub(super) fn of_segments(account: &Account) -> Option<Chart> {
     let all: Vec<_> = account.measured().collect();
     let named = |n: usize| {
         let segment = all[n];
@@ -25,7 +25,7 @@ pub(super) fn of_segments(account: &Account, prefix: &str) -> Option<Chart> {
         (format!("segment {number}"), Some(number), latency)
     };
     let curves = (0..all.len().min(MOST_CURVES)).map(named).collect();
-    let mut chart = chart(format!("{prefix}curves"), curves)?;
+    let mut chart = chart("curves", curves)?;
     if all.len() > MOST_CURVES {
         chart.note = format!(
             "Shows the first {MOST_CURVES} of {} segments under load.",
@@ -38,7 +38,7 @@ pub(super) fn of_segments(account: &Account, prefix: &str) -> Option<Chart> {
 /// Returns the curves of several runs, each with its name.
 pub(super) fn of_runs<'a>(runs: impl Iterator<Item = (&'a str, &'a Latency)>) -> Option<Chart> {
     let named = |(name, latency): (&'a str, &'a Latency)| (name.to_owned(), None, latency);
-    chart("runs-curves".to_owned(), runs.take(MOST_CURVES).map(named).collect())
+    chart("runs-curves", runs.take(MOST_CURVES).map(named).collect())
 }
 
 /// Returns the response times; in a closed loop, the service times.
@@ -46,7 +46,7 @@ pub(super) fn due<'a>(response: Option<&'a Latency>, service: &'a Latency) -> &'
     response.unwrap_or(service)
 }
 
-fn chart(id: String, curves: Vec<(String, Option<u32>, &Latency)>) -> Option<Chart> {
+fn chart(id: &str, curves: Vec<(String, Option<u32>, &Latency)>) -> Option<Chart> {
     let nines = nines_for(curves.iter().map(|(.., latency)| latency.count()).max()?);
     let steps = nines as usize * STEPS;
     let xs = (0..steps).map(|n| (n as f64 + 0.5) / STEPS as f64).collect();
@@ -54,17 +54,8 @@ fn chart(id: String, curves: Vec<(String, Option<u32>, &Latency)>) -> Option<Cha
         let values = latency.curve(nines, steps).into_iter().map(|ns| ns.map(|ns| ns as f64 / 1e3)).collect();
         Line { segment, ..Line::new(name, Ink::of_series(n), values) }
     };
-    let lines: Vec<_> = curves.into_iter().enumerate().map(line).filter(Line::has_values).collect();
-    let chart = Chart {
-        id,
-        title: "Latency over the percentile".to_owned(),
-        note: String::new(),
-        x: Quantity::Nines,
-        x_name: "share of the requests".to_owned(),
-        y: Quantity::Latency,
-        xs,
-        lines,
-        heat: None,
-    };
+    let lines = curves.into_iter().enumerate().map(line).collect();
+    let chart = Chart::of(id, "Latency over the percentile", Quantity::Latency, xs, lines);
+    let chart = Chart { x: Quantity::Nines, x_name: "share of the requests".to_owned(), ..chart };
     chart.has_values().then_some(chart)
 }

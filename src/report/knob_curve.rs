@@ -32,7 +32,7 @@ pub(super) fn swept(account: &Account) -> Option<Curve> {
 }
 
 /// Returns the charts of throughput and latency over the knob.
-pub(super) fn charts(account: &Account, prefix: &str) -> Vec<Chart> {
+pub(super) fn charts(account: &Account) -> Vec<Chart> {
     let Some(curve) = swept(account) else { return Vec::new() };
     let name = curve.dimension().name();
     let rate = |point: &Point| figures::OPS_PER_S.exported(&Row::of_interval(point.measured()));
@@ -47,23 +47,10 @@ pub(super) fn charts(account: &Account, prefix: &str) -> Vec<Chart> {
     };
     let latency = vec![at(Level::P50, "p50"), at(Level::P99, "p99"), at(Level::P999, "p999")];
     let of = if curve.points().iter().any(Point::is_open) { "Response time" } else { "Service time" };
-    let mut charts = vec![
-        chart(
-            format!("{prefix}knob-throughput"),
-            format!("Throughput over {name}"),
-            Quantity::Rate,
-            &curve,
-            throughput,
-        ),
-        chart(
-            format!("{prefix}knob-latency"),
-            format!("{of} over {name}"),
-            Quantity::Latency,
-            &curve,
-            latency,
-        ),
-    ];
-    charts[0].note = words(account, &curve);
+    let throughput =
+        chart("knob-throughput", &format!("Throughput over {name}"), Quantity::Rate, &curve, throughput);
+    let latency = chart("knob-latency", &format!("{of} over {name}"), Quantity::Latency, &curve, latency);
+    let mut charts = vec![Chart { note: words(account, &curve), ..throughput }, latency];
     charts.retain(Chart::has_values);
     charts
 }
@@ -73,13 +60,11 @@ fn dotted(name: &str, ink: Ink, curve: &Curve, value: impl Fn(&Point) -> Option<
     Line { is_dotted: true, ..Line::new(name, ink, values) }
 }
 
-fn chart(id: String, title: String, y: Quantity, curve: &Curve, lines: Vec<Line>) -> Chart {
+fn chart(id: &str, title: &str, y: Quantity, curve: &Curve, lines: Vec<Line>) -> Chart {
     let xs: Vec<_> = curve.points().iter().map(|point| point.value as f64).collect();
     let is_wide = xs.first().zip(xs.last()).is_some_and(|(low, high)| *low > 0.0 && high / low >= WIDE);
     let x = if is_wide { Quantity::KnobLog } else { Quantity::Knob };
-    let lines = lines.into_iter().filter(Line::has_values).collect();
-    let x_name = curve.dimension().name().to_owned();
-    Chart { id, title, note: String::new(), x, x_name, y, xs, lines, heat: None }
+    Chart { x, x_name: curve.dimension().name().to_owned(), ..Chart::of(id, title, y, xs, lines) }
 }
 
 /// Returns a text about the best value, the knee, and the results of experiments.

@@ -166,7 +166,7 @@ fn plain(account: &Account) -> String {
 
 fn of_account(account: &Account) -> String {
     let mut text = format!("## {}\n\n", markdown_text(&account.name()));
-    for chart in knob_curve::charts(account, "").iter().filter(|chart| !chart.note.is_empty()) {
+    for chart in knob_curve::charts(account).iter().filter(|chart| !chart.note.is_empty()) {
         text += &format!("{}\n\n", markdown_text(&chart.note));
     }
     text.extend(tables::all(account).iter().map(Table::markdown));

@@ -23,9 +23,7 @@ const IN_A_LINE: usize = 5;
 const EVENTS: usize = 10;
 
 fn table(title: &str, headings: &[&str], words: usize, rows: Vec<Vec<String>>) -> Table {
-    let headings = headings.iter().map(|&heading| heading.to_owned()).collect();
-    let rows = rows.into_iter().map(TableRow::of).collect();
-    Table { title: title.to_owned(), headings, words, rows, note: String::new() }
+    Table::of(title, headings, words, rows.into_iter().map(TableRow::of).collect())
 }
 
 /// Returns the findings of the session, the worst first; of a session without load, also that there are none.

@@ -3,7 +3,7 @@
 use super::{
     account::Account,
     chart::{Chart, Ink, Line, Quantity},
-    course::{Course, Point, Summed},
+    course::{Course, Point},
     heat_map::HeatMap,
 };
 use crate::{
@@ -20,23 +20,14 @@ use crate::{
 /// The percentiles with the names of their inks.
 const INKS: [&str; 5] = ["p50", "p90", "p99", "p999", "max"];
 
-/// The name of the time axis.
-const TIME: &str = "time of the session";
-
-/// Returns the charts over time that have data; `prefix` makes their ids unique.
-pub(super) fn charts(account: &Account, prefix: &str) -> Vec<Chart> {
-    let mut charts = vec![throughput(account, prefix), latency(account, prefix)];
-    charts.extend(heat(account, prefix));
-    charts.extend([pings(account, prefix), processors(account, prefix)]);
-    charts.extend(GAUGE_CHARTS.iter().map(|of| of.chart(account, prefix)));
+/// Returns the charts over time that have data.
+pub(super) fn charts(account: &Account) -> Vec<Chart> {
+    let mut charts = vec![throughput(account), latency(account)];
+    charts.extend(heat(account));
+    charts.extend([pings(account), processors(account)]);
+    charts.extend(GAUGE_CHARTS.iter().map(|of| of.chart(account)));
     charts.retain(Chart::has_values);
     charts
-}
-
-fn chart(id: String, title: &str, y: Quantity, xs: Vec<f64>, lines: Vec<Line>) -> Chart {
-    let (title, x_name) = (title.to_owned(), TIME.to_owned());
-    let lines = lines.into_iter().filter(Line::has_values).collect();
-    Chart { id, title, note: String::new(), x: Quantity::Time, x_name, y, xs, lines, heat: None }
 }
 
 /// Returns the line of a figure, with a value for each point, and a gap if measurements are missing for longer than a
@@ -46,7 +37,7 @@ fn line(account: &Account, figure: Figure, ink: Ink) -> Line {
     Line::new(figure.heading, ink, values)
 }
 
-fn throughput(account: &Account, prefix: &str) -> Chart {
+fn throughput(account: &Account) -> Chart {
     let mut lines =
         vec![Line { name: "replies/s".to_owned(), ..line(account, figures::OPS_PER_S, Ink("rate")) }];
     let errors = over_gaps(&account.load, |point| {
@@ -58,7 +49,7 @@ fn throughput(account: &Account, prefix: &str) -> Chart {
     }
     let xs = times(&account.load);
     let title = "Throughput, good replies a second";
-    let mut chart = chart(format!("{prefix}throughput"), title, Quantity::Rate, xs, lines);
+    let mut chart = Chart::of("throughput", title, Quantity::Rate, xs, lines);
     chart.note = exactness(&account.load);
     chart
 }
@@ -82,18 +73,18 @@ fn levels(account: &Account) -> (&'static str, Vec<Line>) {
     (of, (0..INKS.len()).map(line).collect())
 }
 
-fn latency(account: &Account, prefix: &str) -> Chart {
+fn latency(account: &Account) -> Chart {
     let (title, lines) = levels(account);
     let title = format!("{title}: percentiles");
-    chart(format!("{prefix}latency"), &title, Quantity::Latency, times(&account.load), lines)
+    Chart::of("latency", &title, Quantity::Latency, times(&account.load), lines)
 }
 
-fn heat(account: &Account, prefix: &str) -> Option<Chart> {
+fn heat(account: &Account) -> Option<Chart> {
     let heat = HeatMap::of(&account.load.points)?;
     let (_, mut lines) = levels(account);
     lines.retain(|line| ["p50", "p99"].contains(&line.ink.0));
     let title = "How many requests took how long";
-    let mut chart = chart(format!("{prefix}heat"), title, Quantity::Latency, times(&account.load), lines);
+    let mut chart = Chart::of("heat", title, Quantity::Latency, times(&account.load), lines);
     chart.note = format!(
         "The darker or brighter a cell, the more requests it has, up to {}; tones are logarithmic. A cell is a tenth of its latency high.",
         units::grouped(heat.most)
@@ -102,14 +93,14 @@ fn heat(account: &Account, prefix: &str) -> Option<Chart> {
     Some(chart)
 }
 
-fn pings(account: &Account, prefix: &str) -> Chart {
+fn pings(account: &Account) -> Chart {
     let at = |level: Level| {
         let value = |point: &Point<Latency>| level.of(&point.part).map(|ns| ns as f64 / 1e3);
         Line::new(level.name(), Ink(INKS[level as usize]), over_gaps(&account.pings, value))
     };
     let lines = [Level::P50, Level::P90, Level::P99, Level::Max].map(at).into();
     let title = "Ping: what another client sees at the same time";
-    let mut chart = chart(format!("{prefix}ping"), title, Quantity::Latency, times(&account.pings), lines);
+    let mut chart = Chart::of("ping", title, Quantity::Latency, times(&account.pings), lines);
     if account.ping_errors > 0 {
         chart.note = format!("{} got no reply.", units::counted(account.ping_errors, "ping"));
     }
@@ -117,13 +108,13 @@ fn pings(account: &Account, prefix: &str) -> Chart {
 }
 
 /// Returns the CPU usage of the server and of redyno's busiest worker, as a share of a core.
-fn processors(account: &Account, prefix: &str) -> Chart {
+fn processors(account: &Account) -> Chart {
     let server = over_gaps(&account.server_cpu, |point| point.part.share());
     let (xs, server) = (times(&account.server_cpu), Line::new("server", Ink("server"), server));
     let own = Line { name: "redyno".to_owned(), ..line(account, figures::CLIENT_CPU, Ink("own")) };
     let (xs, lines) = together((xs, server), (times(&account.load), own));
     let title = "Share of a core: the server, and redyno's busiest worker";
-    chart(format!("{prefix}processors"), title, Quantity::Cores, xs, lines)
+    Chart::of("processors", title, Quantity::Cores, xs, lines)
 }
 
 /// A chart of some gauges.
@@ -184,42 +175,36 @@ const GAUGE_CHARTS: [GaugeChart; 4] = [
 ];
 
 impl GaugeChart {
-    fn chart(&self, account: &Account, prefix: &str) -> Chart {
+    fn chart(&self, account: &Account) -> Chart {
         let course = &account.gauges[self.course];
         let line = |(n, (gauge, name)): (usize, &(Gauge, &str))| {
             Line::new(*name, Ink::of_series(n), over_gaps(course, |point| point.part[*gauge]))
         };
         let lines = self.gauges.iter().enumerate().map(line).collect();
-        let mut chart = chart(format!("{prefix}{}", self.id), self.title, self.y, times(course), lines);
+        let mut chart = Chart::of(self.id, self.title, self.y, times(course), lines);
         chart.note = "A point is the highest value in its time.".to_owned();
         chart
     }
 }
 
 /// Returns the middles of the points, with a gap between points that are not adjacent.
-fn times<T: Summed>(course: &Course<T>) -> Vec<f64> {
-    let mut times = Vec::new();
-    for (n, point) in course.points.iter().enumerate() {
-        if let Some(gap_s) = gap_before(course, n) {
-            times.push(gap_s);
-        }
-        times.push(point.middle_s());
-    }
-    times
+fn times<T>(course: &Course<T>) -> Vec<f64> {
+    each(course, |gap_s| gap_s, Point::middle_s)
 }
 
 /// Returns a value for each point, and none for the gaps.
-fn over_gaps<T: Summed>(course: &Course<T>, value: impl Fn(&Point<T>) -> Option<f64>) -> Vec<Option<f64>> {
-    let mut values = Vec::new();
-    for (n, point) in course.points.iter().enumerate() {
-        values.extend(gap_before(course, n).map(|_| None));
-        values.push(value(point));
-    }
-    values
+fn over_gaps<T>(course: &Course<T>, value: impl Fn(&Point<T>) -> Option<f64>) -> Vec<Option<f64>> {
+    each(course, |_| None, value)
+}
+
+/// Returns something for each gap, from its middle, and for each point.
+fn each<T, V>(course: &Course<T>, gap: impl Fn(f64) -> V, point: impl Fn(&Point<T>) -> V) -> Vec<V> {
+    let all = course.points.iter().enumerate();
+    all.flat_map(|(n, one)| gap_before(course, n).map(&gap).into_iter().chain([point(one)])).collect()
 }
 
 /// Returns the middle of the gap before point `n`, if measurements are missing for longer than a point.
-fn gap_before<T: Summed>(course: &Course<T>, n: usize) -> Option<f64> {
+fn gap_before<T>(course: &Course<T>, n: usize) -> Option<f64> {
     let [before, after] = [course.points.get(n.checked_sub(1)?)?, course.points.get(n)?];
     let gap = (before.to_s, after.from_s);
     (gap.1 - gap.0 > 1.5 * course.step_s).then(|| ((gap.0 + gap.1) * 500.0).round() / 1000.0)

@@ -115,12 +115,12 @@ pub(super) fn page(accounts: &mut [Account]) -> String {
 
 fn section(n: usize, account: &mut Account) -> Section {
     let id = format!("r{n}");
-    let prefix = format!("{id}-");
     // The JSON comes from redyno's own exporter.
     let figures = RawValue::from_string(account.figures().trim_end().to_owned()).unwrap_or_default();
-    let mut charts = over_time::charts(account, &prefix);
-    charts.extend(knob_curve::charts(account, &prefix));
-    charts.extend(hdr_curves::of_segments(account, &prefix));
+    let mut charts = over_time::charts(account);
+    charts.extend(knob_curve::charts(account));
+    charts.extend(hdr_curves::of_segments(account));
+    charts.iter_mut().for_each(|chart| chart.id.insert_str(0, &format!("{id}-")));
     Section {
         name: account.name(),
         line: line(account),

@@ -28,6 +28,12 @@ pub(crate) struct Table {
 }
 
 impl Table {
+    /// Creates a table without a note.
+    pub(super) fn of(title: &str, headings: &[&str], words: usize, rows: Vec<TableRow>) -> Self {
+        let headings = headings.iter().map(|&heading| heading.to_owned()).collect();
+        Self { title: title.to_owned(), headings, words, rows, note: String::new() }
+    }
+
     /// Returns the table as aligned text; empty without rows.
     pub(super) fn text(&self) -> String {
         if self.rows.is_empty() {

@@ -38,11 +38,10 @@ pub(super) fn all(account: &Account) -> Vec<Table> {
     let timeline = &account.timeline;
     let over_time = monitored::findings(timeline, account.findings.episodes());
     // Without a load, a table of segments has no figures.
-    let of_load =
-        [Some(segments(account)), findings(account), operations(account), nodes(account), errors(account)];
-    let of_load = of_load.into_iter().flatten().filter(|_| monitored::has_load(timeline));
+    let of_load = [segments(account), findings(account), operations(account), nodes(account), errors(account)];
+    let of_load = of_load.into_iter().filter(|_| monitored::has_load(timeline));
     let of_server = [monitored::pings, monitored::worst, monitored::commands].map(|table| table(timeline));
-    let rest = of_server.into_iter().chain(events(account)).chain([monitored::unread(timeline)]);
+    let rest = of_server.into_iter().chain([events(account), monitored::unread(timeline)]);
     let all = std::iter::once(over_time).chain(of_load).chain(rest).chain(environment::tables(account));
     all.filter(|table| !table.rows.is_empty()).collect()
 }
@@ -58,18 +57,13 @@ fn of_figures(title: &str, first: &str, rows: &[(String, Option<u32>, Figures)])
         }
     };
     let columns: Vec<_> = COLUMNS.iter().filter(is_known).collect();
-    let headings = columns.iter().map(|figure| figure.heading.to_owned());
+    let headings: Vec<_> =
+        std::iter::once(first).chain(columns.iter().map(|figure| figure.heading)).collect();
     let row = |(name, segment, row): &(String, Option<u32>, Figures)| {
         let cells = columns.iter().map(|figure| figure.written(row).unwrap_or_else(|| "-".to_owned()));
         TableRow { cells: std::iter::once(name.clone()).chain(cells).collect(), segment: *segment }
     };
-    Table {
-        title: title.to_owned(),
-        headings: std::iter::once(first.to_owned()).chain(headings).collect(),
-        words: 1,
-        rows: rows.iter().map(row).collect(),
-        note: String::new(),
-    }
+    Table::of(title, &headings, 1, rows.iter().map(row).collect())
 }
 
 /// Returns a row for each segment, and the sum of those that the summary counts.
@@ -93,27 +87,25 @@ fn segments(account: &Account) -> Table {
 }
 
 /// Returns the findings, with the numbers of their segments.
-fn findings(account: &Account) -> Option<Table> {
+fn findings(account: &Account) -> Table {
     let row = |(finding, segments): (Finding, String)| {
         let words = finding.line();
         TableRow::of(vec![finding.short, segments, words])
     };
-    let rows: Vec<_> = of_session(&account.timeline).into_iter().map(row).collect();
-    let headings = ["finding", "segments", "in words"].map(str::to_owned).into();
-    let table = Table { title: "Findings".to_owned(), headings, words: 3, rows, note: String::new() };
-    (!table.rows.is_empty()).then_some(table)
+    let rows = of_session(&account.timeline).into_iter().map(row).collect();
+    Table::of("Findings", &["finding", "segments", "in words"], 3, rows)
 }
 
 /// Returns a row for each operation, if there are several.
-fn operations(account: &Account) -> Option<Table> {
+fn operations(account: &Account) -> Table {
     let summary = account.timeline.summary();
     let sums = account.timeline.operations();
     let row = |(name, part): (&String, _)| (name.clone(), Figures::of_summary(&summary).of_operation(part));
-    parts("Operations", "operation", sums.iter().map(row).collect()).filter(|table| table.rows.len() > 1)
+    parts("Operations", "operation", sums.iter().filter(|_| sums.len() > 1).map(row).collect())
 }
 
 /// Returns a row for each node of a cluster with load.
-fn nodes(account: &Account) -> Option<Table> {
+fn nodes(account: &Account) -> Table {
     let summary = account.timeline.summary();
     let sums = account.timeline.nodes();
     let row = |(node, part): (&u16, _)| {
@@ -123,15 +115,15 @@ fn nodes(account: &Account) -> Option<Table> {
 }
 
 /// Returns a row for each part of the load.
-fn parts(title: &str, first: &str, rows: Vec<(String, Figures)>) -> Option<Table> {
+fn parts(title: &str, first: &str, rows: Vec<(String, Figures)>) -> Table {
     let rows: Vec<_> = rows.into_iter().map(|(name, row)| (name, None, row)).collect();
     let mut table = of_figures(title, first, &rows);
     table.note = "All segments except warm-up and prefill.".to_owned();
-    (!rows.is_empty()).then_some(table)
+    table
 }
 
 /// Returns the failures, by kind.
-fn errors(account: &Account) -> Option<Table> {
+fn errors(account: &Account) -> Table {
     let summary = account.timeline.summary();
     let parts = [
         ("request", &summary.errors),
@@ -143,15 +135,12 @@ fn errors(account: &Account) -> Option<Table> {
         let first = summary.first_errors.get(kind).cloned().unwrap_or_default();
         TableRow::of(vec![what.to_owned(), kind.to_owned(), first, units::grouped(n)])
     };
-    let rows: Vec<_> =
-        parts.iter().flat_map(|(what, counts)| counts.iter().map(|(kind, n)| row(what, kind, *n))).collect();
-    let headings = ["what", "kind", "first message", "count"].map(str::to_owned).into();
-    let table = Table { title: "Errors".to_owned(), headings, words: 3, rows, note: String::new() };
-    (!table.rows.is_empty()).then_some(table)
+    let rows = parts.iter().flat_map(|(what, counts)| counts.iter().map(|(kind, n)| row(what, kind, *n)));
+    Table::of("Errors", &["what", "kind", "first message", "count"], 3, rows.collect())
 }
 
 /// Returns the events and marks.
-fn events(account: &Account) -> Option<Table> {
+fn events(account: &Account) -> Table {
     let timeline = &account.timeline;
     let events = folded(timeline.events())
         .into_iter()
@@ -162,10 +151,10 @@ fn events(account: &Account) -> Option<Table> {
     let more = all.len().saturating_sub(MOST_EVENTS) as u64 + timeline.forgotten();
     let row =
         |(t_s, name, words): (f64, String, String)| TableRow::of(vec![timeline.time_text(t_s), name, words]);
-    let rows: Vec<_> = all.into_iter().take(MOST_EVENTS).map(row).collect();
-    let headings = ["time", "what", "in words"].map(str::to_owned).into();
-    let note =
-        if more > 0 { format!("{} more are in the recording.", units::grouped(more)) } else { String::new() };
-    let table = Table { title: "Events and marks".to_owned(), headings, words: 3, rows, note };
-    (!table.rows.is_empty()).then_some(table)
+    let rows = all.into_iter().take(MOST_EVENTS).map(row).collect();
+    let mut table = Table::of("Events and marks", &["time", "what", "in words"], 3, rows);
+    if more > 0 {
+        table.note = format!("{} more are in the recording.", units::grouped(more));
+    }
+    table
 }
