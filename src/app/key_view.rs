@@ -82,13 +82,6 @@ impl Model {
         }
     }
 
-    /// Handles the refusal of a look at the keys.
-    pub(super) fn keys_refused(&mut self, why: &str) {
-        if let Some(seen) = self.keys.as_mut() {
-            seen.state = KeyState::Failed(why.to_owned());
-        }
-    }
-
     fn keys_go_on(&self) -> bool {
         self.keys.as_ref().is_some_and(|seen| seen.state == KeyState::Running)
     }

@@ -18,11 +18,6 @@ impl Model {
         listed.or_else(|| self.shown().segment().map(|segment| segment.start.segment))
     }
 
-    /// Returns the number of the baseline, the segment with which others are compared.
-    pub fn baseline_number(&self) -> Option<u32> {
-        self.segment_table.baseline
-    }
-
     /// Returns the baseline segment; `None` if no segment is pinned, or the pinned segment is no longer listed.
     pub fn baseline(&self) -> Option<&SegmentTotal> {
         self.segment_table.baseline.and_then(|number| self.segments().numbered(number))
@@ -133,6 +128,6 @@ mod tests {
         model.go_to_segment();
         assert_eq!(model.cursor_s(), Some(11.0));
         model.pin_baseline();
-        assert_eq!(model.baseline_number(), None);
+        assert_eq!(model.segment_table.baseline, None);
     }
 }

@@ -37,7 +37,8 @@ pub struct SegmentTable {
     /// Whether the highest value is in the first row.
     pub descending: bool,
     pub(super) selected: Option<u32>,
-    pub(super) baseline: Option<u32>,
+    /// The number of the segment with which the others are compared.
+    pub baseline: Option<u32>,
 }
 
 impl Default for SegmentTable {

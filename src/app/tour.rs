@@ -91,13 +91,6 @@ impl Model {
         }
     }
 
-    /// Stops the tour from pressing keys, because the user has pressed one.
-    pub(super) fn take_over_tour(&mut self) {
-        if let Some(tour) = &mut self.tour {
-            tour.plays = false;
-        }
-    }
-
     /// Returns the key that the tour presses now, if it is time.
     pub(super) fn key_of_tour(&mut self) -> Option<Key> {
         let now_s = self.timeline().now_s();
@@ -146,7 +139,7 @@ mod tests {
 
     #[test]
     fn each_step_is_left_by_the_keys_that_it_names() {
-        let mut model = model(Tour::of_hints());
+        let mut model = model(Tour::default());
         for step in &STEPS[..STEPS.len() - 1] {
             assert_eq!(model.tour_text(), Some(step.text));
             step.keys.iter().for_each(|code| press(&mut model, *code));

@@ -12,7 +12,7 @@ use crate::{
     experiment::Interruption,
     knobs::Knobs,
     print::summary,
-    server::KeyWay,
+    server::{KeyState, KeyWay},
     session::{Record, Segment},
     workload::Chosen,
 };
@@ -56,7 +56,7 @@ pub enum Msg {
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     match msg {
         Msg::Key(key) => {
-            model.take_over_tour();
+            model.tour.iter_mut().for_each(|tour| tour.plays = false);
             on_key(model, key);
         }
         Msg::Mouse(mouse) => {
@@ -107,7 +107,8 @@ fn on_delivery(model: &mut Model, delivery: &Delivery) {
                 model.gentle_intrinsic = false;
             }
             if matches!(order, Order::LookAtKeys { .. }) {
-                model.keys_refused(reason);
+                let seen = model.keys.iter_mut();
+                seen.for_each(|seen| seen.state = KeyState::Failed(reason.clone()));
             }
             if matches!(order, Order::Refine(_)) {
                 model.set_closer(Closer::Impossible);

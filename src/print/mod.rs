@@ -19,6 +19,6 @@ pub mod words;
 mod ycsb;
 
 pub use change::{Tuned, change, segment_words};
-pub use said::Said;
+pub use said::{Said, Which};
 pub use summary::summary;
 pub use ycsb::ycsb_summary;

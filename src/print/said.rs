@@ -17,7 +17,7 @@ pub struct Said {
 
 /// The notices that are printed.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Which {
+pub enum Which {
     /// All notices that are not also records.
     #[default]
     All,
@@ -28,19 +28,9 @@ enum Which {
 }
 
 impl Said {
-    /// Creates a printer for the notices of nodes with these names.
-    pub fn of(nodes: Vec<String>) -> Self {
-        Self { of: nodes, ..Self::default() }
-    }
-
-    /// Leaves out the reason why the load stays off, which is printed elsewhere.
-    pub fn but_why_it_ends(self) -> Self {
-        Self { which: Which::ButWhyItEnds, ..self }
-    }
-
-    /// Prints only notices about undone changes.
-    pub fn of_what_is_undone(self) -> Self {
-        Self { which: Which::Undone, ..self }
+    /// Creates a printer for notices of nodes with these names.
+    pub fn of(nodes: Vec<String>, which: Which) -> Self {
+        Self { of: nodes, which, has_progress: false }
     }
 
     /// Prints a notice of a node. If stderr is gone, the notice is lost.

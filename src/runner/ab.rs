@@ -6,7 +6,7 @@ use super::{Failure, Listener, Plan, SessionPlan, experiment::outcome, listener:
 use crate::{
     experiment::{Ab, Experiment},
     print::{
-        Said,
+        Said, Which,
         ab::Lines,
         outlet::CLEAR,
         printer::Form,
@@ -40,7 +40,7 @@ impl Plan for AbRun {
             was_ended: false,
         };
         // The reason for the end of the experiment is printed when the session ends.
-        session.run(&mut [&mut alternation, &mut Said::of(names).but_why_it_ends()])
+        session.run(&mut [&mut alternation, &mut Said::of(names, Which::ButWhyItEnds)])
     }
 }
 

@@ -20,7 +20,7 @@ use crate::{
     endpoint::Target,
     experiment::series::{Cell, Gathered, Outcome, Series, Table},
     print::{
-        Said,
+        Said, Which,
         lines::session_line,
         series::Lines,
         words::{StreamText, written},
@@ -148,7 +148,7 @@ impl Cells<'_> {
             session.peer.order(Order::End);
         }
         let mut gathering = Gathering { gathered: Gathered::default(), server: &mut self.server };
-        session.run(&mut [&mut gathering, &mut Said::of(vec![title])])?;
+        session.run(&mut [&mut gathering, &mut Said::of(vec![title], Which::All)])?;
         if is_stopped {
             return Err(Failure::Interrupted);
         }

@@ -17,7 +17,7 @@ use crate::{
     compare::LatencyBound,
     diagnose::Episodes,
     experiment::Experiment,
-    print::{Said, printer::Form, summary, words::StreamText, ycsb_summary},
+    print::{Said, Which, printer::Form, summary, words::StreamText, ycsb_summary},
     session::{Order, Timeline, TimelineOptions},
     signals::{Signal, listen as signals},
     tui::{self, theme::Theme},
@@ -107,7 +107,7 @@ fn on_screen(
 ) -> Result<(), Failure> {
     let tour = match experiment {
         _ if screen.plays_tour => Some(Tour::that_plays()),
-        None if session.is_built_in() => Some(Tour::of_hints()),
+        None if session.is_built_in() => Some(Tour::default()),
         _ => None,
     };
     let options = tui::Options {
@@ -134,7 +134,7 @@ fn on_screen(
         Err(error) => (Timeline::default(), Episodes::default(), Vec::new(), None, Some(error)),
     };
     // The remaining deliveries are the last records, and the notices of cleaning up.
-    listen(&session.peer, &mut [&mut timeline, &mut Said::default().of_what_is_undone()]);
+    listen(&session.peer, &mut [&mut timeline, &mut Said::of(Vec::new(), Which::Undone)]);
     if let Some(error) = failure {
         return Err(error.into());
     }

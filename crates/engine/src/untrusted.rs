@@ -44,7 +44,7 @@ pub fn at_most(bytes: &[u8], longest: usize) -> String {
         return shown.text;
     }
     shown.text.truncate(shown.fits);
-    shown.text + &cut_mark(bytes.len())
+    shown.text + &format!("… ({} bytes)", grouped(bytes.len() as u64))
 }
 
 /// Cleans a text of many lines, each line separately; line ends are kept.
@@ -105,10 +105,6 @@ pub fn is_obeyed(c: char) -> bool {
                 | '\u{fffe}'..='\u{ffff}'
                 | '\u{e0000}'..='\u{e0fff}'
         )
-}
-
-fn cut_mark(bytes: usize) -> String {
-    format!("… ({} bytes)", grouped(bytes as u64))
 }
 
 /// Text of limited length.

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// The first word of the list.
-const WORD: &str = "show";
+pub(super) const WORD: &str = "show";
 /// The largest number of entries of the slow log in the list: older ones are in the Log.
 const MOST_ENTRIES: usize = 100;
 
@@ -29,14 +29,6 @@ impl Model {
     pub(super) fn entries_in(&self, query: &str) -> Option<Vec<Offer>> {
         let rest = query.trim_start().strip_prefix(WORD)?.strip_prefix(' ')?;
         Some(best_first(rest, self.entries()))
-    }
-
-    /// Returns the offer to continue to type the name of an entry.
-    pub(super) fn entries_offer() -> Offer {
-        Offer::to_type_on(
-            WORD,
-            "Lists the slow commands and the clients; Enter shows one in full.".to_owned(),
-        )
     }
 
     fn entries(&self) -> Vec<Offer> {

@@ -1,6 +1,6 @@
 //! The palette's offers: actions of the key table, settings, parameters, presets, themes.
 
-use super::score;
+use super::{entries, score};
 use crate::{
     app::{Action, Context, Effect, Model, PRESETS, Screen, Setting, bindings},
     experiment::ExperimentSpec,
@@ -182,7 +182,8 @@ impl Model {
         offers.extend(self.exports(None));
         let help = "moves the cursor; type seconds of the session, or a time such as 14:05 or 14:05:30";
         offers.push(Offer::to_type_on("at", help.to_owned()));
-        offers.push(Self::entries_offer());
+        let help = "Lists the slow commands and the clients; Enter shows one in full.";
+        offers.push(Offer::to_type_on(entries::WORD, help.to_owned()));
         offers.extend(self.themes.iter().map(|theme| {
             let help = "Changes the colours of the screen.".to_owned();
             Offer::new(format!("theme {theme}"), help, Command::Want(Effect::Theme(theme)))

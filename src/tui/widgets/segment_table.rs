@@ -147,7 +147,7 @@ fn column(key: Key) -> (Column<Key>, u16) {
 
 fn heading(paint: &mut Paint, table: &Table<Key>, model: &Model) {
     let sorted = &model.segment_table;
-    let baseline = model.baseline_number().unwrap_or_default();
+    let baseline = model.segment_table.baseline.unwrap_or_default();
     table.write(paint, 0, |key, _| match key {
         Key::Mark => (String::new(), Ink::Text),
         Key::What => ("what".to_owned(), Ink::Faint),
@@ -243,7 +243,7 @@ pub fn draw_details(paint: &mut Paint, area: Rect, model: &Model) {
     paint.rule(row(area, 0), &title);
     let inside = Rect { x: area.x + 2, width: area.width.saturating_sub(2), ..area };
     paint.text(row(inside, 1), &segment.start.knobs.to_string(), Ink::Strong);
-    match (baseline, model.baseline_number()) {
+    match (baseline, model.segment_table.baseline) {
         (Some(base), _) if base.start.segment != number => details(paint, inside, model, segment, base),
         (Some(_), _) => {
             let text = "select another segment to compare it with this one";

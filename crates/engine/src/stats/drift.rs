@@ -178,11 +178,6 @@ impl Doubt {
         self.errors.iter().map(|(weight, error)| weight * beyond(difference / error, FREEDOM)).sum()
     }
 
-    /// Returns the probability, 0 to 1, that noise alone causes a difference of at least this size.
-    pub fn chance_by_noise(&self, difference: f64) -> f64 {
-        beyond(difference / self.errors[0].1, FREEDOM)
-    }
-
     /// Returns the difference that noise and drift alone exceed with this probability.
     pub fn exceeded_with(&self, chance: f64) -> f64 {
         falls_below(chance, |difference| self.chance(difference))
@@ -190,7 +185,7 @@ impl Doubt {
 
     /// Returns the difference that noise alone exceeds with this probability.
     pub fn exceeded_by_noise_with(&self, chance: f64) -> f64 {
-        falls_below(chance, |difference| self.chance_by_noise(difference))
+        falls_below(chance, |difference| beyond(difference / self.errors[0].1, FREEDOM))
     }
 }
 

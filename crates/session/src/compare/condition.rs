@@ -17,7 +17,8 @@ pub struct Condition {
     /// The condition as written.
     text: String,
     what: What,
-    is_above: bool,
+    /// Whether values above the bound meet the condition, not those below it.
+    pub is_above: bool,
     bound: Bound,
 }
 
@@ -189,11 +190,6 @@ impl Condition {
     pub fn is_of_speed(&self) -> bool {
         let is_level = matches!(self.what, What::Level { .. });
         is_level && self.is_above || self.what == What::Figure(figures::OPS_PER_S) && !self.is_above
-    }
-
-    /// Returns whether the condition is met by a figure above its bound.
-    pub fn is_above(&self) -> bool {
-        self.is_above
     }
 
     /// Returns the condition if the measured figure meets it. If the figure was not measured, the condition is returned

@@ -84,9 +84,9 @@ pub(super) struct Account {
     good_due_ns: u64,
     reported_errors: Kinds,
     /// Whether the first attempt to connect has ended, successfully or not: PINGs are due from then on.
-    begun: bool,
+    pub(super) begun: bool,
     /// Whether the receiver of messages is gone.
-    unheard: bool,
+    pub(super) unheard: bool,
 }
 
 impl Account {
@@ -106,16 +106,6 @@ impl Account {
             begun: false,
             unheard: false,
         }
-    }
-
-    /// Returns whether the first attempt to connect has ended. PINGs are due from then on.
-    pub(super) fn has_begun(&self) -> bool {
-        self.begun
-    }
-
-    /// Returns whether the receiver of messages is gone.
-    pub(super) fn is_unheard(&self) -> bool {
-        self.unheard
     }
 
     /// Sends a message, and notes if the receiver is gone.

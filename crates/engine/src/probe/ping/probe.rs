@@ -118,7 +118,7 @@ impl Pinging {
 
     fn live(mut self, stop: &Stop) {
         sharpen_timers();
-        while !stop.is_asked() && !self.account.is_unheard() {
+        while !stop.is_asked() && !self.account.unheard {
             self.turn();
         }
         let now_ns = self.clock.now_ns();
@@ -145,7 +145,7 @@ impl Pinging {
             self.lead.learn(at_ns - until_ns);
         }
         self.link.react(ready, at_ns, &mut |news| self.account.book(news, at_ns));
-        if self.schedule.is_none() && self.account.has_begun() {
+        if self.schedule.is_none() && self.account.begun {
             self.schedule = Some(Schedule::new(at_ns, self.per_second));
         }
     }

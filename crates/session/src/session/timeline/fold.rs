@@ -243,10 +243,8 @@ impl Timeline {
             let lane = &mut self.lanes[measure as usize];
             if is_current {
                 lane.push(segment, t_s, length_s, latency);
-            } else if length_s > 0.0 {
-                lane.push_earlier(segment, t_s, length_s, latency);
             } else {
-                lane.push_late(segment, t_s, latency);
+                lane.push_late(segment, t_s, length_s.max(0.0), latency);
             }
         }
         self.operations.push(interval);

@@ -82,16 +82,10 @@ impl Lane {
         self.age(t_s);
     }
 
-    /// Adds latencies of `segment` that were measured before its end but are reported after it; the present windows
-    /// exclude them.
-    pub(super) fn push_earlier(&mut self, segment: u32, t_s: f64, length_s: f64, latency: &Latency) {
-        self.cells.entry(t_s, length_s).add(segment, t_s, length_s, latency);
-    }
-
     /// Adds late replies of `segment`, an earlier segment; the present windows exclude them.
-    pub(super) fn push_late(&mut self, segment: u32, t_s: f64, latency: &Latency) {
-        if !latency.is_empty() {
-            self.cells.entry(t_s, 0.0).add(segment, t_s, 0.0, latency);
+    pub(super) fn push_late(&mut self, segment: u32, t_s: f64, length_s: f64, latency: &Latency) {
+        if length_s > 0.0 || !latency.is_empty() {
+            self.cells.entry(t_s, length_s).add(segment, t_s, length_s, latency);
         }
     }
 
@@ -158,7 +152,7 @@ mod tests {
     fn a_late_reply_of_an_earlier_segment_is_in_the_history_and_in_no_window() {
         let mut lane = Lane::new(100, f64::INFINITY);
         lane.push(2, 1.0, 0.25, &repeated(1000, 100));
-        lane.push_late(1, 1.0, &repeated(70_000, 1));
+        lane.push_late(1, 1.0, 0.0, &repeated(70_000, 1));
         let cell = lane.cells().between(0.0, 1.0).next().unwrap();
         assert_eq!(cell.value.worst().map(|worst| worst.ns), Some(70_000));
         assert_eq!(lane.minute().max_ns(), 1000);

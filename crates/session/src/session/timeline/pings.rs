@@ -23,7 +23,7 @@ pub struct PingWindow {
 /// Ping windows of one length. A new segment ends the current window early.
 #[derive(Debug, Clone)]
 pub struct PingWindows {
-    length_s: f64,
+    pub(super) length_s: f64,
     closed: VecDeque<PingWindow>,
     open: Option<PingWindow>,
 }
@@ -31,11 +31,6 @@ pub struct PingWindows {
 impl PingWindows {
     pub(super) fn new(length_s: f64) -> Self {
         Self { length_s, closed: VecDeque::new(), open: None }
-    }
-
-    /// Returns the full length of a window, in seconds.
-    pub fn length_s(&self) -> f64 {
-        self.length_s
     }
 
     /// Returns the windows from the newest to the oldest, beginning with the current one.

@@ -302,9 +302,9 @@ impl<'a> Reading<'a> {
         self.segment().map(|segment| &segment.total.service)
     }
 
-    /// Returns the full length of a ping window, in seconds.
+    /// Returns the length of a ping window, in seconds.
     pub fn ping_window_s(&self) -> f64 {
-        self.timeline.pings.length_s()
+        self.timeline.pings.length_s
     }
 
     /// Returns the ping windows that began up to this moment, newest first.
