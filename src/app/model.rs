@@ -30,9 +30,10 @@ pub enum LoadState {
 }
 
 /// Whether a session continues.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Course {
     /// More records come.
+    #[default]
     Running,
     /// No more records come; the screen stays.
     Ended,
@@ -85,11 +86,6 @@ pub struct Tour {
 }
 
 impl Tour {
-    /// Creates a tour that only suggests keys for the user to press.
-    pub fn of_hints() -> Self {
-        Self::default()
-    }
-
     /// Creates a tour that presses its keys by itself.
     pub fn that_plays() -> Self {
         Self { plays: true, ..Self::default() }
@@ -109,7 +105,7 @@ pub struct Program {
 const USUAL_COLUMNS: u16 = 60;
 
 /// The model: all state of the screen.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Model {
     /// The tracks: one per node, or a single one. The first track always exists, and is that of the load.
     pub(super) tracks: Vec<Track>,
@@ -185,40 +181,12 @@ impl Model {
     pub fn new(knobs: Knobs, options: TimelineOptions) -> Self {
         Self {
             tracks: vec![Track::new(Timeline::new(options))],
-            node: 0,
-            view: View::Live,
-            zoom: Zoom::default(),
             columns: USUAL_COLUMNS,
-            charts: Charts::default(),
-            playback: None,
-            screen: Screen::default(),
-            maximised: None,
-            stretch: Lookback::default(),
-            first_operation: 0,
-            segment_table: SegmentTable::default(),
-            node_table: NodeTable::default(),
-            log_view: LogView::default(),
-            curve_over: None,
             panel: Panel::new(knobs.clone()),
-            config: ConfigPanel::default(),
-            experiment: None,
-            mode: Mode::Screen,
-            gentle_intrinsic: false,
-            recording: None,
-            used: BTreeMap::new(),
-            program: Program::default(),
-            files: Vec::new(),
-            themes: &[],
-            course: Course::Running,
-            message: None,
-            folded: BTreeSet::new(),
-            keys: None,
-            keys_of: 0,
-            tour: None,
-            effects: Vec::new(),
             // Before the first segment, no setting is in force.
             initial: Knobs { load: false, ..knobs },
             options,
+            ..Self::default()
         }
     }
 

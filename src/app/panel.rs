@@ -27,7 +27,7 @@ pub(super) enum Turned {
 }
 
 /// The knobs as the user wants them.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Panel {
     wanted: Knobs,
     pub(super) selected: Knob,
@@ -40,7 +40,7 @@ pub struct Panel {
 impl Panel {
     /// Creates a panel that wants `knobs`, with the first knob selected.
     pub fn new(knobs: Knobs) -> Self {
-        Self { wanted: knobs, selected: Knob::Clients, undo: Vec::new(), awaited: Vec::new() }
+        Self { wanted: knobs, ..Self::default() }
     }
 
     /// Returns the knobs that the user wants. They may differ from the knobs in force, those of the current

@@ -14,6 +14,7 @@ const SECONDS: usize = 5;
 const SECOND_S: f64 = 0.99;
 
 /// The conditions that end a session.
+#[derive(Default)]
 pub struct Abort {
     conditions: Vec<Condition>,
     /// For each condition, the number of seconds in a row in which it was met.
@@ -42,10 +43,7 @@ impl Abort {
         Ok((!conditions.is_empty()).then(|| Self {
             conditions: conditions.to_vec(),
             met: vec![0; conditions.len()],
-            second: Interval::default(),
-            is_aside: false,
-            ended_by: None,
-            clock: None,
+            ..Self::default()
         }))
     }
 
@@ -62,7 +60,7 @@ impl Abort {
         for (condition, met) in self.conditions.iter().zip(&mut self.met) {
             let crossed = condition.of_row(&row, is_open);
             // Without a single reply, a latency is longer than the second, and not unknown.
-            let is_silence = second.ops == 0 && condition.is_above();
+            let is_silence = second.ops == 0 && condition.is_above;
             match crossed.filter(|crossed| crossed.is_sure || is_silence) {
                 Some(_) if *met + 1 < SECONDS => *met += 1,
                 Some(crossed) => {

@@ -177,31 +177,16 @@ const NODES: ScreenRow = ScreenRow {
     ..ScreenRow::PLAIN
 };
 
-const TABLE: [(Screen, ScreenRow); 7] = [
-    (Screen::Overview, OVERVIEW),
-    (Screen::Latency, LATENCY),
-    (Screen::Server, SERVER),
-    (Screen::Segments, SEGMENTS),
-    (Screen::Log, LOG),
-    (Screen::Curve, CURVE),
-    (Screen::Nodes, NODES),
-];
+const TABLE: [ScreenRow; Screen::ALL.len()] = [OVERVIEW, LATENCY, SERVER, SEGMENTS, LOG, CURVE, NODES];
 
 impl Screen {
     /// All screens, in the order of the table.
-    pub const ALL: [Self; TABLE.len()] = {
-        let mut all = [Self::Overview; TABLE.len()];
-        let mut n = 0;
-        while n < all.len() {
-            all[n] = TABLE[n].0;
-            n += 1;
-        }
-        all
-    };
+    pub const ALL: [Self; 7] =
+        [Self::Overview, Self::Latency, Self::Server, Self::Segments, Self::Log, Self::Curve, Self::Nodes];
 
     const fn row(self) -> &'static ScreenRow {
-        const ROWS: &[(Screen, ScreenRow)] = &TABLE;
-        &ROWS[self as usize].1
+        const ROWS: &[ScreenRow] = &TABLE;
+        &ROWS[self as usize]
     }
 
     /// Returns the name of the screen.

@@ -15,9 +15,10 @@ use crate::{
 };
 
 /// A setting that a user can change while the load runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Knob {
     /// The number of connections.
+    #[default]
     Clients,
     /// Requests in flight on each connection.
     Pipeline,

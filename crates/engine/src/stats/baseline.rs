@@ -68,7 +68,7 @@ impl Baseline {
         let within: Vec<_> = self.cells.iter().map(|cell| cell.spread).collect();
         self.usual = around(&levels).map(|between| {
             let spread = between.spread.max(quantile(&within, 0.5).unwrap_or(0.0));
-            Usual { spread: spread.max(least_spread(between.level)), ..between }
+            Usual { spread: spread.max(between.level.abs() * LEAST_SPREAD), ..between }
         });
     }
 
@@ -81,10 +81,6 @@ impl Baseline {
     fn level(&self) -> Option<f64> {
         self.usual.map(|usual| usual.level).or_else(|| quantile(&self.open, 0.5))
     }
-}
-
-fn least_spread(level: f64) -> f64 {
-    level.abs() * LEAST_SPREAD
 }
 
 /// Returns the median of `values` and their spread around it.
@@ -102,7 +98,7 @@ fn quantile(values: &[f64], share: f64) -> Option<f64> {
 }
 
 /// The smallest difference of a figure from its usual level that is a shift.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Difference {
     /// As a factor, up or down.
     pub factor: f64,
@@ -148,7 +144,7 @@ pub enum ShiftEnd {
 }
 
 /// Watches one figure for level shifts.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct LevelWatch {
     difference: Difference,
     baseline: Baseline,
@@ -164,15 +160,7 @@ pub struct LevelWatch {
 impl LevelWatch {
     /// Returns a watch of a figure of which nothing is known.
     pub fn new(difference: Difference) -> Self {
-        Self {
-            difference,
-            baseline: Baseline::default(),
-            last: None,
-            shift: None,
-            doubtful: Vec::new(),
-            doubtful_since_s: 0.0,
-            side: 0,
-        }
+        Self { difference, ..Self::default() }
     }
 
     /// Returns a watch of a figure that was 0 until `until_s`, in seconds of the session.

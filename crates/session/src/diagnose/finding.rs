@@ -3,12 +3,13 @@
 use serde::Serialize;
 
 /// The severity of a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Good to know; nothing is slow because of it at present.
     Note,
     /// Requests are slower than they need to be, or the figures are misleading.
+    #[default]
     Warning,
     /// Most of the time is lost because of it, or nothing is answered.
     Problem,
@@ -26,7 +27,7 @@ impl Severity {
 }
 
 /// A problem, or something that limits the result.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Finding {
     /// The name of the rule: `client limit`.
     pub rule: &'static str,
@@ -68,20 +69,8 @@ fn then(what: &str, next: &str) -> String {
 impl Finding {
     /// Returns a warning without evidence and advice.
     pub(super) fn new(rule: &'static str, short: impl Into<String>, long: impl Into<String>) -> Self {
-        Self {
-            rule,
-            severity: Severity::Warning,
-            is_ours: false,
-            is_symptom: false,
-            is_brief: false,
-            explains: 0.0,
-            since_s: 0.0,
-            short: short.into(),
-            long: long.into(),
-            evidence: Vec::new(),
-            next: String::new(),
-            next_at_screen: None,
-        }
+        let (short, long) = (short.into(), long.into());
+        Self { rule, short, long, ..Self::default() }
     }
 
     /// Returns a finding of this severity for a [`Condition`](super::rule::Condition), which adds its own name.

@@ -75,7 +75,7 @@ impl Plan {
 const LIMITED_PAIRS: usize = 3;
 
 /// The side that is being measured, and the measurements of both sides.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Alternation {
     plan: Plan,
     /// Whether both sides are open loops; the response times then decide.
@@ -108,17 +108,7 @@ pub(super) enum Then {
 
 impl Alternation {
     pub fn new(plan: Plan, is_open: bool) -> Self {
-        Self {
-            plan,
-            is_open,
-            side: Side::A,
-            block: None,
-            before: None,
-            since_s: None,
-            pairs: Vec::new(),
-            sums: Default::default(),
-            is_last: false,
-        }
+        Self { plan, is_open, ..Self::default() }
     }
 
     /// Returns the side that is in force or has been requested.

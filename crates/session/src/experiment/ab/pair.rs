@@ -13,9 +13,10 @@ use crate::{
 };
 
 /// One of the two settings, or targets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub enum Side {
     /// The first side.
+    #[default]
     A,
     /// The second side.
     B,
