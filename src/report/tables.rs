@@ -38,7 +38,8 @@ pub(super) fn all(account: &Account) -> Vec<Table> {
     let timeline = &account.timeline;
     let over_time = monitored::findings(timeline, account.findings.episodes());
     // Without a load, a table of segments has no figures.
-    let of_load = [segments(account), findings(account), operations(account), nodes(account), errors(account)];
+    let of_load =
+        [segments(account), findings(account), operations(account), nodes(account), errors(account)];
     let of_load = of_load.into_iter().filter(|_| monitored::has_load(timeline));
     let of_server = [monitored::pings, monitored::worst, monitored::commands].map(|table| table(timeline));
     let rest = of_server.into_iter().chain([events(account), monitored::unread(timeline)]);
