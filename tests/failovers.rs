@@ -247,6 +247,11 @@ fn the_length_of_failovers_of_a_cluster_is_that_which_another_client_measures() 
         let recipe = if n % 2 == 0 { Server::redis } else { Server::valkey };
         let mut nodes = Nodes::start(recipe, true);
         let (old, new) = (nodes.0[2].port(), nodes.0[5].port());
+        // CLUSTER SLOTS names a replica once it has copied something.
+        nodes.0[2].cli(&["SET", "foo", "1"]);
+        wait_for("the replica", || {
+            nodes.0[0].cli(&["CLUSTER", "SLOTS"]).lines().any(|line| line == new.to_string()).then_some(())
+        });
         let running = watch(&["-p", &nodes.0[0].port_text()]);
         let beside = std::thread::spawn(move || measured("EXISTS foo\r\n", old, || vec![new]));
         assert_eq!(cli_at(old, &["CLUSTER", "KEYSLOT", "foo"]), "12182");
