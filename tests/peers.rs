@@ -155,13 +155,11 @@ fn removes_what_it_wrote() {
     assert_eq!(server.cli(&["KEYS", "*"]), "redyno:mine");
 }
 
-/// There is no option for it, and what a node alone cannot do is refused.
-fn has_no_cluster_routing() {
-    assert!(run(&["--cluster"]).expect_code(2).err.contains("unexpected argument '--cluster'"));
-    let server = Server::redis().with_args(&["--cluster-enabled", "yes"]).start();
-    server.cli(&["CLUSTER", "ADDSLOTSRANGE", "0", "8191"]);
-    let outcome = run(&["-p", &server.port_text(), "--headless", "--yes", "-n", "100", "-c", "2"]);
-    assert!(outcome.code() == 1 && outcome.err.contains("is a node of a cluster"), "{outcome:?}");
+fn loads_all_nodes_of_a_cluster() {
+    let nodes = crate::cluster::two();
+    load(&nodes[0].port_text(), &["-n", "400", "-c", "2", "--workload", "set"]);
+    let calls: Vec<_> = nodes.iter().map(|node| node.calls(&[], "set")).collect();
+    assert!(calls.iter().all(|calls| *calls > 0) && calls.iter().sum::<u64>() == 400, "{calls:?}");
 }
 
 fn speaks_memcached() {
@@ -212,8 +210,8 @@ const ROWS: &[Row] = &[
     ("removes what it wrote", "yes, exactly that", removes_what_it_wrote),
     (
         "cluster with all of its nodes",
-        "all are [watched](cluster.md); the load goes to one",
-        has_no_cluster_routing,
+        "yes, all are loaded and [watched](cluster.md)",
+        loads_all_nodes_of_a_cluster,
     ),
     ("memcached", "yes, text and meta commands", speaks_memcached),
     ("your own commands, key distributions, data sets", "yes", || {
@@ -252,7 +250,7 @@ fn with_option(command: &str, option: &str) -> Outcome {
 #[test]
 fn what_is_not_there_is_refused_and_said_so() {
     let bench = listed(&page("docs/bench.md"), "## What is not there\n");
-    assert_eq!(bench, ["--cluster", "--mptcp", "--rdma", "--fuzz"]);
+    assert_eq!(bench, ["--mptcp", "--rdma", "--fuzz"]);
     for option in &bench {
         let outcome = with_option("bench", option).expect_code(1);
         let told = format!("{}{}", outcome.out, outcome.err);
@@ -272,12 +270,8 @@ fn what_is_not_there_is_refused_and_said_so() {
 }
 
 #[test]
-fn the_readme_lacks_what_the_program_lacks() {
-    let readme = page("README.md");
-    let (_, section) = readme.split_once("## Not there yet\n").unwrap();
-    assert_eq!(section.split("\n## ").next().unwrap().trim(), "Cluster routing and sentinel.");
-    has_no_cluster_routing();
-    // A sentinel is told from the server that it watches, which it is not asked for.
+fn a_sentinel_is_not_loaded() {
+    // Its address alone does not name the service whose primary is meant.
     let sentinel = Crowd::start(|peer, _| {
         while let Some(command) = peer.command() {
             match command.split(' ').next().unwrap_or_default() {

@@ -268,7 +268,7 @@ const WAYS: [&str; 6] = [
 ];
 
 /// Where one is taken, and why it may be: folders end with a slash, all others are files.
-const ALLOWED: [(&str, &str); 20] = [
+const ALLOWED: [(&str, &str); 21] = [
     ("demo/", "the built-in server is a server"),
     ("cli/completions.rs", "our own scripts"),
     ("cli/man.rs", "our own manual"),
@@ -279,6 +279,7 @@ const ALLOWED: [(&str, &str); 20] = [
     ("load/connection/tests.rs", "what a test looks at"),
     ("protocol/reply.rs", "the code of an error is a word of capitals"),
     ("endpoint/neighbours.rs", "figures and addresses of INFO; an address passes the gate where it is shown"),
+    ("endpoint/sentinel.rs", "a port and a number in the replies of a Sentinel"),
     ("endpoint/topology.rs", "the host of a node, which passes the gate where it is shown"),
     ("endpoint/uri.rs", "a URI of the user's"),
     ("load/parcel.rs", "the port in a redirect"),

@@ -55,9 +55,7 @@ pub fn summary(timeline: &Timeline, episodes: &Episodes, files: &[String]) -> St
         text.push('\n');
     }
     let nodes = nodes::table(timeline);
-    if !nodes.is_empty() {
-        text += &format!("\n{nodes}\n");
-    }
+    text += &if nodes.is_empty() { nodes } else { format!("\n{nodes}\n") };
     failures::add(&mut text, timeline, &sum);
     for file in files {
         line(&mut text, "file", file);

@@ -9,6 +9,7 @@
 //! only [`layout::plan`] decides on sizes.
 
 mod background;
+mod canvas;
 mod dots;
 mod encode;
 mod events;

@@ -15,12 +15,13 @@ use ratatui::layout::Rect;
 
 use super::{
     background,
+    canvas::Canvas,
     events::{Event, Events, TerminalEvents},
     pace::Pace,
     paint::Spots,
     screens,
     share::{self, Files},
-    terminal::{self, Canvas, Guard},
+    terminal::{self, Guard},
     theme::{THEMES, Theme},
     wire::Wire,
 };

@@ -1,14 +1,7 @@
-//! Prepares the terminal for the screen, always restores it, and sends each frame in one write.
-//!
-//! A frame contains the changes since the previous frame, inside a synchronized update. At most one frame is being
-//! sent. The next frame is drawn when the terminal has taken the last one, so the changes always apply to what the
-//! terminal shows. ratatui's own `Terminal` is not used: it flushes in several writes, and its `clear` queries the
-//! position of the cursor, to which a terminal may never reply.
+//! Prepares the terminal for the screen, and always restores it.
 
 use std::{
-    io::{self, Write},
-    ops::Range,
-    panic,
+    io, panic,
     sync::{
         Mutex, Once,
         atomic::{AtomicBool, Ordering},
@@ -17,27 +10,23 @@ use std::{
 };
 
 use ratatui::{
-    buffer::Buffer,
     crossterm::{
         cursor, queue,
         style::{Attribute, Print, SetAttribute},
-        terminal::{
-            self, BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
-            LeaveAlternateScreen,
-        },
+        terminal::{self, EndSynchronizedUpdate, LeaveAlternateScreen},
     },
     layout::Rect,
 };
 
-use super::{encode::encode, wire::Wire};
+use super::wire::Wire;
 
 /// Requests reports of mouse buttons and the wheel, also beyond column 223. Movements are not reported: they would
 /// burden a slow line.
-const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
+pub(super) const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
 const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1000l";
 
 /// Requests that the terminal marks pasted text, so that it is not read as keys.
-const PASTE_ON: &str = "\x1b[?2004h";
+pub(super) const PASTE_ON: &str = "\x1b[?2004h";
 const PASTE_OFF: &str = "\x1b[?2004l";
 
 /// Whether the terminal is in raw mode now, because of this program.
@@ -132,283 +121,9 @@ pub fn size() -> Rect {
     Rect::new(0, 0, width, height)
 }
 
-/// A screen to draw on. The canvas remembers its content and sends only changes. A write to `W` may accept only a
-/// part of the bytes, as with [`Wire`].
-#[derive(Debug)]
-pub struct Canvas<W> {
-    out: W,
-    shown: Buffer,
-    next: Buffer,
-    repaint: bool,
-    /// The bytes of the last frame, and how many of them the terminal has taken.
-    bytes: Vec<u8>,
-    taken: usize,
-    /// The number of bytes that the terminal has taken so far.
-    sent: u64,
-    /// Whether the terminal reports the mouse.
-    pub mouse: bool,
-    /// Output that draws nothing; it is sent with the next frame.
-    aside: Vec<u8>,
-    /// The row with which the next frame begins. Rows that did not fit into the last frame come first.
-    from: u16,
-    /// Whether the last frame left rows out.
-    is_part: bool,
-}
-
-impl<W: Write> Canvas<W> {
-    /// Creates an empty screen of `area`'s size that sends each frame to `out` in one write.
-    pub fn new(out: W, area: Rect) -> Self {
-        Self {
-            out,
-            shown: Buffer::empty(area),
-            next: Buffer::empty(area),
-            repaint: true,
-            bytes: Vec::new(),
-            taken: 0,
-            sent: 0,
-            mouse: false,
-            aside: Vec::new(),
-            from: 0,
-            is_part: false,
-        }
-    }
-
-    /// Sends `bytes` with the next frame; they must draw nothing.
-    pub fn aside(&mut self, bytes: &[u8]) {
-        self.aside.extend_from_slice(bytes);
-    }
-
-    /// Returns the size of the screen.
-    pub fn area(&self) -> Rect {
-        self.next.area
-    }
-
-    /// Returns whether the last frame left rows out.
-    pub fn is_part(&self) -> bool {
-        self.is_part
-    }
-
-    /// Returns the number of bytes that the terminal has taken so far.
-    pub fn sent(&self) -> u64 {
-        self.sent
-    }
-
-    /// Sets a new size; the next frame draws everything.
-    pub fn resize(&mut self, area: Rect) {
-        self.shown = Buffer::empty(area);
-        self.next = Buffer::empty(area);
-        self.repaint = true;
-    }
-
-    /// Begins the screen: alternate screen, no cursor. Drops earlier output that is not sent yet.
-    ///
-    /// # Errors
-    /// When the terminal cannot be written to.
-    pub fn enter(&mut self) -> io::Result<()> {
-        self.bytes.clear();
-        queue!(self.bytes, EnterAlternateScreen, cursor::Hide, Print(PASTE_ON), Clear(ClearType::All))?;
-        if self.mouse {
-            queue!(self.bytes, Print(MOUSE_ON))?;
-        }
-        self.taken = 0;
-        self.repaint = true;
-        self.push().map(drop)
-    }
-
-    /// Continues to send pending output. Returns whether the terminal has taken all output.
-    ///
-    /// # Errors
-    /// When the terminal cannot be written to.
-    pub fn push(&mut self) -> io::Result<bool> {
-        while self.taken < self.bytes.len() {
-            match self.out.write(&self.bytes[self.taken..]) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(taken) => {
-                    self.taken += taken;
-                    self.sent += taken as u64;
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        self.out.flush()?;
-        Ok(true)
-    }
-
-    /// Draws a frame and sends the changes, unless the last frame is still being sent. After `most` bytes no further row
-    /// begins: the next frame sends the rest. Returns whether the terminal has taken all output.
-    ///
-    /// # Errors
-    /// When the terminal cannot be written to.
-    pub fn frame(&mut self, most: usize, paint: impl FnOnce(&mut Buffer)) -> io::Result<bool> {
-        if !self.push()? {
-            return Ok(false);
-        }
-        self.next.reset();
-        paint(&mut self.next);
-        self.bytes.clear();
-        self.taken = 0;
-        let aside = std::mem::take(&mut self.aside);
-        let is_aside = !aside.is_empty();
-        self.bytes.extend(aside);
-        queue!(self.bytes, BeginSynchronizedUpdate)?;
-        if self.repaint {
-            queue!(self.bytes, Clear(ClearType::All))?;
-            self.shown.reset();
-        }
-        let changes = self.shown.diff(&self.next);
-        if changes.is_empty() && !self.repaint && !is_aside {
-            self.bytes.clear();
-            self.is_part = false;
-            return Ok(true);
-        }
-        let (before, after) = changes.split_at(changes.partition_point(|(_, y, _)| *y < self.from));
-        let cells: Vec<_> = [after, before].concat();
-        let sent = encode(&mut self.bytes, &cells, most);
-        let mut left: Vec<_> = cells[sent..].iter().map(|(_, y, _)| *y).collect();
-        left.dedup();
-        queue!(self.bytes, EndSynchronizedUpdate)?;
-        self.repaint = false;
-        self.is_part = !left.is_empty();
-        self.from = left.first().copied().unwrap_or_default();
-        for row in left {
-            let cells = self.row(row);
-            self.next.content[cells.clone()].clone_from_slice(&self.shown.content[cells]);
-        }
-        std::mem::swap(&mut self.shown, &mut self.next);
-        self.push()
-    }
-
-    /// Returns the places of a row's cells.
-    fn row(&self, y: u16) -> Range<usize> {
-        let width = usize::from(self.next.area.width);
-        let begin = usize::from(y) * width;
-        begin..begin + width
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use ratatui::style::Style;
-
     use super::*;
-
-    /// A terminal that keeps each write separately.
-    #[derive(Default)]
-    struct Wire(Vec<Vec<u8>>);
-
-    impl Write for Wire {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.push(bytes.to_vec());
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    fn say(canvas: &mut Canvas<Wire>, text: &str) {
-        canvas
-            .frame(usize::MAX, |buffer| {
-                buffer.set_string(0, 0, text, Style::new());
-            })
-            .unwrap();
-    }
-
-    #[test]
-    fn a_frame_is_one_write_inside_a_synchronized_update() {
-        let mut canvas = Canvas::new(Wire::default(), Rect::new(0, 0, 10, 2));
-        say(&mut canvas, "one");
-        say(&mut canvas, "two");
-        assert_eq!(canvas.out.0.len(), 2);
-        for write in &canvas.out.0 {
-            let text = String::from_utf8_lossy(write);
-            assert!(text.starts_with("\x1b[?2026h") && text.ends_with("\x1b[?2026l"), "{text:?}");
-            assert!(!text.contains("\x1b[6n"), "the cursor was asked for");
-        }
-    }
-
-    #[test]
-    fn nothing_new_is_nothing_sent_and_a_resize_paints_all_again() {
-        let mut canvas = Canvas::new(Wire::default(), Rect::new(0, 0, 10, 2));
-        say(&mut canvas, "same");
-        say(&mut canvas, "same");
-        assert_eq!(canvas.out.0.len(), 1);
-        canvas.resize(Rect::new(0, 0, 20, 2));
-        say(&mut canvas, "same");
-        let last = String::from_utf8_lossy(&canvas.out.0[1]).into_owned();
-        assert!(last.contains("\x1b[2J") && last.contains("same"), "{last:?}");
-    }
-
-    /// A terminal that accepts this many bytes, and then none until the test releases it.
-    #[derive(Default)]
-    struct Slow {
-        room: usize,
-        seen: Vec<u8>,
-    }
-
-    impl Write for Slow {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            let taken = self.room.min(bytes.len());
-            self.room -= taken;
-            self.seen.extend_from_slice(&bytes[..taken]);
-            if taken == 0 { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(taken) }
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    #[test]
-    fn a_frame_is_composed_only_when_the_terminal_has_taken_the_one_before() {
-        let mut canvas = Canvas::new(Slow::default(), Rect::new(0, 0, 10, 2));
-        canvas.out.room = 7;
-        let mut painted = Vec::new();
-        let mut draw = |canvas: &mut Canvas<Slow>, text: &str| {
-            let taken = canvas.frame(usize::MAX, |buffer| {
-                painted.push(text.to_owned());
-                buffer.set_string(0, 0, text, Style::new());
-            });
-            taken.unwrap()
-        };
-        assert!(!draw(&mut canvas, "one"));
-        assert!(!draw(&mut canvas, "two"));
-        canvas.resize(Rect::new(0, 0, 12, 2));
-        assert!(!canvas.push().unwrap());
-        canvas.out.room = 1000;
-        assert!(canvas.push().unwrap() && draw(&mut canvas, "three"));
-        assert_eq!(painted, ["one", "three"]);
-        let text = String::from_utf8(canvas.out.seen).unwrap();
-        let frames: Vec<&str> = text.split_inclusive("\x1b[?2026l").collect();
-        assert!(frames.len() == 2 && frames[0].contains("one") && frames[1].contains("three"), "{text:?}");
-        assert!(frames.iter().all(|frame| frame.starts_with("\x1b[?2026h")), "{text:?}");
-    }
-
-    #[test]
-    fn a_frame_that_is_too_long_is_sent_in_parts_and_no_row_waits_forever() {
-        let mut canvas = Canvas::new(Wire::default(), Rect::new(0, 0, 4, 5));
-        let mut seen = vec![String::new(); 5];
-        for n in 0..6 {
-            canvas
-                .frame(1, |buffer| {
-                    (0..5).for_each(|y| buffer.set_string(0, y, format!("{n}{y}"), Style::new()));
-                })
-                .unwrap();
-            assert!(canvas.is_part(), "each frame changes each row");
-            let text = String::from_utf8_lossy(canvas.out.0.last().unwrap()).into_owned();
-            let row = (0..5).find(|y| text.contains(&format!("{n}{y}"))).expect("one row is sent");
-            seen[row] = format!("{n}{row}");
-        }
-        assert_eq!(seen, ["00", "11", "22", "33", "44"].map(|text| text.replacen("00", "50", 1)));
-        for _ in 0..5 {
-            canvas.frame(1, |buffer| buffer.set_string(0, 0, "50", Style::new())).unwrap();
-        }
-        assert!(!canvas.is_part());
-        assert_eq!(canvas.shown.content.iter().map(|cell| cell.symbol()).collect::<String>().trim(), "50");
-    }
 
     #[test]
     fn giving_back_what_was_not_taken_does_nothing() {

@@ -164,7 +164,7 @@ mod tests {
     fn on_a_cluster_all_keys_of_a_request_have_one_tag() {
         let mut steps = Steps::new(&BenchOptions { is_cluster: true, ..BenchOptions::usual() }, true);
         steps.add(&[b"MSET".to_vec(), b"a:{tag}:1".to_vec(), b"x".to_vec(), b"b{tag}".to_vec()]);
-        assert_eq!(steps.steps, [r#""MSET" "a:\x7b__rand_tag__\x7d:1" "x" "b\x7b__rand_tag__\x7d""#]);
+        assert_eq!(steps.steps, [r#""MSET" "a\x3a\x7b__rand_tag__\x7d\x3a1" "x" "b\x7b__rand_tag__\x7d""#]);
         assert_eq!(steps.sets.len(), 1);
     }
 

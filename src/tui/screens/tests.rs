@@ -34,9 +34,9 @@ use crate::{
     knobs::Knobs,
     session::{Interval, Record, TimelineOptions},
     tui::{
+        canvas::Canvas,
         fixture::{self, MadeUp},
         layout,
-        terminal::Canvas,
         theme::{Colours, GlyphSet, Theme},
     },
 };

@@ -16,8 +16,7 @@ use crate::{
 
 /// The largest number of nodes in one topology. The cluster specification recommends at most 1 000.
 pub const MOST_NODES: usize = 1_000;
-/// The largest number of different addresses of nodes in one session, so that a cluster with new addresses in each
-/// reply cannot use up the memory.
+/// The largest number of different addresses in one session, so that ever new ones cannot use up the memory.
 const MOST_ADDRESSES: usize = 4 * MOST_NODES;
 /// The entry of a slot without an owner.
 const NOBODY: u16 = u16::MAX;
@@ -236,13 +235,12 @@ impl Layout {
         };
         let port = port.number().and_then(|port| u16::try_from(port).ok()).filter(|port| *port > 0);
         let port = port.ok_or(malformed("a node has no port"))?;
-        let address = node_address(host.text().unwrap_or_default(), port, asked);
-        let address = address.ok_or(malformed("a node has no host"))?;
+        let host = host.text().unwrap_or_default();
+        let address = node_address(host, port, asked).ok_or(malformed("a node has no host"))?;
         let id = rest.first().and_then(RespValue::text).map(untrusted::bytes).unwrap_or_default();
         if let Some(known) = self.members.iter().position(|known| known.address == address) {
             // A node that owns slots is a primary, whatever another range says.
-            let copies = self.members[known].copies.filter(|_| copies.is_some());
-            self.members[known].copies = copies;
+            self.members[known].copies.take_if(|_| copies.is_none());
             return Ok(known);
         }
         if self.members.len() >= MOST_NODES {

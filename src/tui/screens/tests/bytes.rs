@@ -14,9 +14,9 @@ use crate::{
     knobs::Knobs,
     session::{Record, TimelineOptions},
     tui::{
+        canvas::Canvas,
         fixture::MadeUp,
         screens::{draw, plan},
-        terminal::Canvas,
         theme::{Colours, GlyphSet, Theme},
     },
 };
