@@ -268,7 +268,7 @@ const WAYS: [&str; 6] = [
 ];
 
 /// Where one is taken, and why it may be: folders end with a slash, all others are files.
-const ALLOWED: [(&str, &str); 21] = [
+const ALLOWED: [(&str, &str); 22] = [
     ("demo/", "the built-in server is a server"),
     ("cli/completions.rs", "our own scripts"),
     ("cli/man.rs", "our own manual"),
@@ -284,6 +284,7 @@ const ALLOWED: [(&str, &str); 21] = [
     ("endpoint/uri.rs", "a URI of the user's"),
     ("load/parcel.rs", "the port in a redirect"),
     ("load/worker/redirects/tests.rs", "what a test looks at"),
+    ("probe/failover/bus.rs", "flags and a number of CLUSTER NODES"),
     ("protocol/resp_value.rs", "the digits of a number"),
     ("tui/background.rs", "a colour of the terminal, which is parsed and not shown"),
     ("tui/screens/tests.rs", "what a test looks at"),
