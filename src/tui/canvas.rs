@@ -26,7 +26,7 @@ use super::{
 };
 
 /// A screen to draw on. The canvas remembers its content and sends only changes. A write to `W` may accept only a
-/// part of the bytes, as with [`Wire`].
+/// part of the bytes, as with [`Wire`](super::wire::Wire).
 #[derive(Debug)]
 pub struct Canvas<W> {
     out: W,

@@ -40,7 +40,7 @@ static HOOK: Once = Once::new();
 pub struct Guard(());
 
 impl Guard {
-    /// Sets the terminal to raw mode. The screen itself begins only with [`Canvas::enter`].
+    /// Sets the terminal to raw mode. The screen itself begins only with [`Canvas::enter`](super::canvas::Canvas::enter).
     ///
     /// From then on, a panic of this thread restores the terminal before it is reported. If another thread panics,
     /// its message is kept for [`panicked`], since a report would be lost in the alternate screen.
