@@ -6,7 +6,13 @@
 //! A Sentinel that does not answer holds up nothing. Sentinels get the credentials of the servers only if they ask for a
 //! password.
 
-use std::{collections::VecDeque, io, sync::mpsc::channel, thread::Builder, time::Duration};
+use std::{
+    collections::VecDeque,
+    io,
+    sync::mpsc::{Receiver, channel},
+    thread::Builder,
+    time::Duration,
+};
 
 use super::{Address, Endpoint, ReachError, Service, Talk, Target, node_address, talk};
 use crate::protocol::{Dialect, RespValue};
@@ -31,14 +37,15 @@ impl Service {
         target.resolver.start(&primary)?.wait(LIMIT)?.ok_or_else(late)
     }
 
-    /// Returns the number of the failover that made the service's present primary; `None` if no Sentinel tells.
+    /// Returns the number of the failover that made the service's present primary; `None` if no Sentinel names it. It is
+    /// the largest number: for a moment, some Sentinels do not know of the failover yet.
     pub fn epoch(&self, target: &Target) -> Option<u64> {
         let epoch = |reply: &RespValue, _: &Address| {
             let properties = reply.list()?;
             let at = properties.iter().position(|name| name.text() == Some(b"config-epoch"))?;
             std::str::from_utf8(properties.get(at + 1)?.text()?).ok()?.parse().ok()
         };
-        self.ask(target, b"MASTER", epoch).ok()
+        self.ask_all(target, b"MASTER", epoch).ok()?.iter().flatten().max()
     }
 
     /// Asks all Sentinels about the service, and returns what `read` finds in the first reply.
@@ -48,6 +55,23 @@ impl Service {
         question: &'static [u8],
         read: impl Fn(&RespValue, &Address) -> Option<T> + Copy + Send + 'static,
     ) -> io::Result<T> {
+        let mut why = "there is no Sentinel to ask".to_owned();
+        for answer in self.ask_all(target, question, read)? {
+            match answer {
+                Ok(found) => return Ok(found),
+                Err(error) => why = error,
+            }
+        }
+        Err(io::Error::other(why))
+    }
+
+    /// Asks all Sentinels about the service; returns what `read` finds in their replies, as they arrive.
+    fn ask_all<T: Send + 'static>(
+        &self,
+        target: &Target,
+        question: &'static [u8],
+        read: impl Fn(&RespValue, &Address) -> Option<T> + Copy + Send + 'static,
+    ) -> io::Result<Receiver<Result<T, String>>> {
         let (answers, answered) = channel();
         for (host, port) in &self.sentinels {
             let (answers, name) = (answers.clone(), self.name.clone());
@@ -57,15 +81,7 @@ impl Service {
             let ask = move || drop(answers.send(ask(&sentinel, question, &name, read)));
             Builder::new().name("sentinel".to_owned()).spawn(ask)?;
         }
-        drop(answers);
-        let mut why = "there is no Sentinel to ask".to_owned();
-        for answer in answered {
-            match answer {
-                Ok(found) => return Ok(found),
-                Err(error) => why = error,
-            }
-        }
-        Err(io::Error::other(why))
+        Ok(answered)
     }
 }
 
@@ -141,6 +157,17 @@ mod tests {
         let target = target(&[1, sentinel("*2\r\n$9\r\n127.0.0.1\r\n$4\r\n7001\r\n")]);
         let found = target.resolve().unwrap().wait(Duration::from_secs(60)).unwrap().unwrap();
         assert_eq!(found, [Endpoint::Tcp("127.0.0.1:7001".parse().unwrap())]);
+    }
+
+    #[test]
+    fn the_epoch_is_that_of_the_sentinel_that_knows_of_the_last_failover() {
+        let late = sentinel("*2\r\n$12\r\nconfig-epoch\r\n$1\r\n0\r\n");
+        let led = sentinel("*2\r\n$12\r\nconfig-epoch\r\n$1\r\n3\r\n");
+        for ports in [[late, led, 1], [led, 1, late]] {
+            let target = target(&ports);
+            let Address::Service(service) = &target.address else { panic!("{target:?}") };
+            assert_eq!(service.epoch(&target), Some(3));
+        }
     }
 
     #[test]
