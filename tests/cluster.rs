@@ -101,7 +101,7 @@ fn a_node_without_a_slot_is_named_as_such() {
     let outcome = run(&["-p", &port, "--headless", "--load", "--duration", "0.5"]).expect_code(1);
     let names_it = ["holds no slot", "0 of 16 384 slots assigned", "no slot of this cluster has an owner"]
         .iter()
-        .any(|told| outcome.err.contains(told));
+        .any(|words| outcome.err.contains(words));
     assert!(names_it, "{}", outcome.err);
 }
 

@@ -74,10 +74,11 @@ fn a_killed_run_is_cleaned_up_through_any_node_although_keys_and_markers_have_mo
         assert!(nodes.0.iter().all(|node| !node.cli(&["KEYS", "redyno:runs*"]).is_empty()), "a marker each");
         let marker = list_slot(&nodes.0[0]);
         (0..30).chain([marker]).for_each(|slot| nodes.move_slot(slot, 0, 1));
-        let told = run(&["-p", &nodes.0[2].port_text(), "--headless", "--duration", "1"]).expect_code(0).err;
-        assert_eq!(told.matches("left its keys here").count(), 1, "{told}");
-        let told = clean(&nodes.0[2]);
-        assert!(told.contains("(3 primaries): removed "), "{told}");
+        let printed =
+            run(&["-p", &nodes.0[2].port_text(), "--headless", "--duration", "1"]).expect_code(0).err;
+        assert_eq!(printed.matches("left its keys here").count(), 1, "{printed}");
+        let printed = clean(&nodes.0[2]);
+        assert!(printed.contains("(3 primaries): removed "), "{printed}");
         assert_eq!(keys(&nodes), before);
         assert!(clean(&nodes.0[1]).contains("nothing to undo"));
     }

@@ -87,7 +87,7 @@ fn a_node_that_joins_a_watched_cluster_is_measured_and_one_that_leaves_is_report
         nodes.leave();
         running.wait_for_lines(1, r#""event":"node_left""#);
         let records = end(running).records();
-        let told: Vec<_> = records
+        let printed: Vec<_> = records
             .iter()
             .filter_map(|record| match record {
                 Record::Event(event) => match &event.what {
@@ -98,7 +98,7 @@ fn a_node_that_joins_a_watched_cluster_is_measured_and_one_that_leaves_is_report
                 _ => None,
             })
             .collect();
-        assert_eq!(told, [("joined", 3, address.clone()), ("left", 3, address.clone())]);
+        assert_eq!(printed, [("joined", 3, address.clone()), ("left", 3, address.clone())]);
         assert!(failovers(&records).is_empty(), "slots that move are no failover");
         let ticket = folder.path().join("ticket.md");
         run(&["report", file, "-o", ticket.to_str().unwrap()]).expect_code(0);

@@ -48,7 +48,7 @@ fn node(harm: Harm, good: usize) -> Crowd {
             let own = usize::from(own_port.load(Ordering::SeqCst));
             let is_good = served.load(Ordering::SeqCst) < good;
             let is_load = command.contains(":0000000");
-            let told = match command.split(' ').next().unwrap_or_default() {
+            let printed = match command.split(' ').next().unwrap_or_default() {
                 "CLUSTER" if command.starts_with("CLUSTER SLOTS") => match harm {
                     Harm::TenThousand if !is_good => {
                         let nodes = (0..10_000).map(|n| range(n, n, 20_000 + n)).collect::<String>();
@@ -77,7 +77,7 @@ fn node(harm: Harm, good: usize) -> Crowd {
                     continue;
                 }
             };
-            peer.say(&told);
+            peer.say(&printed);
         }
     });
     port.store(crowd.port(), Ordering::SeqCst);
