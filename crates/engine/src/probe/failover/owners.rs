@@ -1,6 +1,9 @@
 //! Which primaries of a cluster another node may have to replace. Pure.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use crate::{
     endpoint::{Lull, Lulls, NodeNumber, Role, Topology},
@@ -13,10 +16,25 @@ pub(super) struct Suspect {
     pub(super) node: NodeNumber,
     /// The requests to it that got no good reply; `None` if it has handed its slots over without any.
     pub(super) lull: Option<Lull>,
-    /// One of its slots.
-    pub(super) slot: u16,
-    /// Its replicas, one of which may take over.
-    pub(super) replicas: Vec<NodeNumber>,
+    /// The last topology in which it owned its slots.
+    pub(super) known: Arc<Topology>,
+}
+
+impl Suspect {
+    /// Returns the first of its slots that have not moved to another node that was a primary already.
+    pub(super) fn slot(&self, topology: &Topology) -> Option<u16> {
+        let primaries: BTreeSet<_> = self.known.primaries().filter(|primary| *primary != self.node).collect();
+        (0..SLOTS).find(|slot| {
+            let is_own = self.known.owner(*slot) == Some(self.node);
+            is_own && topology.owner(*slot).is_none_or(|owner| !primaries.contains(&owner))
+        })
+    }
+
+    /// Returns its replicas, one of which may take over.
+    pub(super) fn replicas(&self) -> impl Iterator<Item = NodeNumber> {
+        let replicas = self.known.nodes().filter(|(_, it)| it.role == Role::Replica(self.node));
+        replicas.map(|(number, _)| number)
+    }
 }
 
 /// The last topology, and the lulls that are being searched or were.
@@ -52,10 +70,8 @@ impl Owners {
             if is_silent || is_replaced {
                 // What was over before the handover does not belong to it.
                 let lull = lull.filter(|lull| lull.back_ns.is_none());
-                let replicas = known.nodes().filter(|(_, it)| it.role == Role::Replica(node));
-                let replicas = replicas.map(|(number, _)| number).collect();
                 self.done_ns.insert(node.index(), lull.map_or(done_ns, |lull| lull.since_ns));
-                suspects.push(Suspect { node, lull, slot, replicas });
+                suspects.push(Suspect { node, lull, known: Arc::clone(&known) });
             }
         }
         suspects
@@ -100,9 +116,11 @@ mod tests {
         lulls.lost(2, 70);
         lulls.lost(3, 70);
         let suspects = owners.look(&topology, &lulls);
-        let seen: Vec<_> =
-            suspects.iter().map(|it| (it.node.index(), it.slot, it.replicas[0].index())).collect();
-        assert_eq!(seen, [(2, 8192, 3)]);
+        let seen: Vec<_> = suspects
+            .iter()
+            .map(|it| (it.node.index(), it.slot(&topology), it.replicas().map(NodeNumber::index).collect()))
+            .collect();
+        assert_eq!(seen, [(2, Some(8192), vec![3])]);
         assert_eq!(owners.look(&topology, &lulls), []);
         lulls.answered(2, 90);
         lulls.lost(2, 100);
@@ -123,12 +141,25 @@ mod tests {
     }
 
     #[test]
+    fn a_suspect_is_searched_by_a_slot_that_no_other_primary_has_got_meanwhile() {
+        let (mut owners, lulls, first) = (Owners::default(), Lulls::default(), two());
+        owners.look(&first, &lulls);
+        lulls.lost(0, 70);
+        let suspect = owners.look(&first, &lulls).remove(0);
+        assert_eq!(suspect.slot(&first), Some(0));
+        let moved = topology(&first, [(20, None), (20, None)]);
+        assert_eq!(suspect.slot(&moved), None, "a reshard is no failover");
+        let taken = topology(&first, [(30, None), (20, None)]);
+        assert_eq!(suspect.slot(&taken), Some(0), "a node that was no primary is a successor");
+    }
+
+    #[test]
     fn a_successor_that_was_found_before_the_topology_names_it_is_not_searched_for_again() {
         let (mut owners, lulls, first) = (Owners::default(), Lulls::default(), two());
         owners.look(&first, &lulls);
         lulls.lost(0, 70);
         let suspect = owners.look(&first, &lulls).remove(0);
-        owners.found(suspect.node, suspect.replicas[0]);
+        owners.found(suspect.node, suspect.replicas().next().unwrap());
         let taken = topology(&first, [(11, None), (20, Some(21))]);
         assert_eq!(owners.look(&taken, &lulls), []);
         let back = topology(&taken, [(10, Some(11)), (20, Some(21))]);

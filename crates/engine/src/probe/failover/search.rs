@@ -71,7 +71,7 @@ impl Tries {
 }
 
 /// Searches the node that answers for the slots of a suspect. Returns it with the time of its first good reply and the
-/// event; nothing if the suspect itself answers again, or if its slots had moved to another primary before it went silent.
+/// event; nothing if the suspect itself answers again, or if its slots have moved to nodes that were primaries before.
 pub(super) fn for_slots(
     suspect: &Suspect,
     (plan, cluster): (&FailoverPlan, &Cluster),
@@ -79,42 +79,39 @@ pub(super) fn for_slots(
     stop: &Stop,
 ) -> Option<(NodeNumber, (u64, EventKind))> {
     let FailoverPlan { target, lulls, .. } = plan;
-    let key = key_of(suspect.slot);
-    let question = target.dialect.encode(&[b"EXISTS", key.as_bytes()]);
+    let mut question = (None, Vec::new());
     let mut talks: BTreeMap<NodeNumber, Talk> = BTreeMap::new();
     let at = |node: NodeNumber| target.at(cluster.topology().node(node).address.clone()).ok();
     let (mut turn, mut tries) = (0, Tries::begin(clock, EVERY));
-    // Whether the suspect was still the owner by the first topology after this one.
-    let (stale, mut was_owner) = (Arc::clone(&cluster.topology()), None);
-    let (node, good_ns) = tries.until(stop, || {
+    let found = tries.until(stop, || {
         cluster.doubt();
         let topology = Arc::clone(&cluster.topology());
-        let owner = topology.owner(suspect.slot).filter(|owner| *owner != suspect.node);
-        was_owner = was_owner.or((!Arc::ptr_eq(&topology, &stale)).then_some(owner.is_none()));
+        let Some(slot) = suspect.slot(&topology) else { return Some(None) };
+        if question.0 != Some(slot) {
+            question = (Some(slot), target.dialect.encode(&[b"EXISTS", key_of(slot).as_bytes()]));
+        }
+        let owner = topology.owner(slot).filter(|owner| *owner != suspect.node);
         let mut candidates: Vec<_> = owner.into_iter().collect();
         if candidates.is_empty() {
             let is_back = lulls.of(suspect.node.index()).is_some_and(|lull| lull.back_ns.is_some());
             candidates.extend(is_back.then_some(suspect.node));
-            candidates.extend(&suspect.replicas);
+            candidates.extend(suspect.replicas());
         }
         turn += 1;
         let node = *candidates.get(turn % candidates.len().max(1))?;
         let mut talk =
             talks.remove(&node).or_else(|| Some(talk(&at(node)?, LIMIT).ok()?.bounded(LONGEST)))?;
         let mut is_good = false;
-        talk.ask(&question, 1, LIMIT, |bytes, reply| {
+        talk.ask(&question.1, 1, LIMIT, |bytes, reply| {
             // A user without a right for reads gets the same refusal from every node.
             is_good = !matches!(reply, Reply::Error(_)) || owner.is_some() && bytes.starts_with(b"-NOPERM");
         })
         .ok()?;
         let good_ns = clock.now_ns();
         talks.insert(node, talk);
-        is_good.then_some((node, good_ns))
+        is_good.then_some(Some((node, good_ns)))
     })?;
-    let is_successor = suspect.replicas.contains(&node) || was_owner == Some(true);
-    if node == suspect.node || !is_successor {
-        return None;
-    }
+    let (node, good_ns) = found.filter(|(node, _)| *node != suspect.node)?;
     let [from, to] = [suspect.node, node].map(|node| cluster.topology().node(node).address.to_string());
     let mut said = Said::default();
     if let Some(talk) = talks.get_mut(&node) {
