@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     app::Program,
-    endpoint::{ClusterError, Neighbours, Target, neighbours},
+    endpoint::{ClusterError, Neighbours, Target, Topology, neighbours, reach},
     knobs::{Knobs, MAX_CLIENTS},
     load::most_clients,
     server::value_words,
@@ -30,6 +30,10 @@ use crate::{
 
 /// How long a server may take to connect, and again to name its neighbours.
 const FIND_LIMIT: Duration = Duration::from_secs(1);
+/// The largest number of other servers that a line lists.
+const MOST_LISTED: usize = 8;
+/// The largest number of primaries that are tried before a load.
+const MOST_TRIED: usize = 5;
 /// The largest number of servers that are watched beside the target.
 const MOST_WATCHED: usize = 127;
 
@@ -173,7 +177,8 @@ impl SessionPlan {
     /// the destination alone, and says why.
     ///
     /// # Errors
-    /// When the destination is a node of a cluster that is not known, and a load begins now.
+    /// When a load begins now, and the destination is a node of a cluster that is not known, or has no primary that
+    /// answers.
     fn find_nodes(&mut self, destination: &Destination) -> Result<(), Failure> {
         let target = &destination.target;
         let is_known = destination.built_in.is_none() && destination.unreachable.is_none();
@@ -181,6 +186,7 @@ impl SessionPlan {
             return Ok(());
         }
         let commission = &mut self.commission;
+        let loads_now = commission.knobs.load && !commission.is_attended;
         let others = match neighbours(target, FIND_LIMIT) {
             Ok(Neighbours::Servers(others)) if self.company == Company::Everybody => {
                 commission.follows_replicas = true;
@@ -188,6 +194,9 @@ impl SessionPlan {
             }
             Ok(Neighbours::Servers(_)) => Ok(Vec::new()),
             Ok(Neighbours::Cluster(Ok(cluster))) => {
+                if loads_now {
+                    find_primary(target, &cluster.topology())?;
+                }
                 let cluster = commission.cluster.insert(Arc::new(cluster));
                 let topology = cluster.topology();
                 // The first is the destination itself.
@@ -199,7 +208,7 @@ impl SessionPlan {
                     "{} is a node of a cluster that redyno cannot load: {error}; --one-node loads this node only",
                     target.address
                 );
-                if commission.knobs.load && !commission.is_attended {
+                if loads_now {
                     return Err(Failure::Failed(anyhow::anyhow!(why)));
                 }
                 commission.refuses_load = Some(why);
@@ -237,7 +246,7 @@ impl SessionPlan {
                 "also watched{}: {} (--one-node leaves them out); the lines are about {}, --json and recordings \
                  about all nodes",
                 if commission.cluster.is_some() { ", and loaded with the whole cluster" } else { "" },
-                self.names[1..].join(", "),
+                listed(&self.names[1..]),
                 self.names[0]
             );
             commission.notices.extend((!commission.is_attended).then_some(Notice::Info(text)));
@@ -286,6 +295,33 @@ impl SessionPlan {
         }));
         Ok(())
     }
+}
+
+/// Lists the first names, and counts the rest.
+fn listed(names: &[String]) -> String {
+    match names.len().saturating_sub(MOST_LISTED) {
+        0 | 1 => names.join(", "),
+        more => format!("{} and {more} more", names[..MOST_LISTED].join(", ")),
+    }
+}
+
+/// Checks that a primary of a cluster can be reached.
+///
+/// # Errors
+/// The first primary's, if none of the first [`MOST_TRIED`] can be reached.
+fn find_primary(target: &Target, topology: &Topology) -> Result<(), Failure> {
+    let mut first = None;
+    for node in topology.primaries().take(MOST_TRIED) {
+        let primary = target.at(topology.node(node).address.clone()).map_err(anyhow::Error::from)?;
+        match reach(&primary, FIND_LIMIT) {
+            Ok(_) => return Ok(()),
+            Err(error) => first = first.or(Some(error)),
+        }
+    }
+    first.map_or(Ok(()), |error| {
+        let why = format!("no primary of the cluster of {} can be reached: {error}", target.address);
+        Err(Failure::Failed(anyhow::anyhow!(why)))
+    })
 }
 
 fn refused(error: StartError, names: &[String]) -> Failure {
