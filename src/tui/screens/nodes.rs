@@ -47,6 +47,8 @@ const DETAILS: [u16; 2] = [5, 8];
 const HIGH: u16 = 26;
 /// The most slots that are shown.
 const SLOTS_SHOWN: usize = 5;
+/// The smallest use of a slot that is shown, as a share of a core.
+const LEAST_SLOT_CPU: f64 = 0.001;
 
 /// The content of a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -250,7 +252,8 @@ fn said(model: &Model, rows: &[NodeRow], node: &NodeRow) -> Vec<(String, Ink)> {
     }
     said.extend(Model::uneven_node(rows).map(|uneven| (uneven, Ink::Warn)));
     let slot = |used: &SlotUse| format!("{} {}", used.slot, units::percent(used.cpu));
-    let slots: Vec<_> = node.busy_slots.iter().take(SLOTS_SHOWN).map(slot).collect();
+    let busy = node.busy_slots.iter().filter(|used| used.cpu >= LEAST_SLOT_CPU);
+    let slots: Vec<_> = busy.take(SLOTS_SHOWN).map(slot).collect();
     if !slots.is_empty() {
         said.push((format!("busiest slots, of a core: {}", slots.join(", ")), Ink::Text));
     }
