@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::support::{
     Server, free_port,
+    nodes::Nodes,
     program::{Outcome, Running, redyno, run},
 };
 
@@ -208,6 +209,31 @@ fn memcached_is_asked_in_its_own_words() {
 }
 
 #[test]
+fn on_a_cluster_all_primaries_get_what_one_server_would_get() {
+    let nodes = Nodes::start(Server::redis, false);
+    let words = |words: &str| format!("--cluster-mode -p {} {words}", nodes.0[1].port());
+    let all =
+        "-n allkeys --ratio 1:0 --key-pattern P:P --key-minimum 1 --key-maximum 1000 -c 3 -t 2 --pipeline 4";
+    let (outcome, json) = told(&words(all));
+    assert_eq!((nodes.calls("set"), figure(&json, "Sets", "Count")), (1000, 1000.0));
+    let keys: u64 = nodes.0.iter().map(|node| node.cli(&["DBSIZE"]).parse::<u64>().unwrap()).sum();
+    assert_eq!(keys, 1000);
+    let head = outcome.out.lines().find(|line| line.starts_with("Type")).unwrap();
+    let columns = ["Type", "Ops/sec", "Hits/sec", "Misses/sec", "MOVED/sec", "ASK/sec"];
+    assert_eq!(head.split_whitespace().take(6).collect::<Vec<_>>(), columns);
+    assert!(json["ALL STATS"]["Sets"]["MOVED/sec"].is_null());
+    assert_eq!(figure(&json, "Totals", "MOVED/sec") + figure(&json, "Totals", "ASK/sec"), 0.0);
+    let (_, json) = told(&words("-n 100 -c 3 -t 2 --command time"));
+    assert_eq!(json["run information"]["Requests per client"], 100);
+    assert_eq!(nodes.calls("time"), 600);
+    assert!(nodes.0.iter().all(|node| node.calls(&[], "time") >= 150), "a command without a key goes to all");
+    let alone = Server::redis().start();
+    let refused = run(&["memtier", "--cluster-mode", "-p", &alone.port_text()]).expect_code(1);
+    let line = "error: the server refused CLUSTER SLOTS: ERR This instance has cluster support disabled\n";
+    assert_eq!((refused.out.as_str(), refused.err.as_str()), ("", line));
+}
+
+#[test]
 fn a_run_by_time_and_several_runs_are_told_as_such() {
     let server = Server::redis().start();
     let (outcome, json, _) =
@@ -235,10 +261,6 @@ fn what_is_refused_is_a_line_and_exit_code_2() {
     for (words, expected) in [
         (&["--zz"][..], "redyno memtier: unrecognized option '--zz'\n"),
         (&["-n", "0"], "error: requests must be greater than zero.\n"),
-        (
-            &["--cluster-mode"],
-            "error: --cluster-mode is not supported by redyno memtier: redyno has no cluster routing yet.\n",
-        ),
         (
             &["-P", "memcache_binary"],
             "error: memcache_binary is not supported by redyno memtier: give -P memcache_text, memcached's text protocol.\n",

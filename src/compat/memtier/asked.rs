@@ -104,6 +104,8 @@ pub(super) struct MemtierOptions {
     pub(super) uri: Option<String>,
     pub(super) authenticate: Option<String>,
     pub(super) protocol: Protocol,
+    /// Whether all primaries of the server's cluster get the load.
+    pub(super) is_cluster: bool,
     pub(super) run_count: u32,
     pub(super) out_file: Option<PathBuf>,
     pub(super) json_out_file: Option<PathBuf>,

@@ -23,6 +23,11 @@ impl Command {
         untrusted::bytes(&self.words[0]).to_ascii_uppercase()
     }
 
+    /// Returns how many keys the command has.
+    pub(super) fn keys(&self) -> usize {
+        self.words.iter().map(|word| memchr::memmem::find_iter(word, KEY).count()).sum()
+    }
+
     /// Returns the words of the command with a key of the set `keys` in place of each `__key__`, and a value `data` in
     /// place of `__data__`; `None` if `__data__` is only a part of a word.
     pub(super) fn step(&self, keys: &str) -> Option<String> {

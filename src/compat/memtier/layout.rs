@@ -283,7 +283,8 @@ fn line(name: &str, first: usize, cells: &[Cell]) -> String {
 fn table_head(report: &Report) -> Vec<Cell> {
     let rates: &[&str] =
         if report.is_arbitrary() { &["Ops/sec"] } else { &["Ops/sec", "Hits/sec", "Misses/sec"] };
-    let rates = rates.iter().map(|name| ((*name).to_owned(), RATE));
+    let redirected = report.results.redirected().map(|(name, _)| name);
+    let rates = rates.iter().copied().chain(redirected).map(|name| (name.to_owned(), RATE));
     let percentiles =
         report.asked.percentiles.iter().map(|percentile| format!("p{} Latency", digits(*percentile)));
     let latencies = ["Avg. Latency".to_owned()].into_iter().chain(percentiles).map(|name| (name, LATENCY));
@@ -311,6 +312,9 @@ fn row(report: &Report, place: Option<usize>) -> Vec<Cell> {
             [in_rate.hits, in_rate.misses].map(|n| if has_misses { rate(n) } else { NONE.to_owned() });
         cells.extend(found.map(|text| (text, RATE)));
     }
+    // The redirects of each row are not counted.
+    let redirected = |(_, n)| if place.is_none() { rate(n) } else { NONE.to_owned() };
+    cells.extend(results.redirected().map(redirected).map(|text| (text, RATE)));
     // memtier_benchmark leaves a row without requests empty, except for commands given by the user.
     let is_empty = part.service.is_empty() && place.is_some() && !report.is_arbitrary();
     let latency = |ms: f64| (if is_empty { NONE.to_owned() } else { format!("{ms:.5}") }, LATENCY);

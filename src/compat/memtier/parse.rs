@@ -65,6 +65,28 @@ fn check(asked: &MemtierOptions) -> Result<(), Refusal> {
             asked.protocol == Protocol::MemcacheText && asked.server.db > 0,
             "select-db can only be used with redis protocol.",
         ),
+        (
+            asked.is_cluster && asked.server.db > 0,
+            "database selection is not supported in cluster mode: a cluster has only database 0.",
+        ),
+        (
+            asked.is_cluster && asked.reconnect_interval.is_some(),
+            "cluster mode does not support reconnect-interval.",
+        ),
+        (asked.is_cluster && asked.multi_key_get > 0, "cluster mode does not support multi-key-get."),
+        (asked.is_cluster && asked.wait_ratio.is_some(), "cluster mode does not support wait-ratio."),
+        (
+            asked.is_cluster && asked.protocol == Protocol::MemcacheText,
+            "cluster mode is only supported in the redis protocols.",
+        ),
+        (
+            asked.is_cluster && asked.server.socket.is_some(),
+            "cluster mode does not support unix-socket: give the host and port of a node.",
+        ),
+        (
+            asked.is_cluster && asked.commands.iter().any(|command| command.keys() > 1),
+            "cluster mode supports only commands with a single __key__.",
+        ),
     ];
     contradictions.iter().find(|(holds, _)| *holds).map_or(Ok(()), |(_, line)| refused_with(line))
 }
@@ -170,6 +192,11 @@ pub(super) mod tests {
                 "error: parallel key-pattern must be configured for both SET and GET commands.",
             ),
             ("-S /x -p 1", "error: UNIX domain socket and TCP cannot be used together."),
+            ("--cluster-mode --multi-key-get 3", "error: cluster mode does not support multi-key-get."),
+            (
+                "--cluster-mode -S /x",
+                "error: cluster mode does not support unix-socket: give the host and port of a node.",
+            ),
         ] {
             assert_eq!(refused(line), expected, "{line}");
         }
@@ -186,9 +213,6 @@ pub(super) mod tests {
         }
         let line = "error: --debug is not supported by redyno memtier.";
         assert_eq!((refused("--debug").as_str(), refused("-RD")), (line, line.replace("--debug", "-D")));
-        let cluster =
-            "error: --cluster-mode is not supported by redyno memtier: redyno has no cluster routing yet.";
-        assert_eq!(refused("--cluster-mode"), cluster);
         assert!(
             refused("--statsd-host=h")
                 .ends_with("redyno --headless --json prints every figure as it is measured.")

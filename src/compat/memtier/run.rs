@@ -1,6 +1,7 @@
 //! Runs the requested load, run after run, and prints the results.
 
 use std::{
+    collections::BTreeMap,
     ffi::OsString,
     fs::File,
     io::{self, Write},
@@ -23,10 +24,10 @@ use crate::{
         run::{LoadReport, Stop, to_its_end},
         server::{place, plain, without_number, without_step},
     },
-    endpoint::Target,
+    endpoint::{Cluster, Target},
     export::memtier::Results,
     knobs::{Knobs, MAX_CLIENTS, MAX_PIPELINE},
-    load::{FirstWords, LatencyTo, Plan, Requests as Sent},
+    load::{ClusterPlan, FirstWords, LatencyTo, Plan, Requests as Sent},
     print::words::StreamText,
     protocol::Step,
     session::Alone,
@@ -37,6 +38,9 @@ use crate::{
 
 /// The seed of all random numbers, unless a random seed is requested.
 const SEED: u64 = 1;
+
+/// How long the node of a cluster may take to connect, and again to report the cluster.
+const FIND_LIMIT: Duration = Duration::from_secs(10);
 
 /// The kinds of errors that mean, without any answer so far, that no connection could be opened.
 const UNREACHABLE: [&str; 5] = ["refused", "unreachable", "no-port", "tls", "maxclients"];
@@ -55,6 +59,8 @@ struct Memtier {
     asked: MemtierOptions,
     requests: Requests,
     target: Target,
+    /// The cluster (`--cluster-mode`).
+    cluster: Option<Arc<Cluster>>,
     seed: u64,
     clock: Clock,
     interrupts: Receiver<Signal>,
@@ -74,8 +80,10 @@ impl Memtier {
         let dialect = asked.protocol.dialect();
         let checked = requests.workload.check_dialect(dialect, &KeyNames::given(&asked.key_prefix));
         checked.map_err(|error| failed(error.to_string()))?;
-        check(&asked).map_err(failed)?;
         let target = asked.server.target(dialect).map_err(|error| failed(error.to_string()))?;
+        let find = || Cluster::find(&target, FIND_LIMIT).map_err(|error| failed(error.to_string()));
+        let cluster = asked.is_cluster.then(find).transpose()?.map(Arc::new);
+        check(&asked, primaries(cluster.as_deref())).map_err(failed)?;
         let interrupts = listen(&[Signal::Interrupt]).map_err(|error| failed(error.to_string()))?;
         let (mut out, mut err): (Box<dyn Write>, _) = (Box::new(StreamText::stdout()), StreamText::stderr());
         for line in without_effect(&asked) {
@@ -95,7 +103,7 @@ impl Memtier {
         let json = json.map(|path| Ok::<_, Stop>((create(path)?, untrusted::path(path)))).transpose()?;
         let seed = if asked.is_randomized { rand::random() } else { SEED };
         let clock = Clock::start();
-        Ok(Self { asked, requests, target, seed, clock, interrupts, out, json, err, loss: None })
+        Ok(Self { asked, requests, target, cluster, seed, clock, interrupts, out, json, err, loss: None })
     }
 
     fn run(&mut self) -> Result<ExitCode, Stop> {
@@ -155,6 +163,7 @@ impl Memtier {
         let asked = self.asked.clone();
         let mut progress = Progress::new(number, &asked);
         let mut results = Results::none(self.requests.rows.len(), clock::unix_ms());
+        results.redirects = self.cluster.is_some().then(BTreeMap::new);
         let end = to_its_end(alone, "error", |seen| match seen {
             LoadReport::Error(kind, message) => self.fail(kind, message),
             LoadReport::Interval(interval, so_far) => {
@@ -194,7 +203,10 @@ impl Memtier {
     fn plan(&self) -> Plan {
         let asked = &self.asked;
         Plan {
-            cluster: None,
+            cluster: self.cluster.clone().map(|cluster| {
+                let max_connections = asked.connections() as usize * primaries(Some(&cluster)) as usize;
+                ClusterPlan { cluster, max_connections }
+            }),
             target: self.target.clone(),
             first_words: FirstWords::Bare { tracks: false },
             latency_to: LatencyTo::LastByte,
@@ -213,12 +225,14 @@ impl Memtier {
     fn knobs(&self) -> Knobs {
         let asked = &self.asked;
         let connections = asked.connections();
+        // memtier_benchmark's clients have a pipeline and a rate on each of their connections.
+        let primaries = primaries(self.cluster.as_deref());
         Knobs {
             load: true,
             // `check` has limited this number.
             clients: connections as u32,
-            pipeline: asked.pipeline,
-            rate: asked.rate.map(|rate| (u64::from(rate) * connections) as u32),
+            pipeline: asked.pipeline * primaries,
+            rate: asked.rate.map(|rate| (u64::from(rate) * connections * u64::from(primaries)) as u32),
             reconnect: asked.reconnect_interval,
             workload: Arc::new(self.requests.workload.clone()),
             value_size: 1,
@@ -261,19 +275,26 @@ fn create(path: &Path) -> Result<File, Stop> {
     File::create(path).map_err(|error| Stop::Message(unwritable(error)))
 }
 
-/// Checks that the requested amounts are possible.
-fn check(asked: &MemtierOptions) -> Result<(), String> {
+/// Returns how many primaries a client is connected to: 1 without a cluster.
+fn primaries(cluster: Option<&Cluster>) -> u32 {
+    cluster.map_or(1, |cluster| cluster.topology().primaries().count() as u32) // at most 1 000
+}
+
+/// Checks that the requested amounts are possible with this number of primaries.
+fn check(asked: &MemtierOptions, primaries: u32) -> Result<(), String> {
     let connections = asked.connections();
     if connections > MAX_CLIENTS.into() {
         return Err(format!(
             "{connections} connections are too many: redyno opens at most {MAX_CLIENTS}; lower --clients or --threads"
         ));
     }
-    if asked.pipeline > MAX_PIPELINE {
-        return Err(format!("pipeline must be at most {MAX_PIPELINE}"));
+    let most = MAX_PIPELINE / primaries;
+    if asked.pipeline > most {
+        return Err(format!("pipeline must be at most {most}"));
     }
     let most = u64::from(u32::MAX);
-    if asked.rate.is_some_and(|rate| u64::from(rate).saturating_mul(connections) > most) {
+    let all = connections * u64::from(primaries);
+    if asked.rate.is_some_and(|rate| u64::from(rate).saturating_mul(all) > most) {
         return Err(format!("rate-limiting must be at most {most} requests a second over all connections"));
     }
     Ok(())

@@ -32,6 +32,7 @@ impl MemtierOptions {
             "-a" => self.authenticate = Some(text.to_owned()),
             "-u" => self.uri = Some(text.to_owned()),
             "--tls-protocols" => check_tls_protocols(text)?,
+            "--cluster-mode" => self.is_cluster = true,
             "-x" => self.run_count = positive(text, "run count")?,
             "-o" => self.out_file = Some(text.into()),
             "--json-out-file" => self.json_out_file = Some(text.into()),

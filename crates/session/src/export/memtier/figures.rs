@@ -24,11 +24,16 @@ pub(super) fn figures(report: &Report, row: &ResultRow, totals: Option<&Results>
     let kib_per_s = |bytes: u64| rate(kib(per_s(bytes)));
     let lost = totals.map_or(0, |totals| totals.connection_errors);
     let mean_ms = part.service.mean_ns() / 1e6;
+    let redirected = |(name, n)| (name, if totals.is_some() { rate(per_s(n)) } else { Json::Null });
     let mut fields = vec![
         ("Count", part.ops.into()),
         ("Ops/sec", rate(per_s(in_rate.ops))),
         ("Hits/sec", rate(per_s(in_rate.hits))),
         ("Misses/sec", rate(per_s(in_rate.misses))),
+    ];
+    // The redirects of each row are not counted.
+    fields.extend(report.results.redirected().map(redirected));
+    fields.extend([
         ("Connection Errors/sec", rate(per_s(lost))),
         ("Connection Errors", lost.into()),
         ("Latency", latency(mean_ms)),
@@ -42,7 +47,7 @@ pub(super) fn figures(report: &Report, row: &ResultRow, totals: Option<&Results>
         ("KB/sec TX", kib_per_s(in_rate.bytes_out)),
         ("Time-Serie", time_serie(report, &row.seconds)),
         ("Percentile Latencies", percentiles(report, part)),
-    ];
+    ]);
     // memtier_benchmark has no such field: it counts errors as operations.
     if let Some(totals) = totals {
         let errors = totals.errors.iter().map(|(kind, n)| (kind.clone(), (*n).into()));

@@ -45,6 +45,8 @@ pub struct Results {
     pub started_ms: u64,
     /// Requests that failed, by kind.
     pub errors: BTreeMap<String, u64>,
+    /// Requests that a node of a cluster refused and that were sent again, by kind; `None` without a cluster.
+    pub redirects: Option<BTreeMap<String, u64>>,
     /// Connections that were lost or could not be opened.
     pub connection_errors: u64,
     /// Whether the run was ended early; `None` if unknown.
@@ -72,8 +74,20 @@ impl Results {
             self.totals.add(second, operation);
         }
         add_counts(&mut self.errors, &interval.errors);
+        if let Some(redirects) = &mut self.redirects {
+            add_counts(redirects, &interval.redirects);
+        }
         let lost = interval.connections_lost.values().chain(interval.connects_failed.values());
         self.connection_errors += lost.sum::<u64>();
+    }
+
+    /// Returns how many requests the nodes of a cluster redirected, by the names of the figures; nothing without a cluster.
+    pub fn redirected(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let kinds = [("MOVED/sec", "MOVED"), ("ASK/sec", "ASK")];
+        let each = |redirects| {
+            kinds.map(|(name, kind)| (name, BTreeMap::get(redirects, kind).copied().unwrap_or(0)))
+        };
+        self.redirects.as_ref().map(each).into_iter().flatten()
     }
 
     /// Returns a count per second.
@@ -91,6 +105,9 @@ impl Results {
             sum.totals.add_all(&run.totals);
             sum.length_s += run.length_s;
             add_counts(&mut sum.errors, &run.errors);
+            if let (Some(sum), Some(redirects)) = (&mut sum.redirects, &run.redirects) {
+                add_counts(sum, redirects);
+            }
             sum.connection_errors += run.connection_errors;
             sum.is_interrupted = sum.is_interrupted.max(run.is_interrupted);
         }
