@@ -65,8 +65,8 @@ fn operations_that_a_cluster_refuses_are_named() {
     let good = operation("good", "MGET {key} {key.same}");
     assert!(!printed(std::slice::from_ref(&good)).contains("cluster"));
     let text = printed(&[operation("one", "MGET {key} {key}"), good, operation("two", "COPY {key} {key}")]);
-    let line =
-        "  refused by a cluster: one, two; the keys of one operation have different slots (CROSSSLOT)\n";
+    let line = "  refused by a cluster: one, two; the keys of one operation have different slots (CROSSSLOT); \
+         {NAME.same_slot} draws a further key of {NAME} in the slot of the last one\n";
     assert!(text.contains(line), "{text}");
 }
 

@@ -82,7 +82,8 @@ fn operations(preview: &Preview) -> String {
     if !crossing.is_empty() {
         let (names, keys) =
             (crossing.join(", "), "the keys of one operation have different slots (CROSSSLOT)");
-        text += &format!("  refused by a cluster: {names}; {keys}\n");
+        let next = "{NAME.same_slot} draws a further key of {NAME} in the slot of the last one";
+        text += &format!("  refused by a cluster: {names}; {keys}; {next}\n");
     }
     text
 }

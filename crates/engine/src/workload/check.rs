@@ -7,6 +7,7 @@ use super::{
     commands::{begins_transaction, changes_connection},
     compiled::Compiled,
     key_form::MAX_DIGITS,
+    same_slot::FEWEST_KEYS,
     step::{Fragment, Step},
 };
 use crate::untrusted::is_obeyed;
@@ -127,7 +128,21 @@ impl Workload {
         self.check_key_names(keyspace)?;
         let fits = |keys: &Keyset| keys.distribution.check_over(&keys.numbers(keyspace));
         let mut wrong = self.keys.iter().filter_map(|(name, keys)| Some((name, fits(keys).err()?)));
-        wrong.next().map_or(Ok(()), |(name, error)| Err(undrawn(name, &error)))
+        wrong.next().map_or(Ok(()), |(name, error)| Err(undrawn(name, &error)))?;
+        let fragments = self.asked_steps().chain(&self.compiled().prefill).flat_map(Step::fragments);
+        let by_slot =
+            |fragment: &Fragment| if let Fragment::SameSlot(set) = *fragment { Some(set) } else { None };
+        fragments.filter_map(by_slot).map(|set| self.keyset(set)).try_for_each(|(name, keys)| {
+            let count = keys.count.unwrap_or(keyspace);
+            let why = if keys.hashed || keys.digits == 0 {
+                "their numbers have no fixed number of digits".to_owned()
+            } else if count < FEWEST_KEYS {
+                format!("{count} keys are too few for 16384 slots; give at least {FEWEST_KEYS} keys (-r, or count)")
+            } else {
+                return Ok(());
+            };
+            Err(WorkloadError::of(format!("{{{name}.same_slot}} cannot draw keys: {why}")))
+        })
     }
 
     /// Checks all sets of keys, but not whether the parameters of their distributions fit the number of keys.
@@ -171,15 +186,13 @@ impl Workload {
                 return Err(WorkloadError::of(format!("{whose} has {command}, {why}")));
             }
             for fragment in step.fragments() {
-                match fragment {
-                    Fragment::Key(set) | Fragment::New(set) => drop(drawn.insert(*set)),
-                    Fragment::Same(set) if !drawn.contains(set) => {
-                        let (whose, keys) = (whose(), self.keyset(*set).0);
-                        let text = format!("{whose} repeats {{{keys}.same}} before it uses {{{keys}}}");
-                        return Err(WorkloadError::of(text));
-                    }
-                    _ => {}
+                if let Some(set) = fragment.repeats().filter(|set| !drawn.contains(set)) {
+                    let (whose, keys) = (whose(), self.keyset(set).0);
+                    let of = if matches!(fragment, Fragment::Same(_)) { "same" } else { "same_slot" };
+                    let text = format!("{whose} repeats {{{keys}.{of}}} before it uses {{{keys}}}");
+                    return Err(WorkloadError::of(text));
                 }
+                drawn.extend(fragment.draws());
             }
         }
         Ok(())
@@ -264,6 +277,26 @@ mod tests {
         assert!(of(0, false, 2, u64::MAX).is_some() && of(12, false, 0, 0).is_some());
         let error = "the numbers of keys can have at most 20 digits, unlike those of 'key'";
         assert_eq!(of(21, false, 0, 1).as_deref(), Some(error));
+    }
+
+    #[test]
+    fn keys_of_one_slot_need_a_key_before_them_and_enough_keys_of_one_length() {
+        let of = |step: &str, change: fn(&mut Keyset), keyspace| {
+            let mut workload = Workload::clone(&Workload::ratio(1, 1));
+            workload.keys.values_mut().for_each(change);
+            workload.operations = vec![Operation::command(step, 1)];
+            workload.check().and_then(|()| workload.check_keys(keyspace)).err().map(|error| error.to_string())
+        };
+        let (usual, both): (fn(&mut Keyset), _) = (|_| {}, "MGET {key} {key.same_slot}");
+        assert_eq!(of(both, usual, 32_768), None);
+        let error = "{key.same_slot} cannot draw keys: 10000 keys are too few for 16384 slots; give at least 32768 keys \
+            (-r, or count)";
+        assert_eq!(of(both, usual, 10_000).as_deref(), Some(error));
+        for change in [|keys: &mut Keyset| keys.hashed = true, |keys: &mut Keyset| keys.digits = 0] {
+            assert!(of(both, change, 100_000).unwrap().contains("no fixed number of digits"));
+        }
+        let error = "the operation 'MGET' repeats {key.same_slot} before it uses {key}";
+        assert_eq!(of("MGET {key.same_slot} {key}", usual, 100_000).as_deref(), Some(error));
     }
 
     #[test]

@@ -21,6 +21,7 @@ use super::{
     compiled::CompiledKeyset,
     growth::{Growth, Inserted},
     key_form::SetNames,
+    same_slot,
     zipf::{YcsbZipf, Zipf, scattered, ycsb_hash},
 };
 
@@ -118,6 +119,11 @@ impl Chooser {
         let growth = Arc::clone(&self.counters.growth);
         let number = growth.insert();
         (self.form.named(self.first + self.count + number), Inserted { growth, number, operation })
+    }
+
+    /// Returns the next key, of those before the load inserts any, in the slot of the key with this number in its name.
+    pub(super) fn next_in_slot(&self, number: u64) -> u64 {
+        same_slot::next(number, self.first..self.first + self.count)
     }
 
     /// Returns the number in the name of the key with this number.

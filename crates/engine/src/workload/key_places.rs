@@ -205,6 +205,9 @@ mod tests {
             let weighed = program(&of(vec![operation]), 1000).weighed(50, &mut Draws::new(1)).unwrap();
             weighed[0].crosses_slots
         };
+        assert!(!crosses(Pipeline, &["MSET {key} 1 {key.same_slot} 2 {key.same_slot} 3"]));
+        assert!(!crosses(Multi, &["GET {key}", "DEL {key.same_slot} {key.same}"]));
+        assert!(crosses(Pipeline, &["SUNION {key} {a}"]));
         assert!(crosses(Pipeline, &["MGET {key} {key}"]));
         assert!(!crosses(Pipeline, &["MGET {key} {key.same}"]));
         assert!(!crosses(Pipeline, &["MGET '{t}{key}' '{t}{key}'"]));

@@ -39,6 +39,7 @@ mod quantity;
 mod read_back;
 mod readable;
 mod record_fields;
+mod same_slot;
 mod setup;
 mod slots;
 mod spoken;

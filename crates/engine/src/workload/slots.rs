@@ -23,6 +23,8 @@ pub(super) enum NumberSource {
     Given(u16),
     /// A new key of this set.
     Inserted(u16),
+    /// The next key of this set in the slot of the key that this operation drew last.
+    SameSlot(u16),
     /// The time in milliseconds since 1970.
     Now,
 }
@@ -38,6 +40,7 @@ impl NumberSource {
             Fragment::Given(set) => Some(Self::Given(*set)),
             Fragment::New(set) => Some(Self::Inserted(*set)),
             Fragment::Same(set) => Some(Self::Repeated { set: *set, is_new: false }),
+            Fragment::SameSlot(set) => Some(Self::SameSlot(*set)),
             Fragment::Number(from, to) => Some(Self::Number(*from, *to)),
             Fragment::Now => Some(Self::Now),
             Fragment::Text(_) | Fragment::Value(_) | Fragment::OfRecord(_) | Fragment::Cas => None,
@@ -102,6 +105,10 @@ impl Filling<'_> {
             NumberSource::Inserted(set) => self.insert(set),
             NumberSource::Repeated { set, is_new: true } => self.note(set),
             NumberSource::Repeated { set, is_new: false } => self.noted[usize::from(set)],
+            NumberSource::SameSlot(set) => {
+                let place = usize::from(set);
+                self.keep(set, self.sources.sets[place].next_in_slot(self.noted[place]))
+            }
             NumberSource::Given(set) => self.keep(set, self.sources.sets[usize::from(set)].named(self.given)),
             NumberSource::Now => clock::unix_ms(),
         }

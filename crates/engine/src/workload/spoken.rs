@@ -69,7 +69,11 @@ impl Workload {
     fn largest(&self, step: &Step, names: &KeyNames) -> Vec<Vec<Option<Vec<u8>>>> {
         let part = |fragment: &Fragment| match fragment {
             Fragment::Text(text) => Some(text.clone()),
-            Fragment::Key(set) | Fragment::Given(set) | Fragment::New(set) | Fragment::Same(set) => {
+            Fragment::Key(set)
+            | Fragment::Given(set)
+            | Fragment::New(set)
+            | Fragment::Same(set)
+            | Fragment::SameSlot(set) => {
                 let keys = self.keyset(*set).1;
                 let is_usual = keys.form() == KeyForm::default();
                 let number = keys.form().padded(if is_usual { 0 } else { u64::MAX });

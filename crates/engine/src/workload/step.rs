@@ -20,6 +20,8 @@ pub(super) enum Fragment {
     New(u16),
     /// The key of this set that the operation drew last.
     Same(u16),
+    /// The next key of this set in the slot of the key that the operation drew last.
+    SameSlot(u16),
     /// A value of the kind with this number.
     Value(u16),
     /// A random whole number from the first to the last.
@@ -35,7 +37,7 @@ pub(super) enum Fragment {
 impl Fragment {
     /// Returns the set from which the fragment draws a key, existing or new.
     pub(super) fn draws(&self) -> Option<u16> {
-        if let Self::Key(set) | Self::New(set) = self { Some(*set) } else { None }
+        if let Self::Key(set) | Self::New(set) | Self::SameSlot(set) = self { Some(*set) } else { None }
     }
 
     /// Returns the set into which the fragment inserts a key.
@@ -43,9 +45,9 @@ impl Fragment {
         if let Self::New(set) = self { Some(*set) } else { None }
     }
 
-    /// Returns the set of the key that the fragment repeats.
+    /// Returns the set whose last drawn key the fragment repeats or follows.
     pub(super) fn repeats(&self) -> Option<u16> {
-        if let Self::Same(set) = self { Some(*set) } else { None }
+        if let Self::Same(set) | Self::SameSlot(set) = self { Some(*set) } else { None }
     }
 }
 
@@ -88,7 +90,7 @@ impl Step {
         }
         // A key with text around it has a name outside of all sets, and is not found for removal.
         let is_own = |place: &&usize| match self.0[**place].as_slice() {
-            [Fragment::Key(set) | Fragment::New(set) | Fragment::Same(set)] => !is_bare(*set),
+            [fragment] => fragment.draws().or(fragment.repeats()).is_some_and(|set| !is_bare(set)),
             _ => false,
         };
         let others = keys.iter().filter(|place| !is_own(place));
@@ -170,6 +172,7 @@ mod tests {
             ("GET foo", vec![]),
             ("SET {key} foo", vec![]),
             ("MSET {key.new} 1 {key.same} 2", vec![]),
+            ("MSET {key} 1 {key.same_slot} 2", vec![]),
             ("SET foo {value}", vec!["SET foo"]),
             ("set 'my foo' x", vec!["SET my foo"]),
             ("MSET {key} 1 foo 2 {a} 3", vec!["MSET foo"]),

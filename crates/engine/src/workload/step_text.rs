@@ -12,7 +12,8 @@ pub(super) struct BadQuotes;
 impl Step {
     /// Parses `text`: words separated by spaces. Placeholders can be anywhere in a word: `{value}`, `{now}`, `{cas}`,
     /// `{number FROM..TO}`, `{number below N}`, and in braces the names of keys and values of the `workload`.
-    /// `{NAME.new}` is a new key of the set, and `{NAME.same}` repeats the last key of `{NAME}` or `{NAME.new}`.
+    /// `{NAME.new}` is a new key of the set, `{NAME.same}` repeats the last key of the set, and `{NAME.same_slot}` is the
+    /// next key in the slot of that one.
     /// `{repeat 10: field{i} {value}}` is expanded. Other braces are unchanged.
     ///
     /// Quotes have the same meaning as in redis-cli. `"a b"` is one word, in which `\n`, `\r`, `\t`, `\b`, `\a`,
@@ -155,9 +156,11 @@ fn placeholder<'a>(text: &'a str, workload: &Workload) -> Option<(Fragment, &'a 
             Some(drawn) => drawn,
             None if name == "now" => Fragment::Now,
             None if name == "cas" => Fragment::Cas,
-            None => match name.strip_suffix(".same") {
-                Some(name) => Fragment::Same(set(name)?),
-                None => Fragment::New(set(name.strip_suffix(".new")?)?),
+            None => match name.rsplit_once('.')? {
+                (name, "same") => Fragment::Same(set(name)?),
+                (name, "same_slot") => Fragment::SameSlot(set(name)?),
+                (name, "new") => Fragment::New(set(name)?),
+                _ => return None,
             },
         },
     };

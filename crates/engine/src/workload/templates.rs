@@ -12,6 +12,7 @@ use super::{
     key_form::SetNames,
     key_places::KeyPlaces,
     operations::{EXEC, MULTI},
+    same_slot,
     slots::{FIELDS, NumberSource},
     step::{Fragment, Step},
 };
@@ -156,6 +157,9 @@ impl<'v> Making<'v> {
     }
 
     fn add(&mut self, source: NumberSource) {
+        if let NumberSource::SameSlot(_) = source {
+            same_slot::prepare();
+        }
         if self.sources.iter().all(|known| *known != source) {
             self.sources.push(source);
         }
@@ -170,9 +174,11 @@ impl<'v> Making<'v> {
         };
         match fragment {
             Fragment::Text(text) => vec![Part::Text(text)],
-            Fragment::Key(set) | Fragment::Given(set) | Fragment::New(set) | Fragment::Same(set) => {
-                self.names[usize::from(*set)].parts(number().unwrap_or(*set))
-            }
+            Fragment::Key(set)
+            | Fragment::Given(set)
+            | Fragment::New(set)
+            | Fragment::Same(set)
+            | Fragment::SameSlot(set) => self.names[usize::from(*set)].parts(number().unwrap_or(*set)),
             Fragment::Value(kind) => {
                 vec![Part::Value { kind: *kind, size: self.values.fixed_size(*kind) }]
             }
@@ -191,9 +197,12 @@ impl<'v> Making<'v> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::{
-        Draws, KeyNames, Keyset, Misses, Outgoing, Program, preset,
-        testing::{drawn, of, program},
+    use crate::{
+        protocol::key_slot,
+        workload::{
+            Draws, KeyNames, Keyset, Misses, Outgoing, Program, preset,
+            testing::{drawn, of, program},
+        },
     };
 
     #[test]
@@ -247,6 +256,29 @@ mod tests {
         let unclosed = of(vec![Operation::command("GET \"{key}", 1)]).check().unwrap_err();
         assert!(unclosed.to_string().contains("the step 'GET \"{key}'"), "{unclosed}");
         assert!(of(vec![Operation::command("{key} x", 1)]).check().is_err());
+    }
+
+    #[test]
+    fn further_keys_in_one_slot_are_other_keys_of_the_set_and_all_are_drawn_alike() {
+        let workload =
+            of(vec![Operation::command("MGET {key} {key.same_slot} {key.same_slot} {key.same}", 1)]);
+        assert_eq!((workload.check(), workload.check_keys(100_000)), (Ok(()), Ok(())));
+        let (_, text) = drawn(&workload, 100_000, 2000, 3);
+        let keys: Vec<_> = text.split("\r\n").filter(|word| word.starts_with("k:key:")).collect();
+        let mut pairs = 0;
+        for four in keys.chunks(4) {
+            assert!(
+                four.iter().all(|key| key_slot(key.as_bytes()) == key_slot(four[0].as_bytes())),
+                "{four:?}"
+            );
+            assert_eq!(four[2], four[3]);
+            pairs += usize::from(four[0] != four[1]);
+        }
+        assert!(pairs > 1980, "a slot has six keys, and hardly any has one: {pairs}");
+        for place in 0..3 {
+            let lower = keys.iter().skip(place).step_by(4).filter(|key| **key < "k:key:000000050000").count();
+            assert!((900..1100).contains(&lower), "{place}: {lower}");
+        }
     }
 
     #[test]
