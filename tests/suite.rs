@@ -14,6 +14,7 @@ mod clean;
 mod cluster;
 mod cluster_keys;
 mod cluster_load;
+mod cluster_reads;
 mod cluster_slots;
 mod compare;
 mod completions;

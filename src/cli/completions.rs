@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     app::Screen,
+    endpoint::ReadFrom,
     experiment::{Dimension, series::series_presets},
     export::{Format, Rows},
     knobs::{Adjustable, Arrivals, Backlog},
@@ -80,6 +81,7 @@ fn names(argument: &str) -> Option<fn() -> Vec<String>> {
         "from" | "to" => || Adjustable::all().map(|knob| knob.word().to_owned()).collect(),
         "name" => || [workloads(), series()].concat(),
         "named" => || config::target_names().iter().map(|name| name[1..].to_owned()).collect(),
+        "read_from" => || owned(&ReadFrom::ALL.map(ReadFrom::name)),
         "rows" => || owned(&Rows::ALL.map(Rows::name)),
         "screen" => || Screen::ALL.map(|screen| screen.name().to_ascii_lowercase()).to_vec(),
         "series" => series,
@@ -203,6 +205,7 @@ mod tests {
             "format",
             "from",
             "name",
+            "read_from",
             "rows",
             "screen",
             "series",

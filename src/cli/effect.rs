@@ -213,6 +213,7 @@ mod tests {
         ("rate", "5"),
         ("arrivals", "poisson --rate=5"),
         ("backlog", "shed --rate=5"),
+        ("read_from", "replica"),
         ("find", "p99<1ms"),
         // The underscore becomes a blank in the code below.
         ("sweep", "clients_1..9"),

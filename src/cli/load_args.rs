@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::values::{bytes, count, prefix, requests, seconds, threads};
 use crate::{
+    endpoint::ReadFrom,
     knobs::{Arrivals, Backlog, KnobError, Knobs},
     load::most_workers,
     runner::UsageError,
@@ -84,6 +85,10 @@ pub struct LoadArgs {
     /// node when it first needs it [default: what the limit of open files allows]
     #[arg(long, value_name = "N", value_parser = count)]
     pub max_connections: Option<u32>,
+    /// On a cluster, send requests that only read to these nodes of their slot's shard: primary, replica, any (the primary
+    /// and its replicas in turn), or nearest (the lowest median PING of the last 10 s) [default: primary]
+    #[arg(long, value_name = "NODES")]
+    pub read_from: Option<ReadFrom>,
     /// Treat NOAUTH, WRONGPASS and NOPERM like other errors and continue [default: the load stops, since the server
     /// refuses every request]
     #[arg(long)]

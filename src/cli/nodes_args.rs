@@ -29,6 +29,19 @@ impl OneNodeArgs {
     pub(super) fn company(self, all: Company) -> Company {
         if self.one_node { Company::Nobody } else { all }
     }
+
+    /// Refuses options about the nodes of a cluster beside the option.
+    ///
+    /// # Errors
+    /// Names the first such option.
+    pub(super) fn check(self, plan: &SessionPlan) -> Result<(), UsageError> {
+        match plan.commission.option_about_clusters().filter(|_| self.one_node) {
+            Some(option) => Err(UsageError::Line(format!(
+                "{option} is about the nodes of a cluster, and has no effect with --one-node; leave one of them out"
+            ))),
+            None => Ok(()),
+        }
+    }
 }
 
 /// NODES: the other servers of the session.
@@ -68,11 +81,7 @@ impl NodesArgs {
     pub(super) fn settle(&self, servers: &[TargetArgs], plan: &mut SessionPlan) -> Result<(), UsageError> {
         if servers.is_empty() {
             plan.company = self.one_node.company(Company::Everybody);
-            if self.one_node.one_node && plan.commission.max_connections.is_some() {
-                let text = "--max-connections is about the nodes of a cluster, and has no effect with --one-node; leave one of them out";
-                return Err(UsageError::of(text));
-            }
-            return Ok(());
+            return self.one_node.check(plan);
         }
         if servers.len() > MOST_SERVERS {
             let text = format!(

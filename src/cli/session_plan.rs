@@ -56,6 +56,7 @@ pub(super) fn session_plan(
         is_allowed: load.yes,
         keeps_going: load.keep_going,
         max_connections: load.max_connections,
+        read_from: load.read_from.unwrap_or_default(),
         recordings_in: recordings::directory(),
         host_root: host_root()?,
         ..Commission::new(plan, run, keys, diagnose::danger)
@@ -131,6 +132,7 @@ fn load_words(load: &LoadArgs) -> Vec<String> {
     let mut words = Vec::new();
     words.extend(load.threads.map(|n| format!("--threads {n}")));
     words.extend(load.max_connections.map(|n| format!("--max-connections {n}")));
+    words.extend(load.read_from.map(|from| format!("--read-from {}", from.name())));
     words.extend(load.timeout.map(|length| format!("--timeout {}", length.as_secs_f64())));
     words.extend(load.seed.map(|seed| format!("--seed {seed}")));
     words.extend(load.key_prefix.as_ref().map(|names| format!("--key-prefix {}", quoted(names.prefix()))));

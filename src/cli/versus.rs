@@ -78,10 +78,6 @@ impl Arguments for VersusArgs {
             let text = "--dataset does not work with versus, since each target would get only some of the records; leave it out";
             return Err(UsageError::of(text).into());
         }
-        if self.load.max_connections.is_some() {
-            let text = "--max-connections is about the nodes of a cluster, and versus loads one node of each target; leave it out";
-            return Err(UsageError::of(text).into());
-        }
         if self.load.no_load {
             let text = "--no-load contradicts versus, which generates load; leave it out";
             return Err(UsageError::of(text).into());
@@ -91,6 +87,12 @@ impl Arguments for VersusArgs {
         self.load = LoadArgs { load: true, seed: Some(self.load.seed()), ..self.load };
         let targets = nodes_args::targets(&[self.a.clone(), self.b.clone()], &self.tls, given)?;
         let plan = self.session(&targets)?;
+        if let Some(option) = plan.commission.option_about_clusters() {
+            let text = format!(
+                "{option} is about the nodes of a cluster, and versus loads one node of each target; leave it out"
+            );
+            return Err(UsageError::Line(text).into());
+        }
         plan.check_clients()?;
         plan.check_dialect()?;
         let times = Plan { anyway: self.anyway, ..Plan::default() }.with_parts_of(self.part);

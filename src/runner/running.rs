@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     app::Program,
-    endpoint::{ClusterError, Neighbours, Target, Topology, neighbours, reach},
+    endpoint::{ClusterError, Neighbours, ReadFrom, Target, Topology, neighbours, reach},
     knobs::{Knobs, MAX_CLIENTS},
     load::most_clients,
     server::value_words,
@@ -88,6 +88,7 @@ impl Running {
         let files = plan.record_to(recording, &destination)?;
         plan.settle(&destination)?;
         plan.find_nodes(&destination)?;
+        plan.check_read_from()?;
         let SessionPlan { commission, words, names, outputs, .. } = plan;
         let (knobs, is_attended) = (commission.knobs.clone(), commission.is_attended);
         let recordings = commission.recordings_in.clone();
@@ -224,6 +225,28 @@ impl SessionPlan {
                 let text = format!("the other nodes of this server are not watched: {error}");
                 commission.notices.push(Notice::Warning(text));
             }
+        }
+        Ok(())
+    }
+
+    /// Checks that the load can read from the wanted nodes.
+    ///
+    /// # Errors
+    /// When there is no cluster, or there are no PINGs that say which node is the nearest.
+    fn check_read_from(&self) -> Result<(), UsageError> {
+        let commission = &self.commission;
+        let (from, address) = (commission.read_from, &commission.plan.target.address);
+        if from != ReadFrom::Primary && commission.cluster.is_none() && commission.refuses_load.is_none() {
+            let text = format!(
+                "--read-from {}: only the load on a cluster reads from replicas, and {address} is no node of a cluster, or \
+                 does not answer; leave it out",
+                from.name()
+            );
+            return Err(UsageError::Line(text));
+        }
+        if from == ReadFrom::Nearest && commission.redacts {
+            let text = "--read-from nearest needs PINGs to all nodes, and --redact watches one; leave one of them out";
+            return Err(UsageError::of(text));
         }
         Ok(())
     }

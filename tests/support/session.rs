@@ -56,7 +56,7 @@ pub fn plan(target: Target) -> Plan {
 pub fn cluster_plan(port: u16, max_connections: usize) -> Plan {
     let target = at_port(port);
     let cluster = Arc::new(Cluster::find(&target, LIMIT).expect("a cluster"));
-    Plan { cluster: Some(ClusterPlan { cluster, max_connections }), ..plan(target) }
+    Plan { cluster: Some(ClusterPlan::new(cluster, max_connections)), ..plan(target) }
 }
 
 /// What a session without a person is asked to do whom writing is allowed.

@@ -205,7 +205,7 @@ impl Memtier {
         Plan {
             cluster: self.cluster.clone().map(|cluster| {
                 let max_connections = asked.connections() as usize * primaries(Some(&cluster)) as usize;
-                ClusterPlan { cluster, max_connections }
+                ClusterPlan::new(cluster, max_connections)
             }),
             target: self.target.clone(),
             first_words: FirstWords::Bare { tracks: false },

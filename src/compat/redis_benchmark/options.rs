@@ -13,6 +13,7 @@ use crate::{
         numbers::{atoi, seconds},
         options::{Choice, Options, Refusal, invalid},
     },
+    endpoint::ReadFrom,
     load::LatencyTo,
 };
 
@@ -70,7 +71,12 @@ impl BenchOptions {
             "--json" => self.form = Form::Json,
             "-e" => self.warnings.push(NO_EFFECT.to_owned()),
             "--compat" if text == "first-byte" => self.latency_to = LatencyTo::FirstByte,
-            "--rfr" if ["no", "yes", "all"].contains(&text) => {}
+            "--rfr" => match text {
+                "no" => self.read_from = ReadFrom::Primary,
+                "yes" => self.read_from = ReadFrom::Replica,
+                "all" => self.read_from = ReadFrom::Any,
+                _ => return Err(invalid(option)),
+            },
             "--precision" => {}
             "--cluster" => self.is_cluster = true,
             "--mptcp" => {

@@ -9,6 +9,7 @@ use crate::{
         run::Answer,
         server::Server,
     },
+    endpoint::ReadFrom,
     load::LatencyTo,
     protocol::Dialect,
 };
@@ -79,6 +80,8 @@ pub(super) struct BenchOptions {
     pub(super) is_sequential: bool,
     /// Whether the requests go to all primaries of a cluster.
     pub(super) is_cluster: bool,
+    /// Which nodes of the cluster get requests that only read.
+    pub(super) read_from: ReadFrom,
     /// The rate, in requests a second.
     pub(super) rps: Option<u32>,
     /// The duration of the measurement, which replaces a number of requests, and the warm-up before; 0 means that the

@@ -219,8 +219,10 @@ impl Bench {
     fn plan(&self, test: &Test) -> Plan {
         let clients = usize::try_from(self.asked.clients.max(1)).unwrap_or(1);
         let cluster = |masters: &Masters| {
-            let (cluster, max_connections) = (Arc::clone(&masters.cluster), clients * masters.count());
-            ClusterPlan { cluster, max_connections }
+            // With replicas, a client has more connections.
+            let nodes = masters.cluster.topology().nodes().count();
+            let plan = ClusterPlan::new(Arc::clone(&masters.cluster), clients * nodes);
+            ClusterPlan { read_from: self.asked.read_from, ..plan }
         };
         Plan {
             cluster: self.masters.as_ref().map(cluster),

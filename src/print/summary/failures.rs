@@ -45,7 +45,7 @@ pub(super) fn add(text: &mut String, timeline: &Timeline, sum: &Summary) {
         line(text, "failover", &format!("and {more} more"));
     }
     for (name, what, counts) in [
-        ("redirects", "requests were refused by a node of the cluster and sent again", &sum.redirects),
+        ("redirects", "requests were sent again, or to another node of the cluster", &sum.redirects),
         ("lost", "connections", &sum.connections_lost),
         ("connects", "attempts to connect failed", &sum.connects_failed),
     ] {

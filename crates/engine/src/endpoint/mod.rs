@@ -12,6 +12,7 @@ mod lull;
 mod neighbours;
 mod reach;
 mod reach_error;
+mod read_from;
 mod resolve;
 mod sentinel;
 mod stranger;
@@ -30,6 +31,7 @@ pub use lull::{Lull, Lulls};
 pub use neighbours::{Neighbours, cluster_of, neighbours};
 pub use reach::reach;
 pub use reach_error::{Party, ReachError};
+pub use read_from::{PingMedians, ReadFrom};
 pub use resolve::{Resolution, Resolver};
 pub use talk::{NoTalk, Talk, talk};
 pub use tls::{

@@ -89,6 +89,8 @@ pub(super) struct Connection {
     is_connected: bool,
     /// The node of a cluster that got the last parcel; `None` without a cluster.
     node: Option<NodeNumber>,
+    /// Whether READONLY was sent.
+    is_readonly: bool,
     /// The parcel in flight, if a cluster is driven.
     flight: Option<Box<Flight>>,
     /// Bytes that the socket did not accept yet.
@@ -128,6 +130,7 @@ impl Connection {
             is_closing: false,
             is_connected: false,
             node: None,
+            is_readonly: false,
             flight: None,
             unsent: None,
         })

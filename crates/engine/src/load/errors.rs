@@ -26,6 +26,8 @@ pub enum ErrorKind {
     Tls,
     /// The received bytes are not a valid reply, or are a reply without a request.
     Protocol,
+    /// No replica of the slot's shard answers; the request was read from the primary.
+    NoReplica,
     /// The key that was drawn for the request is not valid, so the request was not sent.
     Key,
     /// The session, or a thread of the load, ended before the reply arrived.
@@ -45,6 +47,7 @@ impl fmt::Display for ErrorKind {
             Self::Unreachable => "unreachable",
             Self::Tls => "tls",
             Self::Protocol => "protocol",
+            Self::NoReplica => "no-replica",
             Self::Key => "bad-key",
             Self::Unanswered => "unanswered",
             Self::Other => OTHER,

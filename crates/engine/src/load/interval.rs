@@ -55,6 +55,7 @@ pub struct IntervalBuffer {
     /// Requests that were due and could not be sent because there was no connection.
     pub errors: ErrorCounts,
     /// Requests that a node of a cluster refused for the time being, by kind. They were sent again, and are no errors.
+    /// Reads from a primary for lack of a replica are counted here too.
     pub redirects: ErrorCounts,
     /// Connections that opened.
     pub openings: Openings,

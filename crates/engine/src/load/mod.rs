@@ -35,6 +35,7 @@ mod phase;
 mod plan;
 mod poisson;
 mod quota;
+mod reads;
 mod replies;
 mod ring;
 mod schedule;

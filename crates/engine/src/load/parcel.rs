@@ -29,6 +29,8 @@ pub(super) struct Parcel {
     pub(super) written_ns: u64,
     /// Whether ASKING precedes the request, because the node does not own the slot yet. The parcel has one request then.
     pub(super) asks: bool,
+    /// Whether the node is a replica, so that READONLY precedes the first such parcel of a connection.
+    pub(super) is_for_replica: bool,
     /// The node that refused the requests first, or did not get them.
     pub(super) from: Option<NodeNumber>,
     /// How often the requests were redirected.
@@ -52,6 +54,8 @@ pub(super) struct Kept {
     pub(super) due_ns: Option<u64>,
     /// The slot of its first key; `None` if any node can get the request.
     pub(super) slot: Option<u16>,
+    /// Whether it only reads, and reads are divided over the nodes of a shard.
+    pub(super) reads: bool,
     /// The end of its bytes.
     pub(super) end: usize,
     /// The number of the request, in a prefill.
@@ -68,6 +72,7 @@ impl Parcel {
             since_ns,
             written_ns: 0,
             asks: false,
+            is_for_replica: false,
             from: None,
             hops: 0,
             pauses: 0,
@@ -134,12 +139,14 @@ pub(super) struct Flight {
     pub(super) parcel: Parcel,
     /// The places of refused requests.
     pub(super) refused: Vec<(usize, Refusal)>,
-    /// Whether the next reply belongs to ASKING.
-    pub(super) awaits_asking: bool,
+    /// Whether the next reply belongs to ASKING or READONLY.
+    pub(super) awaits_preface: bool,
+    /// The error with which the node refused ASKING or READONLY.
+    pub(super) preface_error: Option<Vec<u8>>,
 }
 
 impl Flight {
-    /// Takes the reply to ASKING, or to the request after those that are `answered` if the node refused it for the time
+    /// Takes the reply to ASKING or READONLY, or to the request after those that are `answered` if the node refused it for the time
     /// being; `inserted` are the new keys without a reply. Returns false for every other reply, which is to be counted. A request with several `replies`
     /// is not sent again, since the node may have carried a part of it out.
     pub(super) fn takes(
@@ -149,10 +156,12 @@ impl Flight {
         inserted: &mut Insertions,
         replies: u16,
     ) -> bool {
-        if std::mem::take(&mut self.awaits_asking) {
+        let is_preface = std::mem::take(&mut self.awaits_preface);
+        let Reply::Error(line) = reply else { return is_preface };
+        if is_preface {
+            self.preface_error = Some(line.to_vec());
             return true;
         }
-        let Reply::Error(line) = reply else { return false };
         let Some(refusal) = Refusal::of(line).filter(|_| replies == 1) else { return false };
         inserted.hand_over(answered.whole, &mut self.parcel.inserted, answered.whole);
         self.refused.push((answered.place(), refusal));
@@ -168,7 +177,7 @@ pub(super) enum Refusal {
     Moved(Box<[u8]>, u16),
     /// The slot is being moved to the node at this host and port, and this key is there already.
     Ask(Box<[u8]>, u16),
-    /// The request can be carried out later: `TRYAGAIN`, `CLUSTERDOWN`, `LOADING`, `READONLY`.
+    /// The request can be carried out later: `TRYAGAIN`, `CLUSTERDOWN`, `LOADING`, `READONLY`, `MASTERDOWN`.
     Later(&'static str),
     /// The node cannot be reached, for this kind of error; the request was not written.
     Unreachable(ErrorKind),
@@ -189,11 +198,10 @@ impl Refusal {
         match error_code(line) {
             "MOVED" => address().map(|(host, port)| Self::Moved(host, port)),
             "ASK" => address().map(|(host, port)| Self::Ask(host, port)),
-            "TRYAGAIN" => Some(Self::Later("TRYAGAIN")),
-            "CLUSTERDOWN" => Some(Self::Later("CLUSTERDOWN")),
-            "LOADING" => Some(Self::Later("LOADING")),
-            "READONLY" => Some(Self::Later("READONLY")),
-            _ => None,
+            code => {
+                let later = ["TRYAGAIN", "CLUSTERDOWN", "LOADING", "READONLY", "MASTERDOWN"];
+                later.into_iter().find(|known| *known == code).map(Self::Later)
+            }
         }
     }
 
@@ -243,7 +251,7 @@ mod tests {
             out.clear();
             let op = program.append(&mut draws, &mut out);
             let slot = program.slot(op, out.as_whole().unwrap());
-            let request = Kept { op, due_ns: None, slot, end: 0, number: None };
+            let request = Kept { op, due_ns: None, slot, reads: false, end: 0, number: None };
             parcel.add(request, &mut out, program.values());
         }
         let slots = parcel.requests.iter().map(|request| request.slot).collect();

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::{Requests, phase::Phase};
 use crate::{
-    endpoint::{Address, Cluster, Endpoints, Greeting, Target},
+    endpoint::{Address, Cluster, Endpoints, Greeting, PingMedians, ReadFrom, Target},
     knobs::Knobs,
     units,
     workload::{KeyNames, Program, Values},
@@ -53,6 +53,10 @@ pub struct ClusterPlan {
     pub cluster: Arc<Cluster>,
     /// The largest number of connections of all clients to all nodes. A client's first connection is always opened.
     pub max_connections: usize,
+    /// Which nodes get requests that only read.
+    pub read_from: ReadFrom,
+    /// The median round trips of PING to the nodes, for reads from the nearest.
+    pub pings: PingMedians,
 }
 
 /// The event that ends a latency. The latency begins when the request is written.
@@ -94,6 +98,13 @@ pub enum LoadError {
     /// The poll loop of a worker cannot be set up.
     #[error("a worker cannot start: {0}; is the limit of open files too low (ulimit -n)?")]
     Worker(#[from] std::io::Error),
+}
+
+impl ClusterPlan {
+    /// Returns the plan for at most this many connections, and reads from primaries.
+    pub fn new(cluster: Arc<Cluster>, max_connections: usize) -> Self {
+        Self { cluster, max_connections, read_from: ReadFrom::default(), pings: PingMedians::default() }
+    }
 }
 
 impl Plan {

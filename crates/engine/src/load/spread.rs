@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, io, sync::Arc};
 use super::{
     ClusterPlan, Plan,
     parcel::{Parcel, Refusal},
+    reads::Reads,
     slot_counts::SlotCounts,
 };
 use crate::endpoint::{
@@ -31,6 +32,8 @@ pub(super) struct Spread {
     entries: u64,
     /// Counts the requests without a key, which go to all primaries in turn.
     keyless: usize,
+    /// How reads are divided.
+    pub(super) reads: Reads,
     /// The requests by slot.
     pub(super) slots: SlotCounts,
     /// The largest number of connections of this worker.
@@ -42,7 +45,7 @@ pub(super) struct Spread {
 impl Spread {
     /// Returns the cluster that a worker of this plan drives, if there is one.
     pub(super) fn of(plan: &Plan) -> Option<Self> {
-        let ClusterPlan { cluster, max_connections } = plan.cluster.clone()?;
+        let ClusterPlan { cluster, max_connections, read_from, pings } = plan.cluster.clone()?;
         Some(Self {
             cluster,
             target: plan.target.clone(),
@@ -50,21 +53,28 @@ impl Spread {
             held: BTreeMap::new(),
             entries: 0,
             keyless: 0,
+            reads: Reads::new(read_from, pings),
             slots: SlotCounts::new(),
             most_lanes: (max_connections / plan.threads).max(1),
             gives_back_after: 0,
         })
     }
 
-    /// Divides a parcel by the owners of its slots.
-    pub(super) fn by_owner(&mut self, parcel: Parcel) -> Vec<Parcel> {
+    /// Divides a parcel by the owners of its slots, and by the replicas that get its reads.
+    pub(super) fn by_owner(&mut self, parcel: Parcel, now_ns: u64) -> Vec<Parcel> {
         let topology = self.cluster.topology();
-        let keyless = &mut self.keyless;
-        let parts = parcel.divide(|_, request| match request.slot {
-            Some(slot) => topology.owner(slot),
-            None => nth_primary(&topology, std::mem::replace(keyless, keyless.wrapping_add(1))),
+        let Self { keyless, reads, .. } = self;
+        reads.next_batch();
+        let parts = parcel.divide(|_, request| {
+            let owner = match request.slot {
+                Some(slot) => topology.owner(slot),
+                None => nth_primary(&topology, std::mem::replace(keyless, keyless.wrapping_add(1))),
+            };
+            let node = owner.filter(|_| request.reads).map(|owner| reads.node(&topology, owner, now_ns));
+            (node.or(owner), node.is_some() && node != owner)
         });
-        parts.into_iter().map(|(node, parcel)| Parcel { node, ..parcel }).collect()
+        let to = |((node, is_for_replica), parcel)| Parcel { node, is_for_replica, ..parcel };
+        parts.into_iter().map(to).collect()
     }
 
     /// Returns the node for a client's own connection: the primaries in turn.

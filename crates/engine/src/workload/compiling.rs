@@ -30,8 +30,7 @@ impl Compiled {
             .iter()
             .map(|operation| {
                 let steps = read(&operation.steps);
-                let writes = operation.writes.unwrap_or_else(|| !steps.iter().all(Step::only_reads));
-                CompiledOperation { steps, writes }
+                CompiledOperation { writes: operation.changes_data(&steps), steps }
             })
             .collect();
         let (setup, prefill) = (read(&workload.setup.steps), read(&workload.prefill.steps));

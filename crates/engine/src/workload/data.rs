@@ -8,6 +8,7 @@ use super::{
     Dataset, Distribution, KeyForm, ValueKind,
     compiled::CompiledOnce,
     quantity::{quantity, some_quantity},
+    step::Step,
 };
 
 /// The requests of a load: weighted operations, and the keys and values that they use.
@@ -184,6 +185,12 @@ impl Operation {
     pub fn command(step: &str, weight: u32) -> Self {
         let name = step.split(' ').next().unwrap_or_default().to_owned();
         Self { name, weight, steps: vec![step.to_owned()], ..Self::default() }
+    }
+
+    /// Returns whether the operation with these parsed steps changes the server's data. A command that is not known to
+    /// only read is assumed to.
+    pub(super) fn changes_data(&self, steps: &[Step]) -> bool {
+        self.writes.unwrap_or_else(|| !steps.iter().all(Step::only_reads))
     }
 }
 

@@ -35,6 +35,8 @@ pub struct Expected {
     pub requests: Vec<Request>,
     /// Whether each request waits for the reply to the previous request.
     pub is_sequence: bool,
+    /// Whether the operation changes no data.
+    pub only_reads: bool,
     /// Which elements of the last reply are misses, if that reply is the array of EXEC, MGET or a similar command.
     /// Empty for other replies.
     pub elements: Vec<Misses>,
@@ -108,6 +110,7 @@ impl Expected {
             }
         };
         let is_sequence = operation.together == Together::Sequence && steps.len() > 1;
-        Self { label: operation.name.clone(), requests, is_sequence, elements }
+        let only_reads = !operation.changes_data(steps);
+        Self { label: operation.name.clone(), requests, is_sequence, only_reads, elements }
     }
 }

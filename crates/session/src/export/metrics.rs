@@ -172,7 +172,7 @@ impl Metrics {
         out.counters("misses", "Reads that did not", "operation", &of(|part| part.misses, reads))?;
         out.counters("errors", "Requests that failed, by kind", "kind", &load.errors)?;
         if !load.redirects.is_empty() {
-            let help = "Requests that a node of a cluster refused and that were sent again, by kind";
+            let help = "Requests that were sent again, or to another node of a cluster, by kind";
             out.counters("redirects", help, "kind", &load.redirects)?;
         }
         let (lost, failed) = (&load.connections_lost, &load.connects_failed);

@@ -44,7 +44,8 @@ macro_rules! of_the_load {
             /// Failed requests by kind: answered with an error, lost with their connection, or due without a
             /// connection. `ops` and the distributions exclude them.
             pub errors: BTreeMap<String, u64>,
-            /// Requests that a node of a cluster refused and that were sent again, by kind; `errors` excludes them.
+            /// Requests that a node of a cluster refused and that were sent again, by kind, and reads from primaries for
+            /// lack of a replica that answers (`no-replica`); `errors` excludes them.
             #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
             pub redirects: BTreeMap<String, u64>,
             /// Lost connections by kind, including idle connections.

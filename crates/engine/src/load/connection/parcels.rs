@@ -10,6 +10,8 @@ use crate::load::{
     sequence::Sequence,
 };
 
+/// The command before the first request to a replica.
+const READONLY: &[u8] = b"*1\r\n$8\r\nREADONLY\r\n";
 /// The command before a request for a slot that the node does not own yet.
 const ASKING: &[u8] = b"*1\r\n$6\r\nASKING\r\n";
 
@@ -34,16 +36,18 @@ impl Connection {
         self.phase = ConnectionPhase::Busy;
         (self.since_ns, self.heard_ns, self.first_ns) = (parcel.written_ns, now_ns, 0);
         (self.generation, self.node) = (parcel.generation, parcel.node);
-        let sent = if parcel.asks {
-            let bytes = [ASKING, &parcel.bytes].concat();
-            segments.wrote_to(self.node, bytes.len());
-            self.write(registry, &bytes)
-        } else {
-            segments.wrote_to(self.node, parcel.bytes.len());
-            self.write(registry, &parcel.bytes)
+        let preface = match parcel.asks {
+            true => ASKING,
+            false if parcel.is_for_replica && !std::mem::replace(&mut self.is_readonly, true) => READONLY,
+            false => &[],
         };
-        let (refused, awaits_asking) = (Vec::new(), parcel.asks);
-        self.flight = Some(Box::new(Flight { parcel, refused, awaits_asking }));
+        segments.wrote_to(self.node, preface.len() + parcel.bytes.len());
+        let sent = match preface {
+            [] => self.write(registry, &parcel.bytes),
+            preface => self.write(registry, &[preface, &parcel.bytes].concat()),
+        };
+        let (refused, awaits_preface) = (Vec::new(), !preface.is_empty());
+        self.flight = Some(Box::new(Flight { parcel, refused, awaits_preface, preface_error: None }));
         sent
     }
 

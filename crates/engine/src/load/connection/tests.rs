@@ -62,6 +62,7 @@ impl Bench {
             sequence: None,
             inserted: Insertions::default(),
             node: None,
+            is_readonly: false,
             flight: None,
             unsent: None,
         };

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! MOVED, ASK                                    ──► to the named node, at most 6 times
-//! TRYAGAIN, CLUSTERDOWN, LOADING, READONLY      ──► after a pause, to the owner of the slot, until the timeout
+//! TRYAGAIN, CLUSTERDOWN, LOADING, …             ──► after a pause, to the owner of the slot, until the timeout
 //! a lane that cannot be opened, no owner        ──► the same
 //! ```
 
@@ -18,6 +18,7 @@ use crate::{
         parcel::{Flight, Parcel, Refusal},
         spread::MOST_HOPS,
     },
+    untrusted,
 };
 
 /// What was on a lane when its connection was lost.
@@ -68,9 +69,15 @@ impl Worker {
 
     /// Sends the refused requests of a parcel again.
     fn follow(&mut self, flight: Flight, now_ns: u64) {
-        let Flight { mut parcel, refused, .. } = flight;
+        let Flight { mut parcel, refused, preface_error, .. } = flight;
+        if let Some(line) = preface_error {
+            self.report_error(&ErrorKind::of_line(&line), || untrusted::bytes(&line));
+        }
         let Some(by) = parcel.node.filter(|_| !refused.is_empty()) else { return };
         self.doubt_topology();
+        if let (Some(spread), true) = (&mut self.spread, parcel.is_for_replica) {
+            spread.reads.avoid(by, now_ns);
+        }
         for (_, refusal) in &refused {
             self.segments.counts().redirects.count(&refusal.kind(), 1);
         }
@@ -171,8 +178,9 @@ impl Worker {
         remains: Remains,
         (kind, now_ns): (&ErrorKind, u64),
     ) {
-        if let (Some(spread), Some(node)) = (&self.spread, remains.node) {
+        if let (Some(spread), Some(node)) = (&mut self.spread, remains.node) {
             spread.doubt(node, now_ns);
+            spread.reads.avoid(node, now_ns);
         }
         for parcel in remains.waiting {
             let from = parcel.from.or(remains.node);

@@ -5,6 +5,7 @@ use super::{Worker, waiting::Ready};
 use crate::{
     endpoint::NodeNumber,
     load::{
+        ErrorKind,
         clients::Lane,
         parcel::{Kept, Parcel, Refusal},
     },
@@ -82,7 +83,9 @@ impl Worker {
             if let (Some(spread), Some(slot)) = (&mut self.spread, slot) {
                 spread.slots.count(slot);
             }
-            let request = Kept { op, due_ns, slot, end: 0, number };
+            let divides = self.spread.as_ref().is_some_and(|spread| spread.reads.are_divided());
+            let reads = divides && program.operations().of(op).only_reads;
+            let request = Kept { op, due_ns, slot, reads, end: 0, number };
             // An operation with steps that wait for one another has a parcel of its own.
             let mut alone = None;
             let parcel = match self.out.has_later() {
@@ -100,7 +103,13 @@ impl Worker {
     /// Writes the requests of a parcel to the owners of their slots.
     pub(super) fn route(&mut self, parcel: Parcel, now_ns: u64) {
         let Some(spread) = &mut self.spread else { return };
-        for parcel in spread.by_owner(parcel) {
+        let parcels = spread.by_owner(parcel, now_ns);
+        let without_replica = spread.reads.take_without_replica();
+        self.segments.counts().redirects.count(&ErrorKind::NoReplica, without_replica);
+        if without_replica > 0 {
+            self.report_error(&ErrorKind::NoReplica, || "reads go to the primary of the slot".to_owned());
+        }
+        for parcel in parcels {
             match parcel.node {
                 Some(node) => self.deliver(parcel, node, now_ns),
                 None => self.hold(parcel, Refusal::Later("CLUSTERDOWN"), now_ns),

@@ -15,6 +15,7 @@ use super::{
     following::Following,
     node::{Node, measure},
     peer::Peers,
+    ping_window::PingWindow,
     recordings::{Listener, Recordings},
     stage::Admission,
     thread::run,
@@ -162,7 +163,20 @@ fn begin(
     // Even if some worker could not start, a setup may have run and other workers may have written.
     let (live, recordings) = begun.inspect_err(|_| drop(undo_writes(&mut nodes, &signals, &mut peers)))?;
     let following = Following::begin(&commission);
-    Ok(Running { commission, live, nodes, records, recordings, clock, peers, signals, owner, following })
+    let pings = PingWindow::new(&commission);
+    Ok(Running {
+        commission,
+        live,
+        nodes,
+        records,
+        recordings,
+        clock,
+        peers,
+        signals,
+        owner,
+        following,
+        pings,
+    })
 }
 
 /// Starts the recording, the exports and the load engine.

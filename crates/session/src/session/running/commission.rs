@@ -4,7 +4,7 @@ use std::{num::NonZeroU32, path::PathBuf, sync::Arc, time::Duration};
 
 use super::{Danger, Notice};
 use crate::{
-    endpoint::{Cluster, Target},
+    endpoint::{Cluster, PingMedians, ReadFrom, Target},
     knobs::Knobs,
     load::{ClusterPlan, Plan, most_clients, most_connections},
     session::Writer,
@@ -72,6 +72,10 @@ pub struct Commission {
     /// The largest number of connections of all clients to all nodes of a cluster (`--max-connections`); `None` means as
     /// many as the system allows.
     pub max_connections: Option<u32>,
+    /// Which nodes of a cluster get requests that only read (`--read-from`).
+    pub read_from: ReadFrom,
+    /// The median round trips of PING to the nodes.
+    pub pings: PingMedians,
     /// The reason why the first node cannot be reached at the start; it may be reachable later.
     pub unreachable: Option<String>,
     /// The file of the recording that begins with the session.
@@ -108,6 +112,8 @@ impl Commission {
             danger,
             keys,
             max_connections: None,
+            read_from: ReadFrom::default(),
+            pings: PingMedians::default(),
             is_allowed: false,
             is_attended: false,
             keeps_going: false,
@@ -132,7 +138,18 @@ impl Commission {
         Some(ClusterPlan {
             cluster,
             max_connections: self.max_connections.map_or_else(all, |most| most as usize),
+            read_from: self.read_from,
+            pings: self.pings.clone(),
         })
+    }
+
+    /// Returns the first option that is given and has an effect on clusters only.
+    pub fn option_about_clusters(&self) -> Option<&'static str> {
+        let options = [
+            (self.max_connections.is_some(), "--max-connections"),
+            (self.read_from != ReadFrom::default(), "--read-from"),
+        ];
+        options.into_iter().find_map(|(is_given, option)| is_given.then_some(option))
     }
 
     /// Checks that these load settings need at most as many connections as this process may open.

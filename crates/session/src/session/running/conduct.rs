@@ -10,6 +10,7 @@ use super::{
     following::{Following, NodeNews},
     node::{Node, measure},
     peer::Peers,
+    ping_window::PingWindow,
     recordings::Recordings,
     tuning::Wish,
 };
@@ -37,6 +38,7 @@ pub(super) struct Running {
     /// The owner of redyno's markers.
     pub(super) owner: Owner,
     pub(super) following: Following,
+    pub(super) pings: PingWindow,
 }
 
 impl Running {
@@ -52,6 +54,7 @@ impl Running {
             for node in &mut self.nodes {
                 refused.extend(node.push(&record, &mut self.peers).map(|cause| (node.number, cause)));
             }
+            self.pings.push(&record);
             self.peers.record(&record);
         }
         for (node, cause) in &refused {

@@ -24,6 +24,7 @@ mod holders;
 mod node;
 mod order;
 mod peer;
+mod ping_window;
 mod recordings;
 mod refusal;
 mod room;

@@ -96,7 +96,7 @@ impl Played {
         Plan {
             target,
             first_words: FirstWords::Bare { tracks: false },
-            cluster: Some(ClusterPlan { cluster, max_connections: 100 }),
+            cluster: Some(ClusterPlan::new(cluster, 100)),
             ..Plan::fixture()
         }
     }

@@ -1,0 +1,200 @@
+//! A load on a cluster that reads from replicas: what it counts is what the nodes carried out, and a replica that does
+//! not answer is replaced by its primary, which is reported.
+
+use std::collections::BTreeMap;
+
+use redyno::{
+    events::EventKind,
+    session::{Event, Record},
+};
+use rustix::process::Signal;
+
+use crate::support::{
+    Recipe, Server, cli_at,
+    nodes::Nodes,
+    program::{Outcome, Running, redyno, run},
+    wait_for,
+};
+
+/// A load that writes and reads, on any node of a cluster.
+const LOAD: [&str; 11] =
+    ["--headless", "--json", "--ratio", "1:1", "-r", "20000", "-c", "12", "-P", "4", "--yes"];
+/// The primaries and the replicas among the nodes.
+const PRIMARIES: std::ops::Range<usize> = 0..3;
+const REPLICAS: std::ops::Range<usize> = 3..6;
+
+/// Starts a cluster all of whose replicas are named by CLUSTER SLOTS: they have copied something.
+fn cluster(recipe: fn() -> Recipe) -> Nodes {
+    let nodes = Nodes::start(recipe, true);
+    for key in ["{1}", "{2}", "{3}"] {
+        for words in [&["-c", "SET", key, "x"][..], &["-c", "DEL", key]] {
+            cli_at(nodes.0[0].port(), words);
+        }
+    }
+    wait_for("all replicas", || {
+        let slots = nodes.0[0].cli(&["CLUSTER", "SLOTS"]);
+        nodes.0.iter().all(|node| slots.lines().any(|line| line == node.port_text())).then_some(())
+    });
+    nodes
+}
+
+fn start(nodes: &Nodes, more: &[&str]) -> Running {
+    Running::start(redyno(&[&["-p", &nodes.0[0].port_text()], &LOAD[..], more].concat()))
+}
+
+/// Operations by name and by address of the node, errors and redirects by kind.
+#[derive(Debug, Default)]
+struct Sums {
+    ops: BTreeMap<String, u64>,
+    nodes: BTreeMap<String, u64>,
+    errors: BTreeMap<String, u64>,
+    redirects: BTreeMap<String, u64>,
+}
+
+fn sums(outcome: &Outcome) -> Sums {
+    let (mut sums, mut addresses) = (Sums::default(), Vec::new());
+    for record in outcome.records() {
+        match record {
+            Record::Event(Event { what: EventKind::NodeJoined { address }, .. }) => addresses.push(address),
+            Record::Session(session) => {
+                addresses = [session.target].into_iter().chain(session.nodes).map(|it| it.address).collect();
+            }
+            Record::Interval(interval) => {
+                let ops = interval.commands.into_iter().map(|(name, command)| (name, command.ops));
+                let nodes = interval.nodes.into_iter();
+                let nodes = nodes.map(|(node, part)| (addresses[usize::from(node)].clone(), part.ops));
+                let counts = [ops.collect(), nodes.collect(), interval.errors, interval.redirects];
+                let Sums { ops, nodes, errors, redirects } = &mut sums;
+                for (sum, counts) in [ops, nodes, errors, redirects].into_iter().zip(counts) {
+                    counts.into_iter().for_each(|(name, n)| *sum.entry(name).or_default() += n);
+                }
+            }
+            _ => {}
+        }
+    }
+    sums
+}
+
+/// How often these nodes carried a command out.
+fn calls(nodes: &Nodes, which: std::ops::Range<usize>, command: &str) -> u64 {
+    nodes.0[which].iter().map(|node| node.calls(&[], command)).sum()
+}
+
+fn reset(nodes: &Nodes) {
+    nodes.0.iter().for_each(|node| drop(node.cli(&["CONFIG", "RESETSTAT"])));
+}
+
+/// Asserts that nothing failed, and that the nodes carried out what the run counted, each what it counted of it.
+fn assert_agreement(nodes: &Nodes, sums: &Sums) {
+    assert_eq!(sums.errors, BTreeMap::new());
+    assert_eq!(calls(nodes, 0..6, "get"), sums.ops["GET"], "{sums:?}");
+    // A replica counts the writes of its primary too.
+    assert_eq!(calls(nodes, PRIMARIES, "set"), sums.ops["SET"], "{sums:?}");
+    for (n, node) in nodes.0.iter().enumerate() {
+        let sets = if PRIMARIES.contains(&n) { node.calls(&[], "set") } else { 0 };
+        let address = format!("127.0.0.1:{}", node.port());
+        let counted = sums.nodes.get(&address).copied().unwrap_or_default();
+        assert_eq!(counted, node.calls(&[], "get") + sets, "{address}: {sums:?}");
+    }
+}
+
+#[test]
+fn reads_go_where_they_are_to_go_and_the_counts_are_those_of_the_nodes() {
+    for recipe in [Server::redis as fn() -> Recipe, Server::valkey] {
+        let nodes = cluster(recipe);
+        for (from, at_primaries, at_replicas) in
+            [("primary", true, false), ("replica", false, true), ("any", true, true)]
+        {
+            reset(&nodes);
+            let outcome = start(&nodes, &["-n", "20000", "--read-from", from]).end().expect_code(0);
+            let sums = sums(&outcome);
+            assert_agreement(&nodes, &sums);
+            assert_eq!(sums.redirects, BTreeMap::new(), "{from}");
+            let asked = |which| calls(&nodes, which, "get") > 1000;
+            assert_eq!((asked(PRIMARIES), asked(REPLICAS)), (at_primaries, at_replicas), "{from}");
+            for replica in &nodes.0[REPLICAS] {
+                let readonly = replica.calls(&[], "readonly");
+                assert_eq!((1..=12).contains(&readonly), at_replicas, "once on each connection: {readonly}");
+            }
+        }
+        reset(&nodes);
+        let outcome = start(&nodes, &["-n", "20000", "--read-from", "nearest"]).end().expect_code(0);
+        assert_agreement(&nodes, &sums(&outcome));
+    }
+}
+
+#[test]
+fn the_counts_agree_through_a_handover_to_a_replica() {
+    for recipe in [Server::redis as fn() -> Recipe, Server::valkey] {
+        let nodes = cluster(recipe);
+        reset(&nodes);
+        let running = start(&nodes, &["--read-from", "any"]);
+        running.wait_for_lines(3, r#""kind":"interval""#);
+        assert_eq!(nodes.0[3].cli(&["CLUSTER", "FAILOVER"]), "OK");
+        running.wait_for_lines(1, r#""event":"failover""#);
+        running.wait_for_lines(12, r#""kind":"interval""#);
+        running.signal(Signal::INT);
+        let sums = sums(&running.end());
+        assert_eq!(sums.errors, BTreeMap::new());
+        assert_eq!(calls(&nodes, 0..6, "get"), sums.ops["GET"], "{sums:?}");
+    }
+}
+
+#[test]
+fn a_replica_that_refuses_reads_is_replaced_by_its_primary_and_this_is_counted() {
+    let nodes = cluster(Server::redis);
+    let replica = &nodes.0[3];
+    // Its primary has no password, so that the replica cannot log in there again.
+    for words in [
+        &["CONFIG", "SET", "replica-serve-stale-data", "no"][..],
+        &["CONFIG", "SET", "masterauth", "wrong"],
+        &["CLIENT", "KILL", "TYPE", "master"],
+    ] {
+        replica.cli(words);
+    }
+    wait_for("the loss of the link", || {
+        replica.cli(&["INFO", "replication"]).contains("master_link_status:down").then_some(())
+    });
+    reset(&nodes);
+    let outcome = start(&nodes, &["-n", "20000", "--read-from", "replica"]).end().expect_code(0);
+    let sums = sums(&outcome);
+    assert_agreement(&nodes, &sums);
+    assert!(sums.redirects["MASTERDOWN"] > 0 && sums.redirects["no-replica"] > 1000, "{sums:?}");
+    assert_eq!((replica.calls(&[], "get"), nodes.0[0].calls(&[], "get") > 1000), (0, true));
+    let shown =
+        run(&["-p", &nodes.0[0].port_text(), "--headless", "--load", "--yes", "-n", "2000", "-c", "5"]
+            .into_iter()
+            .chain(["--read-from", "replica"])
+            .collect::<Vec<_>>());
+    assert!(shown.out.contains("another node of the cluster: no-replica"), "{}", shown.out);
+}
+
+#[test]
+fn a_replica_that_is_killed_is_replaced_by_its_primary() {
+    let mut nodes = cluster(Server::redis);
+    let running = start(&nodes, &["--read-from", "replica"]);
+    running.wait_for_lines(2, r#""kind":"interval""#);
+    nodes.0[3].kill();
+    running.wait_for_lines(1, r#""no-replica":"#);
+    running.wait_for_lines(1, r#""error":"no-replica""#);
+    running.signal(Signal::INT);
+    let sums = sums(&running.end());
+    assert!(nodes.0[0].calls(&[], "get") > 0, "{sums:?}");
+    assert!(sums.errors.keys().all(|kind| kind == "reset"), "{sums:?}");
+}
+
+#[test]
+fn a_choice_of_nodes_that_has_no_effect_is_refused_in_one_line() {
+    let (alone, nodes) = (Server::redis().start(), Nodes::start(Server::redis, false));
+    let refused = |server: &Server, more: &[&str], code: i32, why: &str| {
+        let port = server.port_text();
+        let args = [&["-p", &port], &LOAD[..], &["-n", "10"], more].concat();
+        let err = run(&args).expect_code(code).err;
+        let lines: Vec<_> = err.lines().filter(|line| line.contains("--read-from")).collect();
+        assert!(lines.len() == 1 && lines[0].contains(why), "{err}");
+    };
+    refused(&alone, &["--read-from", "replica"], 2, "is no node of a cluster");
+    refused(&nodes.0[0], &["--read-from", "any", "--one-node"], 2, "no effect with --one-node");
+    refused(&nodes.0[0], &["--read-from", "nearest", "--redact"], 2, "needs PINGs to all nodes");
+    refused(&alone, &["--read-from", "slave"], 2, "'slave' must be primary, replica, any, nearest");
+}
