@@ -198,3 +198,18 @@ fn a_choice_of_nodes_that_has_no_effect_is_refused_in_one_line() {
     refused(&nodes.0[0], &["--read-from", "nearest", "--redact"], 2, "needs PINGs to all nodes");
     refused(&alone, &["--read-from", "slave"], 2, "'slave' must be primary, replica, any, nearest");
 }
+
+#[test]
+fn the_benchmark_reads_from_where_it_is_asked_to_and_writes_to_primaries() {
+    let nodes = cluster(Server::valkey);
+    let port = nodes.0[0].port_text();
+    for (mode, at_primaries, at_replicas) in [("no", true, false), ("yes", false, true), ("all", true, true)]
+    {
+        reset(&nodes);
+        let options = ["-t", "get,set", "-n", "2000", "-q", "--rfr", mode];
+        run(&[&["bench", "-p", &port, "--cluster"], &options[..]].concat()).expect_code(0);
+        assert_eq!((calls(&nodes, 0..6, "get"), calls(&nodes, PRIMARIES, "set")), (2000, 2000), "{mode}");
+        let asked = |which| calls(&nodes, which, "get") > 100;
+        assert_eq!((asked(PRIMARIES), asked(REPLICAS)), (at_primaries, at_replicas), "{mode}");
+    }
+}

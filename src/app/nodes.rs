@@ -112,15 +112,19 @@ impl Model {
     /// Returns a sentence about the node with the largest share of the requests; `None` if the share is about even.
     pub fn uneven_node(rows: &[NodeRow]) -> Option<String> {
         let shares = || rows.iter().filter_map(|row| Some((row, row.share?, row.ops_per_s?)));
-        let (primaries, total) = shares().fold((0, 0.0), |(n, total), (.., ops)| (n + 1, total + ops));
         let (row, share, _) = shares().max_by(|a, b| a.1.total_cmp(&b.1))?;
-        let mean = 1.0 / f64::from(primaries);
-        if primaries < 2 || total < LEAST_PER_S || share < mean * UNEVEN {
+        // Replicas may have other shares than primaries: one gets the reads, the other the writes.
+        let peers = shares().filter(|(peer, ..)| peer.role == row.role);
+        let (n, sum, total) =
+            peers.fold((0, 0.0, 0.0), |(n, sum, total), (_, share, ops)| (n + 1, sum + share, total + ops));
+        let mean = sum / f64::from(n);
+        if n < 2 || total < LEAST_PER_S || share < mean * UNEVEN {
             return None;
         }
         let what = if row.load.is_some() { "requests" } else { "commands" };
         let has = format!("{} has {} of the {what}", row.address, units::percent(share));
-        let slots = row.slots.map(|slots| f64::from(slots) / f64::from(SLOTS));
+        let is_of_all = shares().count() == n as usize;
+        let slots = row.slots.map(|slots| f64::from(slots) / f64::from(SLOTS)).filter(|_| is_of_all);
         Some(match slots {
             Some(slots) if share >= slots * UNEVEN => {
                 format!("{has} with {} of the slots: hot keys", units::percent(slots))
@@ -279,6 +283,28 @@ mod tests {
         push(&mut model, 20.0, [600, 200, 200]);
         let expected = "a:1 has 60 % of the requests and 50 % of the slots: the slots are divided unevenly";
         assert_eq!(uneven(&model).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn replicas_that_get_the_reads_are_compared_with_one_another() {
+        let mut model = model([1.0; 3]);
+        let push = |model: &mut Model, t_s, ops: [u64; 3]| {
+            let part = |ops| OperationInterval { ops, service: repeated(1000, ops), ..Default::default() };
+            let nodes = (0..).zip(ops.map(part)).collect();
+            let (segment, length_s, ops) = (1, 1.0, ops.iter().sum());
+            let interval = Interval { t_s, length_s, segment, ops, nodes, ..Interval::default() };
+            model.push(&Record::Interval(Box::new(interval)));
+        };
+        for node in [1, 2] {
+            let gauges = Gauges::from([(Gauge::Slots, 0.0)]);
+            let status = Status { role: "slave".to_owned(), gauges, ..Status::default() };
+            model.push(&Record::Server(Box::new(Moment::new(2.0, status))).at_node(node));
+        }
+        push(&mut model, 3.0, [100, 450, 450]);
+        assert_eq!(Model::uneven_node(&model.node_rows()), None);
+        push(&mut model, 20.0, [100, 800, 100]);
+        let expected = "b:2 has 80 % of the requests; an even share is 45 %: hot keys, or it has more slots";
+        assert_eq!(Model::uneven_node(&model.node_rows()).as_deref(), Some(expected));
     }
 
     #[test]
