@@ -212,4 +212,9 @@ fn the_benchmark_reads_from_where_it_is_asked_to_and_writes_to_primaries() {
         let asked = |which| calls(&nodes, which, "get") > 100;
         assert_eq!((asked(PRIMARIES), asked(REPLICAS)), (at_primaries, at_replicas), "{mode}");
     }
+    let without = Nodes::start(Server::redis, false);
+    let port = without.0[0].port_text();
+    let lacking = run(&["bench", "-p", &port, "--cluster", "--rfr", "yes", "-t", "get", "-n", "3000", "-q"]);
+    let lacking = lacking.expect_code(0).err;
+    assert!(lacking.contains("no replica of some master answers"), "{lacking}");
 }

@@ -180,7 +180,7 @@ pub const PROMISES: &[Promise] = &[
     shows("-p 6379 --workload timeline --distribution 'zipfian 1.2' -r 1M", Screen, &["zipfian"]),
     shows("-p 6379 --ratio 1:10", Screen, &["SET:GET 1:10"]),
     shows(r"-p 6379 -- 3: SET {key} {value 64..1024} EX {number 60..3600} \; GET {key zipfian 1.1}", Screen, &["SET", "GET"]),
-    shows(r"-p 6379 -r 1M -- MGET {key} {key.same_slot} {key.same_slot} \; DEL {key} {key.same_slot}", Screen, &["MGET", "DEL"]),
+    shows(r"-p 6379 -r 500k -- MGET {key} {key.same_slot} {key.same_slot} \; DEL {key} {key.same_slot}", Screen, &["MGET", "DEL"]),
     with("-p 6379 --headless --yes --dataset docs.csv -- HSET doc:__field:id__ title __field:title__", &[], Ends(&[0]), &["2 ops"]),
     shows("-p 6379 --headless --yes --dataset docs.jsonl -- JSON.SET doc:__field:id__ $ __record__", Ends(&[1]), &["lacks the module"]),
     shows("-p 6379 --headless --yes --dataset abstracts.xml.gz --maxdocs 500k -c 30 -- FT.ADD idx __field:url__ 1.0 FIELDS title __field:title__", Ends(&[1]), &["lacks the module"]),

@@ -40,6 +40,8 @@ use crate::{
     workload::{DatasetError, KeyNames},
 };
 
+/// The warning about --rfr for a master without a replica.
+const NO_REPLICA: &str = "WARNING: no replica of some master answers; its reads go to the master\n";
 /// redis-benchmark's warning about -k 0.
 const NO_KEEP_ALIVE: &str = "WARNING: Keepalive disabled. You probably need 'echo 1 > /proc/sys/net/ipv4/tcp_tw_reuse' for \
     Linux and 'sudo sysctl -w net.inet.tcp.msl=1000' for Mac OS X in order to use a lot of clients/requests\n";
@@ -184,6 +186,8 @@ impl Bench {
         let mut rates = Vec::new();
         let end = to_its_end(alone, "Error", |seen| {
             match seen {
+                // It is no error: the request is answered.
+                LoadReport::Error("no-replica", _) => complain(NO_REPLICA),
                 // The first error ends the whole run.
                 LoadReport::Error(kind, message) => return Err(self.error(kind, message)),
                 LoadReport::Interval(interval, Some(all)) if !interval.drain => {
