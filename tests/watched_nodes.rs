@@ -1,12 +1,14 @@
 //! Several servers in one session: the nodes of a cluster, a primary with its replicas, servers side by side.
 
-use redyno::session::Record;
+use std::fs::{DirEntry, read_dir, read_to_string};
+
+use redyno::{demo, session::Record};
 
 use crate::{
     cluster::two,
     support::{
         Server, free_port,
-        program::{redyno, run},
+        program::{Running, records, redyno, run},
         terminal::{DOWN, Terminal, quit},
         wait_for,
     },
@@ -103,4 +105,28 @@ fn a_node_that_stops_to_answer_is_marked_and_named_with_its_cause() {
     replica.kill();
     terminal.wait_for_text("it has not answered since");
     quit(terminal, &primary);
+}
+
+/// The threads of a session that watches a cluster of this many nodes, without those that measure PING.
+fn threads(nodes: usize) -> Vec<String> {
+    let size = demo::Size { primaries: nodes, replicas: 0 };
+    let cluster = demo::Cluster::start(&demo::Options::default(), size).unwrap();
+    let port = cluster.addresses()[0].port().to_string();
+    let running = Running::start(redyno(&["-p", &port, "--headless", "--json"]));
+    running.wait_for("a poll of each node", |out| {
+        let records = records(out.rsplit_once('\n')?.0);
+        let polled = |node| records.iter().any(|it| it.is_of(node) && matches!(it, Record::Server(_)));
+        (0..nodes as u16).all(polled).then_some(())
+    });
+    let folder = read_dir(format!("/proc/{}/task", running.pid())).unwrap();
+    let name = |thread: DirEntry| read_to_string(thread.path().join("comm")).unwrap();
+    let names = folder.map(|thread| name(thread.unwrap()));
+    let mut names: Vec<_> = names.filter(|name| name != "ping\n").collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn more_nodes_need_no_more_threads() {
+    assert_eq!(threads(2), threads(9));
 }

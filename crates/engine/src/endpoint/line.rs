@@ -89,7 +89,7 @@ impl Stream {
     }
 
     /// Waits until the socket is ready, or until `until`. Returns false if that time was over already.
-    fn wait(&self, interest: PollFlags, until: Instant) -> bool {
+    pub(super) fn wait(&self, interest: PollFlags, until: Instant) -> bool {
         let left = left(until);
         if !left.is_zero() {
             let all = if self.0.wants_write() { interest | PollFlags::OUT } else { interest };
@@ -100,7 +100,7 @@ impl Stream {
 }
 
 /// Returns whether the error means only that the socket is not ready now.
-fn is_nothing(error: &io::Error) -> bool {
+pub(super) fn is_nothing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 

@@ -33,7 +33,7 @@ pub use reach::reach;
 pub use reach_error::{Party, ReachError};
 pub use read_from::{PingMedians, ReadFrom};
 pub use resolve::{Resolution, Resolver};
-pub use talk::{NoTalk, Talk, talk};
+pub use talk::{NoTalk, Talk, TalkStep, talk};
 pub use tls::{
     Ciphers, ClientCertificate, Tls, TlsError, TlsFailure, TlsSettings, TlsStream, Trust, UNVERIFIED,
     UnknownCipher,

@@ -1,15 +1,17 @@
 //! A connection for requests that are not part of the load. Each batch of requests waits for its replies.
 
 use std::{
-    io,
-    os::fd::{AsFd, BorrowedFd},
+    io::{self, Read as _, Write as _},
+    os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd},
     time::{Duration, Instant},
 };
+
+use rustix::event::PollFlags;
 
 use super::{
     Party, ReachError, Target,
     dial::{connect_to_any, resolve},
-    line::Stream,
+    line::{Stream, is_nothing},
     reach::greeted,
     stranger,
 };
@@ -18,18 +20,33 @@ use crate::protocol::{ProtocolError, Reply, Skipper};
 /// The longest accepted reply on a connection without authentication.
 const LONGEST_OF_ANYBODY: usize = 64 * 1024;
 
+/// The size of one read.
+const READ_SIZE: usize = 16 * 1024;
+
 /// A connection for requests that are not part of the load.
 pub struct Talk {
     line: Stream,
     target: Target,
     skipper: Skipper,
-    /// The position in `received` at which the reply in progress begins, and the position up to which it was
-    /// parsed.
-    begins: usize,
-    read: usize,
+    unsent: Vec<u8>,
+    /// Why nothing can be sent. A server that rejects clients says why and disconnects: its message is better.
+    failed: Option<io::Error>,
+    /// The bytes of the reply in progress, and how many of them were parsed.
     received: Vec<u8>,
+    parsed: usize,
     /// The longest accepted reply, in bytes.
     longest: usize,
+}
+
+/// What a [step](Talk::step) has reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TalkStep {
+    /// All requests are sent, and all replies have arrived.
+    Done,
+    /// Bytes have arrived, and there may be more.
+    Further,
+    /// The socket has to become ready.
+    Blocked,
 }
 
 /// Why there is no connection, with the system's message.
@@ -75,8 +92,9 @@ impl Talk {
     }
 
     fn on(line: Stream, target: &Target, longest: usize) -> Self {
-        let skipper = target.dialect.skipper();
-        Self { line, target: target.clone(), skipper, begins: 0, read: 0, received: Vec::new(), longest }
+        let (target, skipper) = (target.clone(), target.dialect.skipper());
+        let (unsent, received) = (Vec::new(), Vec::new());
+        Self { line, target, skipper, unsent, failed: None, received, parsed: 0, longest }
     }
 
     /// Sends `questions`, waits for this number of `replies`, and calls `take` with the bytes and the kind of
@@ -92,57 +110,93 @@ impl Talk {
         limit: Duration,
         mut take: impl FnMut(&[u8], Reply),
     ) -> Result<(), ReachError> {
-        let deadline = Instant::now() + limit;
-        self.forget();
-        // A server that rejects clients says why and disconnects: its message is better than a failed write.
-        let mut unsaid = self.line.say(questions, deadline).err();
-        let (mut buffer, mut heard) = (vec![0; 64 * 1024], 0);
-        while heard < replies {
-            let mut rest = &self.received[self.read..];
+        let (deadline, mut awaited) = (Instant::now() + limit, replies);
+        self.send(questions);
+        loop {
+            match self.step(&mut awaited, &mut take)? {
+                TalkStep::Done => return Ok(()),
+                TalkStep::Further if Instant::now() < deadline => {}
+                TalkStep::Blocked if self.line.wait(self.interest(), deadline) => {}
+                _ => return Err(self.broken(io::ErrorKind::TimedOut.into())),
+            }
+        }
+    }
+
+    /// Queues requests, which the next steps send.
+    pub fn send(&mut self, questions: &[u8]) {
+        self.unsent.extend_from_slice(questions);
+    }
+
+    /// Sends what the socket accepts, calls `take` with the bytes and the kind of each reply that has been read, and reads
+    /// once if replies are missing. `awaited` is the number of replies that have not arrived. Does not wait.
+    ///
+    /// # Errors
+    /// When the connection breaks, or when something other than replies arrives.
+    pub fn step(
+        &mut self,
+        awaited: &mut usize,
+        mut take: impl FnMut(&[u8], Reply),
+    ) -> Result<TalkStep, ReachError> {
+        if self.interest().contains(PollFlags::OUT) {
+            match self.line.0.write(&self.unsent) {
+                Ok(n) => drop(self.unsent.drain(..n)),
+                Err(error) if is_nothing(&error) => {}
+                Err(error) => self.failed = Some(error),
+            }
+        }
+        let mut begins = 0;
+        while *awaited > 0 {
+            let mut rest = &self.received[self.parsed..];
             let reply = match self.skipper.next(&mut rest) {
                 Ok(reply) => reply,
                 Err(excess @ ProtocolError::Excess(_)) => {
                     return Err(self.broken(io::Error::other(format!("the server sent {excess}"))));
                 }
-                Err(_) => return Err(stranger::diagnosis(&self.target, &self.received[self.begins..])),
+                Err(_) => return Err(stranger::diagnosis(&self.target, &self.received[begins..])),
             };
-            self.read = self.received.len() - rest.len();
-            if let Some(reply) = reply {
-                take(&self.received[self.begins..self.read], reply);
-                (self.begins, heard) = (self.read, heard + 1);
-                continue;
-            }
-            if self.received.len() - self.begins > self.longest {
-                return Err(ReachError::Endless(Party::of(&self.target)));
-            }
-            if self.begins > self.received.len() / 2 {
-                self.forget();
-            }
-            match self.line.hear(&mut buffer, deadline) {
-                Ok(Some(0)) => {
-                    let closed = || io::ErrorKind::UnexpectedEof.into();
-                    return Err(self.broken(unsaid.take().unwrap_or_else(closed)));
-                }
-                Ok(Some(n)) => self.received.extend_from_slice(&buffer[..n]),
-                Ok(None) => return Err(self.broken(io::ErrorKind::TimedOut.into())),
-                Err(error) => return Err(self.broken(error)),
-            }
+            self.parsed = self.received.len() - rest.len();
+            let Some(reply) = reply else { break };
+            take(&self.received[begins..self.parsed], reply);
+            (begins, *awaited) = (self.parsed, *awaited - 1);
         }
-        Ok(())
+        self.parsed -= begins;
+        self.received.drain(..begins);
+        if *awaited == 0 {
+            let is_sent = !self.interest().contains(PollFlags::OUT);
+            return Ok(if is_sent { TalkStep::Done } else { TalkStep::Blocked });
+        }
+        if self.received.len() > self.longest {
+            return Err(ReachError::Endless(Party::of(&self.target)));
+        }
+        let mut buffer = [0; READ_SIZE];
+        match self.line.0.read(&mut buffer) {
+            Ok(0) => {
+                let failed = self.failed.take();
+                Err(self.broken(failed.unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into())))
+            }
+            Ok(n) => {
+                self.received.extend_from_slice(&buffer[..n]);
+                Ok(TalkStep::Further)
+            }
+            Err(error) if is_nothing(&error) && self.line.0.has_more() => Ok(TalkStep::Further),
+            Err(error) if is_nothing(&error) => Ok(TalkStep::Blocked),
+            Err(error) => Err(self.broken(error)),
+        }
     }
 
-    /// Removes the replies that were processed from `received`.
-    fn forget(&mut self) {
-        self.read -= self.begins;
-        self.received.drain(..std::mem::take(&mut self.begins));
+    /// Returns the events of the socket with which the next step goes further.
+    fn interest(&self) -> PollFlags {
+        let is_unsent = self.failed.is_none() && (!self.unsent.is_empty() || self.line.0.wants_write());
+        if is_unsent { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN }
     }
 
     /// Returns whether the server sent more data than the expected replies.
     pub fn has_more(&self) -> bool {
-        self.begins < self.received.len()
+        !self.received.is_empty()
     }
 
-    fn broken(&self, cause: io::Error) -> ReachError {
+    /// Returns the error of a connection that is broken.
+    pub fn broken(&self, cause: io::Error) -> ReachError {
         ReachError::Io { address: self.target.address.clone(), cause }
     }
 }
@@ -150,6 +204,12 @@ impl Talk {
 impl AsFd for Talk {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.line.0.as_fd()
+    }
+}
+
+impl AsRawFd for Talk {
+    fn as_raw_fd(&self) -> RawFd {
+        self.line.0.as_raw_fd()
     }
 }
 

@@ -1,17 +1,18 @@
-//! The handle of the control plane: starts and ends its thread, and sends orders to the thread.
+//! The handle of a control plane: starts and ends its task, and sends orders to it. The tasks of a session share a thread.
 
 use std::{
     collections::BTreeSet,
-    convert::identity,
+    convert::{Infallible, identity},
     io,
     sync::{Arc, mpsc::Sender},
-    thread::{self, JoinHandle},
+    thread,
     time::Duration,
 };
 
 use tokio::{
     runtime,
     sync::{mpsc, oneshot},
+    task::JoinSet,
 };
 
 use super::{
@@ -38,8 +39,8 @@ const KEYS: &str = "SCAN, MEMORY USAGE or MONITOR, with which redyno looks at ke
 const CLUSTERS: &str = "cluster";
 const SETUPS: &str = "scripts, functions or indexes that a setup could make";
 
-/// The control plane of one target. Dropping the handle ends the thread at once, even if the server hangs. Orders that
-/// were not carried out until then are answered with [`ServerError::Stopped`].
+/// The control plane of one target. Dropping the handle ends its part of the thread at once, even if the server hangs.
+/// Orders that were not carried out until then are answered with [`ServerError::Stopped`].
 ///
 /// Orders never block. The answer to an order arrives within some seconds; a removal of keys may take longer. While the
 /// server cannot be reached, orders are refused with the cause. An order during the first attempt to connect waits for
@@ -47,34 +48,65 @@ const SETUPS: &str = "scripts, functions or indexes that a setup could make";
 #[derive(Debug)]
 pub struct Control {
     orders: mpsc::UnboundedSender<Order>,
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    /// The task, which ends when this set is dropped.
+    _watch: JoinSet<()>,
+    thread: Arc<ControlThread>,
     redacts: bool,
 }
 
+/// The thread of control planes, which ends when this value is dropped.
+#[derive(Debug)]
+struct ControlThread {
+    runtime: runtime::Handle,
+    _stop: oneshot::Sender<Infallible>,
+}
+
+impl ControlThread {
+    fn start() -> io::Result<Self> {
+        let (_stop, stopped) = oneshot::channel();
+        let thread = runtime::Builder::new_current_thread().enable_all().build()?;
+        let runtime = thread.handle().clone();
+        thread::Builder::new().name("control".to_owned()).spawn(move || {
+            // This channel carries no message: only its end matters.
+            let _ = thread.block_on(stopped);
+            // A plain drop would wait for a look at the keys.
+            thread.shutdown_background();
+        })?;
+        Ok(Self { runtime, _stop })
+    }
+}
+
 impl Control {
-    /// Starts a thread that connects to `target`, polls the server at the interval `every`, and sends reports to
-    /// `news`. When the connection is lost, the thread reconnects with the pauses of a
+    /// Starts a thread with a task that connects to `target`, polls the server at the interval `every`, and sends
+    /// reports to `news`. When the connection is lost, the task reconnects with the pauses of a
     /// [`BackOff`](crate::endpoint::BackOff).
     ///
     /// # Errors
     /// When the system cannot create a thread or an event queue.
     pub fn start(target: Target, clock: Clock, every: Duration, news: Sender<Message>) -> io::Result<Self> {
+        Self::beside(None, target, clock, every, news)
+    }
+
+    /// Works like [`start`](Self::start), on the thread of another control plane if there is one.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn beside(
+        other: Option<&Self>,
+        target: Target,
+        clock: Clock,
+        every: Duration,
+        news: Sender<Message>,
+    ) -> io::Result<Self> {
         let (orders, taken) = mpsc::unbounded_channel();
-        let (stop, stopped) = oneshot::channel();
-        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+        let thread = match other {
+            Some(other) => Arc::clone(&other.thread),
+            None => Arc::new(ControlThread::start()?),
+        };
         let watch = Watch { target, clock, every, news, orders: taken };
-        let thread = thread::Builder::new().name("control".into()).spawn(move || {
-            runtime.block_on(async {
-                tokio::select! {
-                    _ = stopped => {}
-                    () = watch.run() => {}
-                }
-            });
-            // A plain drop would wait for a running attempt to connect.
-            runtime.shutdown_background();
-        })?;
-        Ok(Self { orders, stop: Some(stop), thread: Some(thread), redacts: false })
+        let mut _watch = JoinSet::new();
+        _watch.spawn_on(watch.run(), &thread.runtime);
+        Ok(Self { orders, _watch, thread, redacts: false })
     }
 
     /// Returns the same handle. If `redacts` is true, the server's own texts are removed from the errors in answers.
@@ -95,7 +127,7 @@ impl Control {
         F: Future<Output = Result<T, ServerError>> + Send,
     {
         let (reply, answer) = Answer::new();
-        // If the thread has ended, the order and its reply channel are dropped, and the answer is Stopped.
+        // If the task has ended, the order and its reply channel are dropped, and the answer is Stopped.
         drop(self.orders.send(also(Order::new(reply, act))));
         answer.redacting(self.redacts)
     }
@@ -247,18 +279,5 @@ impl Control {
         let ledger = ledger.clone();
         let act = async move |means: Means| set_up::undo(&means.redis(SETUPS)?, &made, &ledger).await;
         self.order(act, identity)
-    }
-}
-
-impl Drop for Control {
-    fn drop(&mut self) {
-        if let Some(stop) = self.stop.take() {
-            // The thread may have ended by itself.
-            let _ = stop.send(());
-        }
-        if let Some(thread) = self.thread.take() {
-            // A panic of the thread was printed already.
-            let _ = thread.join();
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! One connection to the server with the client library fred, through a [`Guard`]. No other module uses fred.
+//! One connection to the server with the client library fred, through a [guard](super::guard). No other module uses fred.
 //!
 //! Fred's own reconnecting is off. When the connection of a [`RedisLink`] is lost, its owner opens a new link. So every
 //! lost connection is noticed, and no command is sent twice.
@@ -18,12 +18,12 @@ use fred::{
         config::{Config, ServerConfig},
     },
 };
-use tokio::time::timeout;
+use tokio::{task::JoinSet, time::timeout};
 
 use super::{
     ServerError,
     datum::Datum,
-    guard::{Door, Guard, REPLY_LIMIT},
+    guard::{self, Door, REPLY_LIMIT},
     pace::Sent,
 };
 use crate::{endpoint::Talk, untrusted};
@@ -41,14 +41,14 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(6);
 /// A connection. Dropping the link closes the socket.
 pub(super) struct RedisLink {
     wire: Wire,
-    task: ConnectHandle,
-    guard: Guard,
+    fred: ConnectHandle,
+    _guard: JoinSet<()>,
 }
 
 impl Drop for RedisLink {
     fn drop(&mut self) {
         // QUIT would wait for a server that may hang.
-        self.task.abort();
+        self.fred.abort();
     }
 }
 
@@ -77,11 +77,11 @@ impl RedisLink {
             })
             .build()
             .map_err(refused)?;
-        let task = client.connect();
-        let guard = Guard::stand(door, talk, Arc::clone(&breach)).await.map_err(broken)?;
+        let fred = client.connect();
+        let _guard = guard::stand(door, talk, Arc::clone(&breach)).await.map_err(broken)?;
         let wire =
             Wire { client, breach: Arc::clone(&breach), sent: Sent::default(), around: Around::Nothing };
-        let link = Self { task, wire, guard };
+        let link = Self { wire, fred, _guard };
         link.wire.client.wait_for_connect().await.map_err(refused)?;
         // A server that has no CLIENT SETNAME, or forbids it, works without the name as well.
         let wire = &link.wire;
@@ -98,8 +98,8 @@ impl RedisLink {
 
     /// Waits until the connection is lost; returns the reason.
     pub(super) async fn lost(&mut self) -> String {
-        let ended = (&mut self.task).await;
-        match (self.guard.breach(), ended) {
+        let ended = (&mut self.fred).await;
+        match (self.wire.breach.get(), ended) {
             (Some(breach), _) => format!("the connection was lost: {breach}"),
             (None, Ok(Err(error))) => {
                 format!("the connection was lost: {}", untrusted::text(error.details()))

@@ -1,4 +1,5 @@
-//! The control plane: reads the server's own figures in a separate thread with a tokio runtime. The thread uses the
+//! The control plane: reads the server's own figures. The control planes of all nodes of a session are tasks of one
+//! thread with a tokio runtime, so their number costs no threads, and a node that hangs holds up no other. They use the
 //! client library fred, or for memcached redyno's own client.
 //!
 //! ```text
@@ -20,6 +21,7 @@ mod config;
 mod control;
 mod count;
 mod datum;
+mod dialogue;
 mod episode;
 mod error;
 mod guard;

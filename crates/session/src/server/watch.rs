@@ -10,6 +10,7 @@ use std::{fmt::Display, sync::mpsc::Sender, time::Duration};
 
 use tokio::{
     sync::{mpsc::UnboundedReceiver, oneshot},
+    task::JoinSet,
     time::{Instant, MissedTickBehavior, interval, sleep_until},
 };
 
@@ -79,6 +80,7 @@ impl Watch {
             clock,
             news,
             orders,
+            under_way: JoinSet::new(),
             standing: Standing::Nothing,
             poller,
             ledger: None,
@@ -138,6 +140,8 @@ struct ControlState {
     clock: Clock,
     news: Sender<Message>,
     orders: UnboundedReceiver<Order>,
+    /// The orders that are being carried out. They end with the control plane.
+    under_way: JoinSet<()>,
     standing: Standing,
     poller: Poller,
     /// The changes that the session has to undo. Each poll checks the marker of these changes.
@@ -158,11 +162,12 @@ impl ControlState {
                 Some(order) = self.orders.recv() => {
                     self.ledger = order.ledger.clone().or(self.ledger.take());
                     if !order.needs_poll {
-                        tokio::spawn(order.carry_out(Ok(self.means(link.wire()))));
+                        self.under_way.spawn(order.carry_out(Ok(self.means(link.wire()))));
                         continue;
                     }
                     Some(order)
                 }
+                Some(_) = self.under_way.join_next() => continue,
                 _ = polls.tick() => None,
             };
             match self.poll(&link.wire()).await {

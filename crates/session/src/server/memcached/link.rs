@@ -1,19 +1,21 @@
-//! One connection to memcached. A separate thread sends one request after the other, and accepts only complete replies
-//! of limited size.
+//! One connection to memcached. A task sends one request after the other, and accepts only complete replies of limited
+//! size.
 
 use std::{
     convert::Infallible,
     io,
-    sync::{Arc, OnceLock, mpsc},
-    thread,
+    sync::{Arc, OnceLock},
 };
 
-use tokio::sync::oneshot;
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::Instant,
+};
 
 use crate::{
     endpoint::{ReachError, Talk},
     protocol::Reply,
-    server::{ServerError, guard::REPLY_LIMIT},
+    server::{ServerError, dialogue::Dialogue, guard::REPLY_LIMIT},
     untrusted,
 };
 
@@ -30,7 +32,7 @@ pub(in crate::server) struct MemcachedLink {
 /// The sender of commands. Clones share the connection.
 #[derive(Clone)]
 pub(in crate::server) struct Wire {
-    questions: mpsc::Sender<Question>,
+    questions: mpsc::UnboundedSender<Question>,
     /// The reason why the connection ended.
     breach: Arc<OnceLock<String>>,
 }
@@ -45,22 +47,22 @@ struct Question {
 type Said = Result<Vec<u8>, String>;
 
 impl MemcachedLink {
-    /// Starts the thread on an open connection after its handshake.
+    /// Starts the task on an open connection after its handshake.
     pub(in crate::server) fn open(talk: Talk) -> Result<Self, ServerError> {
-        let (questions, asked) = mpsc::channel();
+        let (questions, mut asked) = mpsc::unbounded_channel();
         let (end, ended) = oneshot::channel();
         let wire = Wire { questions, breach: Arc::default() };
         let breach = Arc::clone(&wire.breach);
-        let serve = move || {
-            serve(&mut talk.bounded(LONGEST_REPLY), &asked, &breach);
-            drop(end);
-        };
-        let thread = thread::Builder::new().name("memcached".to_owned()).spawn(serve);
         let lost = |cause: io::Error| ServerError::Lost {
             command: "connecting".to_owned(),
             cause: cause.to_string(),
         };
-        thread.map(|_| Self { wire, ended }).map_err(lost)
+        let mut server = Dialogue::new(talk.bounded(LONGEST_REPLY)).map_err(lost)?;
+        tokio::spawn(async move {
+            serve(&mut server, &mut asked, &breach).await;
+            drop(end);
+        });
+        Ok(Self { wire, ended })
     }
 
     /// Returns the sender of commands.
@@ -78,16 +80,22 @@ impl MemcachedLink {
 }
 
 /// Sends one request after the other, until all senders are dropped or a reply is missing.
-fn serve(talk: &mut Talk, questions: &mpsc::Receiver<Question>, breach: &OnceLock<String>) {
-    for Question { bytes, replies, answer } in questions {
+async fn serve(
+    server: &mut Dialogue,
+    questions: &mut mpsc::UnboundedReceiver<Question>,
+    breach: &OnceLock<String>,
+) {
+    while let Some(Question { bytes, replies, answer }) = questions.recv().await {
         let mut said = Vec::new();
-        let heard = talk.ask(&bytes, replies, REPLY_LIMIT, |bytes, reply| {
+        let take = |bytes: &[u8], reply: Reply| {
             said.push(match reply {
                 Reply::Error(line) => Err(untrusted::bytes(line)),
                 _ => Ok(bytes.to_vec()),
             });
-        });
-        let heard = heard.map_err(cause).and_then(|()| match talk.has_more() {
+        };
+        server.send(&bytes);
+        let heard = server.ask(replies, Instant::now() + REPLY_LIMIT, take).await;
+        let heard = heard.map_err(cause).and_then(|()| match server.has_more() {
             false => Ok(()),
             true => Err(io::Error::other("the server sent a reply that nothing had asked for")),
         });
@@ -130,7 +138,7 @@ impl Wire {
     ) -> Result<Vec<Vec<u8>>, ServerError> {
         let (answer, said) = oneshot::channel();
         let command = command.to_owned();
-        // After the end of the thread the request is dropped, and with it the sender of the answer.
+        // After the end of the task the request is dropped, and with it the sender of the answer.
         drop(self.questions.send(Question { bytes: bytes.to_vec(), replies, answer }));
         match said.await {
             Ok(Ok(said)) => {
@@ -154,6 +162,7 @@ mod tests {
     use std::{
         io::{BufRead as _, BufReader, Write as _},
         net::TcpListener,
+        thread,
         time::Duration,
     };
 

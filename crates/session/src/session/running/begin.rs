@@ -2,7 +2,10 @@
 
 use std::{
     io,
-    sync::mpsc::{Receiver, Sender, channel},
+    sync::{
+        Arc,
+        mpsc::{Receiver, Sender, channel},
+    },
     thread::JoinHandle,
     time::{Duration, Instant},
 };
@@ -125,7 +128,8 @@ fn begin(
     let clock = Clock::start();
     let (mut controls, mut targets) = (Vec::new(), Vec::new());
     for (number, target) in (0..).zip(commission.targets()) {
-        let (control, target) = measure(&commission, number, target, clock)
+        let first = controls.first().map(Arc::as_ref);
+        let (control, target) = measure(&commission, number, target, clock, first)
             .map_err(|source| StartError::Thread("the control plane", source))?;
         controls.push(control);
         targets.push(target);

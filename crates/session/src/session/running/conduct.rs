@@ -107,7 +107,8 @@ impl Running {
         let target = self.commission.plan.target.at(address.clone()).map_err(|error| error.to_string())?;
         self.commission.watched.push(target.clone());
         let number = self.nodes.len() as u16; // fewer than a session may have
-        let measured = measure(&self.commission, number, &target, self.clock);
+        let first = Some(&*self.nodes[0].control);
+        let measured = measure(&self.commission, number, &target, self.clock, first);
         let (control, beginning) = measured.map_err(|error| error.to_string())?;
         let controls: Vec<_> =
             self.nodes.iter().map(|node| &node.control).chain([&control]).cloned().collect();

@@ -294,7 +294,8 @@ impl Holders {
             Some(known) => Arc::clone(known),
             None => {
                 // Nobody reads its reports.
-                let control = Control::start(target.clone(), Clock::start(), self.every, channel().0);
+                let (other, news) = (self.controls.values().next().map(Arc::as_ref), channel().0);
+                let control = Control::beside(other, target.clone(), Clock::start(), self.every, news);
                 let control =
                     Arc::new(control.map_err(|error| format!("cannot start a control plane: {error}"))?);
                 self.controls.insert(number, Arc::clone(&control));

@@ -34,18 +34,20 @@ const OTHER_NODES: &str = "MOVED: the load goes to this node of the cluster only
     are errors and no operations, so the figures of the load are about this node's share of the keys; without --one-node, \
     redyno loads all nodes";
 
-/// Starts the control plane of a node; returns it with the settings for measuring the node.
+/// Starts the control plane of a node on the thread of the `first` one, or on a new thread; returns it with the settings
+/// for measuring the node.
 ///
 /// # Errors
-/// When the control plane cannot be started.
+/// When the system cannot create the thread.
 pub(super) fn measure(
     commission: &Commission,
     number: u16,
     target: &Target,
     clock: Clock,
+    first: Option<&Control>,
 ) -> io::Result<(Arc<Control>, TargetBeginning)> {
     let (news, server) = channel();
-    let control = Control::start(target.clone(), clock, INFO_EVERY, news)?;
+    let control = Control::beside(first, target.clone(), clock, INFO_EVERY, news)?;
     let cluster = commission.cluster_plan(number);
     let plan = Plan { target: target.clone(), cluster, ..commission.plan.clone() };
     let carries = commission.carrier.is_none_or(|carrier| carrier == number);
