@@ -23,6 +23,9 @@ const SUITES_OF_13: [(&str, CipherSuite); 3] = [
     ("TLS_CHACHA20_POLY1305_SHA256", CipherSuite::TLS13_CHACHA20_POLY1305_SHA256),
 ];
 
+/// OpenSSL's names for groups that contain all supported suites of TLS 1.2.
+const GROUPS: [&str; 3] = ["DEFAULT", "ALL", "HIGH"];
+
 /// An unknown name in a list of ciphers.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 #[error("'{name}' is not a supported cipher; give one of {known}")]
@@ -40,12 +43,13 @@ pub struct Ciphers {
 }
 
 impl Ciphers {
-    /// Offers only the suites in `names` for TLS 1.2; colons separate the names.
+    /// Offers only the suites in `names` for TLS 1.2; colons separate the names. `DEFAULT`, `ALL` and `HIGH` are all
+    /// supported suites, and `-` or `!` before a name takes it away, as in OpenSSL.
     ///
     /// # Errors
     /// Names the unknown one.
     pub fn name_tls12(&mut self, names: &str) -> Result<(), UnknownCipher> {
-        self.of_12 = Some(named(names, &SUITES_OF_12)?);
+        self.of_12 = Some(named(names, &SUITES_OF_12, &GROUPS)?);
         Ok(())
     }
 
@@ -54,7 +58,7 @@ impl Ciphers {
     /// # Errors
     /// Names the unknown one.
     pub fn name_tls13(&mut self, names: &str) -> Result<(), UnknownCipher> {
-        self.of_13 = Some(named(names, &SUITES_OF_13)?);
+        self.of_13 = Some(named(names, &SUITES_OF_13, &[])?);
         Ok(())
     }
 
@@ -77,16 +81,31 @@ impl Ciphers {
     }
 }
 
-fn named(names: &str, known: &[(&str, CipherSuite)]) -> Result<Vec<CipherSuite>, UnknownCipher> {
-    let suite = |name: &str| {
-        let found = known.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-        let unknown = || UnknownCipher {
-            name: name.to_owned(),
-            known: known.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "),
-        };
-        found.map(|(_, suite)| *suite).ok_or_else(unknown)
+/// Reads a list of names. A word of `groups` names all suites; `-` or `!` before a name takes it away.
+fn named(
+    names: &str,
+    known: &[(&str, CipherSuite)],
+    groups: &[&str],
+) -> Result<Vec<CipherSuite>, UnknownCipher> {
+    let unknown = |name: &str| UnknownCipher {
+        name: name.to_owned(),
+        known: known.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "),
     };
-    names.split(':').map(suite).collect()
+    let mut suites = Vec::new();
+    for word in names.split([':', ',', ' ']).filter(|word| !word.is_empty()) {
+        let name = word.trim_start_matches(['-', '!']);
+        let is_group = groups.contains(&name);
+        let found = known.iter().filter(|(known, _)| is_group || known.eq_ignore_ascii_case(name));
+        let found: Vec<_> = found.map(|(_, suite)| *suite).collect();
+        suites.retain(|suite| !found.contains(suite));
+        match name.len() == word.len() {
+            true if found.is_empty() => return Err(unknown(name)),
+            true => suites.extend(found),
+            // A cipher that is not supported is not offered anyway.
+            false => {}
+        }
+    }
+    if suites.is_empty() { Err(unknown(names)) } else { Ok(suites) }
 }
 
 #[cfg(test)]
@@ -104,6 +123,9 @@ mod tests {
         some.name_tls13("TLS_CHACHA20_POLY1305_SHA256").unwrap();
         let expected = [SUITES_OF_13[2].1, SUITES_OF_12[4].1, SUITES_OF_12[3].1];
         assert_eq!(suites(&some), expected);
+        some.name_tls12("DEFAULT:-AES128-SHA256:!ECDHE-RSA-AES128-GCM-SHA256").unwrap();
+        assert_eq!(suites(&some).len(), 6);
+        assert!(some.name_tls12("HIGH:AES128-SHA256").is_err() && some.name_tls12("ALL:-ALL").is_err());
         let why = some.name_tls13("TLS_AES_128_GCM_SHA256:HIGH").unwrap_err().to_string();
         assert!(
             why.starts_with("'HIGH' is not a supported cipher; give one of TLS_AES_256_GCM_SHA384, "),
