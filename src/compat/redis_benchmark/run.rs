@@ -270,10 +270,9 @@ impl Bench {
                 let error = NoTalk::Connect(io::Error::other(message.to_owned()));
                 Stop::Message(unreachable(&self.target, self.flavour.server(), &error))
             }
+            // A server with too many clients closes further connections before it speaks TLS.
+            _ if message.starts_with("the server closed the connection") => Stop::Message(CLOSED.to_owned()),
             "tls" => Stop::Message(format!("Could not negotiate a TLS connection: {message}")),
-            _ if message == "the server closed the connection" => {
-                Stop::Message("Error: Server closed the connection".to_owned())
-            }
             _ => Stop::Message(format!("Error: {}", without_number(message))),
         }
     }
@@ -286,6 +285,8 @@ impl Bench {
 
 /// The interval at which the number of connections is printed.
 const TICK: Duration = Duration::from_millis(250);
+/// The message about a connection that the server has closed.
+const CLOSED: &str = "Error: Server closed the connection";
 /// The time limit for opening all connections.
 const OPENING: Duration = Duration::from_secs(86_400);
 /// The duration of one wait for incoming data.
@@ -306,7 +307,16 @@ pub(super) fn hold(
     most_clients(1, 1);
     let until = Instant::now() + OPENING;
     let held: Result<Vec<_>, _> = (0..clients).map(|_| Talk::silent(target, until)).collect();
-    let mut held = held.map_err(|error| Stop::Message(unreachable(target, server, &error)))?;
+    let mut held = held.map_err(|error| match &error {
+        // A server with too many clients closes further connections before it speaks TLS.
+        NoTalk::Tls(cause) if cause.kind() == io::ErrorKind::UnexpectedEof => {
+            Stop::Message(CLOSED.to_owned())
+        }
+        NoTalk::Tls(cause) if cause.kind() == io::ErrorKind::ConnectionReset => {
+            Stop::Message(format!("Error: {}", plain(cause)))
+        }
+        error => Stop::Message(unreachable(target, server, error)),
+    })?;
     loop {
         write!(out, "clients: {}\r", held.len())?;
         out.flush()?;
@@ -336,7 +346,7 @@ fn hear(talk: &mut Talk) -> Result<(), Stop> {
     let end = match heard {
         Err(ReachError::Io { cause, .. }) => match cause.kind() {
             io::ErrorKind::TimedOut => None,
-            io::ErrorKind::UnexpectedEof => Some("Error: Server closed the connection".to_owned()),
+            io::ErrorKind::UnexpectedEof => Some(CLOSED.to_owned()),
             _ => Some(format!("Error: {}", plain(&cause))),
         },
         Err(error) => Some(format!("Error: {error}")),
