@@ -59,9 +59,49 @@ fn a_certificate_that_is_not_to_be_trusted_is_told_with_what_to_do() {
         &["is not for db.example but for localhost, 127.0.0.1"],
     );
     let nobody = authority.issue(&[], Valid::Now);
-    shown(&nobody, &["--cacert", &ca], &["names no host", "subjectAltName", "--insecure"]);
+    shown(&nobody, &["--cacert", &ca], &["names no host", "subjectAltName", "--tls-ca-only"]);
     shown(&authority.issue(&HERE, Valid::Past), &["--cacert", &ca], &["has expired; renew it"]);
     shown(&authority.issue(&HERE, Valid::Future), &["--cacert", &ca], &["is not valid yet", "clocks"]);
+}
+
+/// A certificate without a name, checked against the CA alone: by an option, and in the modes of other tools, which do
+/// this without being asked.
+#[test]
+fn the_ca_alone_is_checked_by_an_option_and_by_the_modes_of_other_tools() {
+    let authority = Authority::new();
+    let nobody = authority.issue(&[], Valid::Now);
+    let server = TlsServer::start(&authority, &nobody, &[]);
+    let other = Authority::new();
+    let (port, ca, stranger) = (server.port_text(), authority.path(), other.path());
+    let with = |args: &[&str], ca: &str| run(&[args, &["-p", &port, "--tls", "--cacert", ca]].concat());
+    let session: &[&str] = &["--headless", "--json", "--duration", "1", "--tls-ca-only"];
+    let outcome = with(session, &ca).expect_code(0);
+    assert!(outcome.out.contains(r#""tls":"caonly""#), "{}", outcome.out);
+    assert_one_line(&with(session, &stranger), 1, &["no CA that is trusted"]);
+    for tool in
+        [&["bench", "-t", "ping", "-n", "10"][..], &["memtier", "-n", "10"], &["--latency", "-i", "1"]]
+    {
+        with(tool, &ca).expect_code(0);
+        assert_ne!(with(tool, &stranger).status.code(), Some(0), "{tool:?}");
+    }
+}
+
+#[test]
+fn a_server_with_too_many_clients_ends_idle_connections_with_an_error() {
+    let (authority, server) = TlsServer::usual(&["--maxclients", "5"]);
+    let idle = ["bench", "-I", "-c", "10", "-p", &server.port_text(), "--tls", "--cacert", &authority.path()];
+    let outcome = run(&idle).expect_code(1);
+    assert!((outcome.out + &outcome.err).contains("Error: "), "{idle:?}");
+}
+
+/// A certificate of version 1, as OpenSSL 3.0 signs requests without a file of extensions.
+#[test]
+fn a_certificate_of_version_1_is_refused_with_how_to_make_another() {
+    let authority = Authority::new();
+    let old = authority.issue_version_1();
+    let server = TlsServer::start(&authority, &old, &[]);
+    let options = ["-p", &server.port_text(), "--tls", "--cacert", &authority.path(), "--tls-ca-only"];
+    assert_one_line(&session(&options), 1, &["X.509 version 1", "openssl x509", "subjectAltName"]);
 }
 
 #[test]

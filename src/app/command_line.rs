@@ -39,6 +39,7 @@ impl Program {
             words += match server.tls {
                 Encryption::None => "",
                 Encryption::Verified => " --tls",
+                Encryption::CaOnly => " --tls --tls-ca-only",
                 Encryption::Unverified => " --tls --insecure",
             };
         }

@@ -28,6 +28,8 @@ pub(super) fn plan(mut line: CommandLine, matches: &ArgMatches, given: Invocatio
     line.session.follow(&suggested);
     let servers = line.nodes.targets(&mut line.target, given)?;
     config::resolve(&mut line.target, given, !line.session.plan)?;
+    // redis-cli checks the CA of a certificate, and not its name.
+    line.target.tls.tls_ca_only |= line.oneshot.mode().is_some() && line.target.speaks_tls();
     let oneshot = line.oneshot.plan(line.target.target()?, line.session.json).map_err(UsageError::of)?;
     if let Some(oneshot) = oneshot {
         return Ok(Box::new(move || Ok(redis_cli::run(&oneshot, &ends()?, has_terminal)?)));

@@ -115,7 +115,7 @@ fn target_words(target: &Target) -> Vec<String> {
 }
 
 fn tls_words(tls: &TlsArgs, is_spoken: bool) -> Vec<String> {
-    let flags = [(is_spoken, "--tls"), (tls.insecure, "--insecure")];
+    let flags = [(is_spoken, "--tls"), (tls.tls_ca_only, "--tls-ca-only"), (tls.insecure, "--insecure")];
     let files = [
         ("--cacert", &tls.cacert),
         ("--cacertdir", &tls.cacertdir),

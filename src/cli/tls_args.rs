@@ -34,8 +34,11 @@ pub struct TlsArgs {
     /// Server name for SNI, which its certificate must match [default: the host]
     #[arg(long, value_name = "NAME")]
     pub sni: Option<String>,
+    /// Check the CA that signed the server's certificate, and not its name, as redis-cli does
+    #[arg(long)]
+    pub tls_ca_only: bool,
     /// Encrypt, but trust any server: its certificate is not verified
-    #[arg(long, conflicts_with_all = ["cacert", "cacertdir"])]
+    #[arg(long, conflicts_with_all = ["cacert", "cacertdir", "tls_ca_only"])]
     pub insecure: bool,
 }
 
@@ -47,6 +50,7 @@ impl TlsArgs {
         if self.trust() == Trust::System {
             (self.insecure, self.cacert, self.cacertdir) = (other.insecure, other.cacert, other.cacertdir);
         }
+        self.tls_ca_only |= other.tls_ca_only && !self.insecure;
         if self.cert.is_none() {
             (self.cert, self.key) = (other.cert, other.key);
         }
@@ -70,6 +74,7 @@ impl TlsArgs {
             trust: self.trust(),
             client: self.client(),
             server_name: self.sni.clone(),
+            ca_only: self.tls_ca_only,
             ..TlsSettings::default()
         };
         Tls::new(settings, address).map(Some).map_err(UsageError::of)
@@ -82,6 +87,7 @@ impl TlsArgs {
             (self.cert.is_some(), "--cert"),
             (self.key.is_some(), "--key"),
             (self.sni.is_some(), "--sni"),
+            (self.tls_ca_only, "--tls-ca-only"),
             (self.insecure, "--insecure"),
         ];
         all.into_iter().find(|(given, _)| *given).map(|(_, option)| option)

@@ -83,7 +83,8 @@ impl Server {
         let address = self.socket.clone().map_or(tcp, Address::Unix);
         let client = self.certificate.clone().zip(self.key.clone());
         let client = client.map(|(certificate, key)| ClientCertificate { certificate, key });
-        let settings = TlsSettings { client, ..self.tls.clone() };
+        // The other tools check the CA, and not the name.
+        let settings = TlsSettings { client, ca_only: true, ..self.tls.clone() };
         let tls = self.is_tls.then(|| Tls::new(settings, &address)).transpose()?;
         let password = self.password.clone().map(Password::new);
         let credentials = password.map(|password| Credentials { user: self.user.clone(), password });

@@ -39,6 +39,7 @@ fn sides(account: &Account) -> Table {
             match target.tls {
                 Encryption::None => "none",
                 Encryption::Verified => "TLS, certificate checked",
+                Encryption::CaOnly => "TLS, the certificate's CA checked, its name not",
                 Encryption::Unverified => "TLS, certificate not checked",
             }
             .to_owned(),

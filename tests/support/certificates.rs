@@ -6,6 +6,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
+use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose,
     date_time_ymd,
@@ -96,6 +97,21 @@ impl Authority {
         };
         fs::write(&pair.certificate, certificate.pem()).expect("the certificate's file");
         fs::write(&pair.key, key.serialize_pem()).expect("the key's file");
+        pair
+    }
+
+    /// A certificate for this machine that says to have X.509 version 1.
+    pub fn issue_version_1(&self) -> Pair {
+        let pair = self.issue(&HERE, Valid::Now);
+        let pem = fs::read_to_string(&pair.certificate).expect("the certificate");
+        let lines: String = pem.lines().filter(|line| !line.starts_with("--")).collect();
+        let mut bytes = BASE64.decode(lines).expect("base64");
+        let version_3 = [0xa0, 3, 2, 1, 2];
+        let at = bytes.windows(5).position(|bytes| bytes == version_3).expect("a version");
+        bytes[at + 4] = 0;
+        let encoded = BASE64.encode(bytes);
+        let pem = format!("-----BEGIN CERTIFICATE-----\n{encoded}\n-----END CERTIFICATE-----\n");
+        fs::write(&pair.certificate, pem).expect("the certificate's file");
         pair
     }
 }

@@ -26,7 +26,7 @@ const LONGEST: u64 = 64 * 1024;
 const DEFAULTS: [&str; 9] =
     ["theme", "ascii", "no-mouse", "clients", "pipeline", "data-size", "keys", "threads", "timeout"];
 /// The options that a target may have.
-const TARGET: [&str; 11] = [
+const TARGET: [&str; 12] = [
     "address",
     "user",
     "db",
@@ -36,11 +36,12 @@ const TARGET: [&str; 11] = [
     "cert",
     "key",
     "sni",
+    "tls-ca-only",
     "insecure",
     "password-command",
 ];
 /// Options without a value.
-const FLAGS: [&str; 4] = ["ascii", "no-mouse", "tls", "insecure"];
+const FLAGS: [&str; 5] = ["ascii", "no-mouse", "tls", "tls-ca-only", "insecure"];
 const IN_CLEAR: &str = "a password in clear is refused: name a command that prints it (password-command), \
                         or leave it out and give --askpass, or REDISCLI_AUTH in the environment";
 

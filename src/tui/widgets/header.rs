@@ -64,6 +64,7 @@ fn identity(reading: &Reading) -> Vec<(String, Ink)> {
     match target.tls {
         Encryption::None => {}
         Encryption::Verified => parts.push(("  TLS".to_owned(), Ink::Text)),
+        Encryption::CaOnly => parts.push(("  TLS, name unchecked".to_owned(), Ink::Text)),
         Encryption::Unverified => parts.push(("  TLS, unverified".to_owned(), Ink::Warn)),
     }
     let said = reading.status().map(|status| &status.body);

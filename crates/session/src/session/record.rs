@@ -220,6 +220,9 @@ pub enum Encryption {
     None,
     /// The connection uses TLS, and the server's certificate is verified.
     Verified,
+    /// The connection uses TLS, and a trusted CA has signed the server's certificate, whatever its name
+    /// (`--tls-ca-only`).
+    CaOnly,
     /// The connection uses TLS, and the server's certificate is not verified (`--insecure`).
     Unverified,
 }

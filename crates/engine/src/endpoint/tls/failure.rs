@@ -25,7 +25,7 @@ pub enum TlsFailure {
     /// The certificate belongs to another server.
     #[error(
         "the server's certificate is not for {asked} but for {names}; ask for one of these names with --sni NAME, or \
-         trust any server with --insecure"
+         check the CA alone with --tls-ca-only"
     )]
     WrongName {
         /// The required name.
@@ -36,7 +36,7 @@ pub enum TlsFailure {
     /// The certificate has no name.
     #[error(
         "the server's certificate names no host (it has no subjectAltName); give the server one that does, or \
-         trust any server with --insecure"
+         check the CA alone with --tls-ca-only"
     )]
     NoName,
     /// The certificate has expired.
@@ -51,6 +51,12 @@ pub enum TlsFailure {
          trust any server with --insecure"
     )]
     WrongPurpose(String),
+    /// The certificate has X.509 version 1, as the test script of Redis makes it with OpenSSL 3.0.
+    #[error(
+        "the server's certificate has X.509 version 1, which TLS libraries refuse; sign it again as version 3: openssl \
+         x509 -req ... -extfile FILE, with 'subjectAltName=DNS:NAME,IP:ADDRESS' in FILE; or trust any server with --insecure"
+    )]
+    Version1,
     /// The certificate has another error.
     #[error(
         "the server's certificate was not accepted: {0}; replace it, or trust any server with --insecure"
@@ -130,6 +136,9 @@ fn certificate(cause: &CertificateError) -> TlsFailure {
         }
         CertificateError::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {
             TlsFailure::WrongPurpose("it is a CA's own".to_owned())
+        }
+        CertificateError::Other(other) if other.to_string().contains("UnsupportedCertVersion") => {
+            TlsFailure::Version1
         }
         other => TlsFailure::BadCertificate(spoken(&other.to_string())),
     }

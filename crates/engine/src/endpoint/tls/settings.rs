@@ -37,6 +37,9 @@ pub struct TlsSettings {
     /// The server name that is sent to the server (SNI) and that its certificate must have; by default the
     /// host.
     pub server_name: Option<String>,
+    /// Whether a trusted CA's signature is enough: the name in the certificate is not checked, and no name is sent to
+    /// the server unless `server_name` gives one.
+    pub ca_only: bool,
     /// The cipher suites that are offered to the server.
     pub ciphers: Ciphers,
 }
@@ -61,14 +64,16 @@ impl Tls {
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .map_err(|error| TlsError::Library(error.to_string()))?;
-        let builder = match &settings.trust {
-            Trust::System => builder.with_root_certificates(trust::system()?),
-            Trust::These { file, directory } => {
-                builder.with_root_certificates(trust::these(file.as_deref(), directory.as_deref())?)
-            }
-            Trust::Anybody => {
-                builder.dangerous().with_custom_certificate_verifier(Arc::new(trust::Anybody(provider)))
-            }
+        let roots = match &settings.trust {
+            Trust::System => Some(trust::system()?),
+            Trust::These { file, directory } => Some(trust::these(file.as_deref(), directory.as_deref())?),
+            Trust::Anybody => None,
+        };
+        let builder = match roots {
+            Some(roots) if !settings.ca_only => builder.with_root_certificates(roots),
+            roots => builder
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(trust::AnyName { roots, provider })),
         };
         let mut config = match &settings.client {
             None => builder.with_no_client_auth(),
@@ -80,12 +85,18 @@ impl Tls {
         };
         // A new connection must cost what a new client's connection costs: no session resumption.
         config.resumption = Resumption::disabled();
+        config.enable_sni = !settings.ca_only || settings.server_name.is_some();
         Ok(Self { settings, server_name, config: Arc::new(config) })
     }
 
     /// Returns whether the server's identity is verified.
     pub fn is_verified(&self) -> bool {
         self.settings.trust != Trust::Anybody
+    }
+
+    /// Returns whether the name in the server's certificate is checked.
+    pub fn checks_name(&self) -> bool {
+        self.is_verified() && !self.settings.ca_only
     }
 
     /// Returns the name or IP address that the server's certificate must have. Only a name is sent to the
@@ -109,9 +120,10 @@ impl Tls {
 }
 
 fn server_name(settings: &TlsSettings, address: &Address) -> Result<ServerName<'static>, TlsError> {
+    let is_checked = settings.trust != Trust::Anybody && !settings.ca_only;
     let name = match (&settings.server_name, address) {
         (_, Address::Unix(_)) => return Err(TlsError::UnixSocket),
-        (None, Address::Service(_)) if settings.trust != Trust::Anybody => return Err(TlsError::Sentinel),
+        (None, Address::Service(_)) if is_checked => return Err(TlsError::Sentinel),
         (None, Address::Service(_)) => "sentinel",
         (Some(name), _) => name.as_str(),
         // The interface of a link-local address is not a part of its name.

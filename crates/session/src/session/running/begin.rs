@@ -151,7 +151,7 @@ fn begin(
     let mut nodes: Vec<_> = nodes.collect::<Result<_, _>>()?;
     let (warmup, redacts) = (commission.warmup, commission.redacts);
     let host_root = std::mem::take(&mut commission.host_root);
-    let cluster = commission.cluster().cloned();
+    let cluster = commission.cluster.clone();
     let mut beginning = Beginning { start, warmup, redacts, host_root, cluster, targets };
     commission.notices.drain(..).for_each(|notice| peers.send(0, notice));
     let (listener, records) = queue();
@@ -215,7 +215,8 @@ fn identity(TargetBeginning { plan, heard, .. }: &TargetBeginning, is_own: bool)
         built_in: is_own,
         tls: match &plan.target.tls {
             None => Encryption::None,
-            Some(tls) if tls.is_verified() => Encryption::Verified,
+            Some(tls) if tls.checks_name() => Encryption::Verified,
+            Some(tls) if tls.is_verified() => Encryption::CaOnly,
             Some(_) => Encryption::Unverified,
         },
         ..ServerIdentity::default()
