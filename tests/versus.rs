@@ -10,6 +10,7 @@ use rustix::process::Signal;
 
 use crate::support::{
     Server, free_port,
+    nodes::Nodes,
     program::{Outcome, Running, redyno, run},
     wait_for,
 };
@@ -153,6 +154,30 @@ fn redis_and_valkey_are_asked_the_same_and_left_empty_after_an_interrupt() {
         assert!(server.calls(&[], "get") > 0 && server.calls(&[], "set") > 0);
         assert_eq!(server.cli(&["DBSIZE"]), "0");
     }
+}
+
+#[test]
+fn a_cluster_is_a_target_as_a_whole_and_left_empty() {
+    let (nodes, alone) = (Nodes::start(Server::redis, false), Server::valkey().start());
+    let [a, other] = [&nodes.0[1], &nodes.0[2]].map(|node| uri(node.port()));
+    let b = uri(alone.port());
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("both.jsonl");
+    let words = ["--json", "--workload", "mixed", "--record", file.to_str().unwrap()];
+    let (lines, outcome) = some_pairs(start(&a, &b, &words));
+    for side in ["a", "b"] {
+        assert!(lines.iter().all(|line| line[side]["errors"].as_u64().unwrap_or(0) == 0), "{}", outcome.out);
+    }
+    for server in nodes.0.iter().chain([&alone]) {
+        assert!(server.calls(&[], "get") > 0 && server.calls(&[], "set") > 0);
+        assert_eq!(server.cli(&["DBSIZE"]), "0", "no key and no marker");
+    }
+    let recorded = std::fs::read_to_string(&file).unwrap();
+    assert!(!recorded.contains("\"nodes\":{"), "B would be taken for a node of A's cluster");
+    let outcome = run(&["versus", &a, &other]).expect_code(2);
+    assert!(outcome.err.contains("both targets are nodes of the same cluster"), "{}", outcome.err);
+    let (_, outcome) = some_pairs(start(&a, &b, &["--json", "--one-node"]));
+    assert!(outcome.err.contains("A, 127.0.0.1:") && outcome.err.contains("MOVED"), "{}", outcome.err);
 }
 
 #[test]

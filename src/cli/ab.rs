@@ -86,8 +86,7 @@ impl Arguments for AbArgs {
         let from =
             self.from.map_or_else(|| Ok(Setting::of(base.clone())), |text| setting("--from", &text))?;
         let to = setting("--to", &self.to)?;
-        self.one_node.check(&plan)?;
-        plan.company = self.one_node.company(Company::Cluster);
+        self.one_node.settle(Company::Cluster, &mut plan)?;
         plan.commission.knobs = from.knobs.clone();
         plan.settings = vec![from.clone(), to.clone()];
         plan.check_clients()?;

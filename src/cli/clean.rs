@@ -26,7 +26,7 @@ use crate::{
         Cleaned, Control, Ledger, Made, Marker, Progress, ServerError, Strange, Survey, Tuned, clean_command,
         value_words,
     },
-    session::running::{Answers, Holder, Holders, delete, set_back, strike, sweep},
+    session::running::{Answers, Holder, Holders, Numbering, delete, set_back, strike, sweep},
     units::counted,
     workload::KeyNames,
 };
@@ -180,7 +180,9 @@ fn holders(target: &Target, one_node: OneNodeArgs) -> anyhow::Result<Holders> {
     match cluster {
         None => Ok(Holders::alone(0, target, Arc::new(start(target)?), nobody)),
         Some(cluster) => {
-            Holders::of_cluster(target, Arc::new(cluster), &[], NEVER, nobody).map_err(anyhow::Error::msg)
+            let cluster = (Arc::new(cluster), Numbering::OF_CLUSTER);
+            let holders = Holders::of_cluster(target, cluster, BTreeMap::new(), NEVER, nobody);
+            holders.map_err(anyhow::Error::msg)
         }
     }
 }

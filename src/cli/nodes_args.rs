@@ -30,11 +30,12 @@ impl OneNodeArgs {
         if self.one_node { Company::Nobody } else { all }
     }
 
-    /// Refuses options about the nodes of a cluster beside the option.
+    /// Sets the servers that belong to the session besides its target.
     ///
     /// # Errors
-    /// Names the first such option.
-    pub(super) fn check(self, plan: &SessionPlan) -> Result<(), UsageError> {
+    /// Names the first option about the nodes of a cluster that has no effect.
+    pub(super) fn settle(self, all: Company, plan: &mut SessionPlan) -> Result<(), UsageError> {
+        plan.company = self.company(all);
         match plan.commission.option_about_clusters().filter(|_| self.one_node) {
             Some(option) => Err(UsageError::Line(format!(
                 "{option} is about the nodes of a cluster, and has no effect with --one-node; leave one of them out"
@@ -80,8 +81,7 @@ impl NodesArgs {
     /// When a server's options are wrong, or the plan has a load.
     pub(super) fn settle(&self, servers: &[TargetArgs], plan: &mut SessionPlan) -> Result<(), UsageError> {
         if servers.is_empty() {
-            plan.company = self.one_node.company(Company::Everybody);
-            return self.one_node.check(plan);
+            return self.one_node.settle(Company::Everybody, plan);
         }
         if servers.len() > MOST_SERVERS {
             let text = format!(

@@ -165,7 +165,7 @@ impl SeriesArgs {
         load.read_dataset()?;
         session.end_after_a_pass(&load)?;
         let mut plan = session_plan(&self.target, &load, &session)?;
-        plan.company = self.one_node.company(Company::Cluster);
+        self.one_node.settle(Company::Cluster, &mut plan)?;
         plan.check_clients()?;
         plan.check_dialect()?;
         Ok(plan)

@@ -8,7 +8,7 @@ use super::{
     command::{Arguments, Invocation, Planned},
     config,
     load_args::LoadArgs,
-    nodes_args,
+    nodes_args::{self, OneNodeArgs},
     session_args::SessionArgs,
     session_plan::session_plan,
     target_args::TargetArgs,
@@ -20,7 +20,7 @@ use crate::{
     experiment::{Ab, Plan, Side},
     load::most_clients,
     print::printer::Form,
-    runner::{AbRun, SessionPlan, UsageError},
+    runner::{AbRun, Company, SessionPlan, UsageError},
 };
 
 const AFTER: &str = "\
@@ -64,6 +64,9 @@ pub struct VersusArgs {
     /// Write all records to a new file, as JSON lines; those of B have "node":1
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    /// --one-node.
+    #[command(flatten)]
+    pub one_node: OneNodeArgs,
     /// The load of both targets.
     #[command(flatten)]
     pub load: LoadArgs,
@@ -86,13 +89,8 @@ impl Arguments for VersusArgs {
         self.load.follow_defaults(&config::defaults(given)?.load);
         self.load = LoadArgs { load: true, seed: Some(self.load.seed()), ..self.load };
         let targets = nodes_args::targets(&[self.a.clone(), self.b.clone()], &self.tls, given)?;
-        let plan = self.session(&targets)?;
-        if let Some(option) = plan.commission.option_about_clusters() {
-            let text = format!(
-                "{option} is about the nodes of a cluster, and versus loads one node of each target; leave it out"
-            );
-            return Err(UsageError::Line(text).into());
-        }
+        let mut plan = self.session(&targets)?;
+        self.one_node.settle(Company::Cluster, &mut plan)?;
         plan.check_clients()?;
         plan.check_dialect()?;
         let times = Plan { anyway: self.anyway, ..Plan::default() }.with_parts_of(self.part);

@@ -1,6 +1,7 @@
 //! The session of a plan from its beginning to its result, with its listeners.
 
 use std::{
+    collections::BTreeSet,
     sync::{Arc, mpsc::Receiver},
     time::Duration,
 };
@@ -16,7 +17,7 @@ use super::{
 };
 use crate::{
     app::Program,
-    endpoint::{ClusterError, Neighbours, ReadFrom, Target, Topology, neighbours, reach},
+    endpoint::{ClusterError, Neighbours, ReadFrom, Target, Topology, cluster_of, neighbours, reach},
     knobs::{Knobs, MAX_CLIENTS},
     load::most_clients,
     server::value_words,
@@ -36,6 +37,9 @@ const MOST_LISTED: usize = 8;
 const MOST_TRIED: usize = 5;
 /// The largest number of servers that are watched beside the target.
 const MOST_WATCHED: usize = 127;
+
+/// Why a cluster is not compared with itself.
+const ONE_CLUSTER: &str = "both targets are nodes of the same cluster, which is loaded as a whole; give --one-node to compare two of its nodes";
 
 /// The error at the end of a session that could not undo all of its changes.
 const STAYS_BEHIND: &str = "some changes to the server were not undone; see above";
@@ -186,6 +190,9 @@ impl SessionPlan {
         if self.company == Company::Nobody || !is_known || !target.dialect.has_databases() {
             return Ok(());
         }
+        if !self.commission.others.is_empty() {
+            return self.find_clusters();
+        }
         let commission = &mut self.commission;
         let loads_now = commission.knobs.load && !commission.is_attended;
         let others = match neighbours(target, FIND_LIMIT) {
@@ -198,17 +205,15 @@ impl SessionPlan {
                 if loads_now {
                     find_primary(target, &cluster.topology())?;
                 }
-                let cluster = commission.cluster.insert(Arc::new(cluster));
+                let cluster = Arc::new(cluster);
+                commission.clusters.insert(0, Arc::clone(&cluster));
                 let topology = cluster.topology();
                 // The first is the destination itself.
                 let others = topology.nodes().skip(1).map(|(_, node)| target.at(node.address.clone()));
                 others.collect::<Result<_, _>>().map_err(ClusterError::from)
             }
             Ok(Neighbours::Cluster(Err(error))) => {
-                let why = format!(
-                    "{} is a node of a cluster that redyno cannot load: {error}; --one-node loads this node only",
-                    target.address
-                );
+                let why = cannot_load(target, &error);
                 if loads_now {
                     return Err(Failure::Failed(anyhow::anyhow!(why)));
                 }
@@ -229,6 +234,29 @@ impl SessionPlan {
         Ok(())
     }
 
+    /// Finds the clusters of all targets with load, whose other nodes are loaded but not watched.
+    ///
+    /// # Errors
+    /// When a target is a node of a cluster that is not known, or has no primary that answers, or is the cluster of
+    /// another target.
+    fn find_clusters(&mut self) -> Result<(), Failure> {
+        let commission = &mut self.commission;
+        let targets: Vec<_> = commission.targets().take(1 + commission.others.len()).cloned().collect();
+        for (number, target) in (0..).zip(targets).filter(|(_, target)| target.dialect.has_databases()) {
+            let failed = |failure: Failure| failure.of_node(number, &self.names);
+            let cluster = cluster_of(&target, FIND_LIMIT)
+                .map_err(|error| failed(Failure::Failed(anyhow::anyhow!(cannot_load(&target, &error)))))?;
+            if let Some(cluster) = cluster {
+                find_primary(&target, &cluster.topology()).map_err(failed)?;
+                if commission.clusters.values().any(|known| are_one(&known.topology(), &cluster.topology())) {
+                    return Err(UsageError::of(ONE_CLUSTER).into());
+                }
+                commission.clusters.insert(number, Arc::new(cluster));
+            }
+        }
+        Ok(())
+    }
+
     /// Checks that the load can read from the wanted nodes.
     ///
     /// # Errors
@@ -236,7 +264,7 @@ impl SessionPlan {
     fn check_read_from(&self) -> Result<(), UsageError> {
         let commission = &self.commission;
         let (from, address) = (commission.read_from, &commission.plan.target.address);
-        if from != ReadFrom::Primary && commission.cluster.is_none() && commission.refuses_load.is_none() {
+        if from != ReadFrom::Primary && commission.clusters.is_empty() && commission.refuses_load.is_none() {
             let text = format!(
                 "--read-from {}: only the load on a cluster reads from replicas, and {address} is no node of a cluster, or \
                  does not answer; leave it out",
@@ -246,6 +274,11 @@ impl SessionPlan {
         }
         if from == ReadFrom::Nearest && commission.redacts {
             let text = "--read-from nearest needs PINGs to all nodes, and --redact watches one; leave one of them out";
+            return Err(UsageError::of(text));
+        }
+        if from == ReadFrom::Nearest && !commission.others.is_empty() {
+            let text = "--read-from nearest needs PINGs to all nodes, and versus watches one of each target; \
+                give primary, replica or any";
             return Err(UsageError::of(text));
         }
         Ok(())
@@ -268,7 +301,7 @@ impl SessionPlan {
             let text = format!(
                 "also watched{}: {} (--one-node leaves them out); the lines are about {}, --json and recordings \
                  about all nodes",
-                if commission.cluster.is_some() { ", and loaded with the whole cluster" } else { "" },
+                if commission.cluster().is_some() { ", and loaded with the whole cluster" } else { "" },
                 listed(&self.names[1..]),
                 self.names[0]
             );
@@ -345,6 +378,21 @@ fn find_primary(target: &Target, topology: &Topology) -> Result<(), Failure> {
         let why = format!("no primary of the cluster of {} can be reached: {error}", target.address);
         Err(Failure::Failed(anyhow::anyhow!(why)))
     })
+}
+
+/// Returns whether two topologies are of the same cluster.
+fn are_one(one: &Topology, other: &Topology) -> bool {
+    let ids =
+        |topology: &Topology| topology.nodes().map(|(_, node)| node.id.clone()).collect::<BTreeSet<_>>();
+    ids(one).intersection(&ids(other)).any(|id| !id.is_empty())
+}
+
+/// Returns the reason why there is no load on the cluster of a target.
+fn cannot_load(target: &Target, error: &ClusterError) -> String {
+    format!(
+        "{} is a node of a cluster that redyno cannot load: {error}; --one-node loads this node only",
+        target.address
+    )
 }
 
 fn refused(error: StartError, names: &[String]) -> Failure {

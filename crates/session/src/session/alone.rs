@@ -34,8 +34,9 @@ impl Alone {
     ) -> Result<Self, LoadError> {
         let (load, output) = Load::start(plan, knobs.clone(), warmup, clock)?;
         let (ping, server) = (channel().1, channel().1);
-        let records =
-            TargetRecords::new(clock, TargetInputs { load: output, ping, server, pid: ServerPid::default() });
+        let pid = ServerPid::default();
+        let inputs = TargetInputs { load: output, ping, server, pid, names_nodes: false };
+        let records = TargetRecords::new(clock, inputs);
         let mut alone = Self { load, knobs, records };
         alone.begin_segment();
         Ok(alone)

@@ -82,7 +82,8 @@ impl Live {
             heard.push(beginning.heard.take());
             let server = beginning.plan.target.clone();
             let way = Way { clock, collector: to_collector.clone(), lulls: lulls.clone() };
-            let (target, input) = Measured::start(n, beginning, warmup, way)?;
+            let (target, mut input) = Measured::start(n, beginning, warmup, way)?;
+            input.names_nodes = cluster.is_some();
             plan.servers.push(WatchedServer { target: server, pid: input.pid.clone() });
             targets.push(target);
             inputs.push(input);

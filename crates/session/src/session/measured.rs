@@ -105,7 +105,8 @@ impl Measured {
         let ping = PingProbe::start(ping_plan, clock, ping_up)?;
         let changed_ns = load.as_ref().map_or_else(|| clock.now_ns(), |load| load.turned().since_ns);
         let measured = Self { clock, target, load, ping, collector, in_force, wanted, carries, changed_ns };
-        Ok((measured, TargetInputs { load: output, ping: pings, server, pid: ServerPid::default() }))
+        let pid = ServerPid::default();
+        Ok((measured, TargetInputs { load: output, ping: pings, server, pid, names_nodes: false }))
     }
 
     /// Returns the load settings in effect.

@@ -30,6 +30,8 @@ pub(super) struct TargetInputs {
     pub(super) server: Receiver<server::Message>,
     /// The place of the server's process number, for the host's thread.
     pub(super) pid: ServerPid,
+    /// Whether the nodes of the target's cluster have their numbers in the session.
+    pub(super) names_nodes: bool,
 }
 
 /// Makes one target's records.
@@ -41,6 +43,7 @@ pub(super) struct TargetRecords {
     ping: Receiver<probe::Message>,
     server: Receiver<server::Message>,
     pid: ServerPid,
+    names_nodes: bool,
     /// The load settings of each segment, by number.
     knobs: BTreeMap<u32, Knobs>,
     connections: LostConnections,
@@ -69,6 +72,7 @@ impl TargetRecords {
             ping: inputs.ping,
             server: inputs.server,
             pid: inputs.pid,
+            names_nodes: inputs.names_nodes,
             knobs: BTreeMap::new(),
             tally: Tally::default(),
             pauses: Pauses::default(),
@@ -171,6 +175,10 @@ impl TargetRecords {
             self.connections.forget(nanoseconds(earliest_s));
         }
         for mut interval in intervals {
+            if !self.names_nodes {
+                interval.nodes.clear();
+                interval.slots.clear();
+            }
             let left_s = self.pauses.left_s(interval.t_s, interval.length_s);
             if left_s < interval.length_s {
                 interval.paused_s = interval.length_s - left_s;

@@ -151,7 +151,7 @@ fn begin(
     let mut nodes: Vec<_> = nodes.collect::<Result<_, _>>()?;
     let (warmup, redacts) = (commission.warmup, commission.redacts);
     let host_root = std::mem::take(&mut commission.host_root);
-    let cluster = commission.cluster.clone();
+    let cluster = commission.cluster().cloned();
     let mut beginning = Beginning { start, warmup, redacts, host_root, cluster, targets };
     commission.notices.drain(..).for_each(|notice| peers.send(0, notice));
     let (listener, records) = queue();

@@ -1,8 +1,8 @@
 //! The commission of a session: everything that the session has to do.
 
-use std::{num::NonZeroU32, path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, num::NonZeroU32, path::PathBuf, sync::Arc, time::Duration};
 
-use super::{Danger, Notice};
+use super::{Danger, Notice, holders::Numbering};
 use crate::{
     endpoint::{Cluster, PingMedians, ReadFrom, Target},
     knobs::Knobs,
@@ -35,8 +35,9 @@ pub struct Commission {
     /// The targets of the nodes after these, which are only watched: they never get load, and nothing is written to
     /// them.
     pub watched: Vec<Target>,
-    /// The cluster to which the nodes belong, if they do: its numbers of nodes are those of the session.
-    pub cluster: Option<Arc<Cluster>>,
+    /// The clusters of the targets with load, by the number of the node. Without `others`, the numbers of the cluster's
+    /// nodes are those of the session.
+    pub clusters: BTreeMap<u16, Arc<Cluster>>,
     /// Whether the session follows the replicas of a primary that is no node of a cluster.
     pub follows_replicas: bool,
     /// The reason why no node gets load, if none does.
@@ -99,7 +100,7 @@ impl Commission {
             plan,
             others: Vec::new(),
             watched: Vec::new(),
-            cluster: None,
+            clusters: BTreeMap::new(),
             follows_replicas: false,
             refuses_load: None,
             carrier: None,
@@ -131,16 +132,26 @@ impl Commission {
         std::iter::once(&self.plan.target).chain(&self.others).chain(&self.watched)
     }
 
+    /// Returns the cluster whose nodes are the nodes of the session, if there is one.
+    pub fn cluster(&self) -> Option<&Arc<Cluster>> {
+        self.clusters.get(&0).filter(|_| self.others.is_empty())
+    }
+
     /// Returns how the load drives node `number` as a cluster; `None` drives only the server itself.
     pub(super) fn cluster_plan(&self, number: u16) -> Option<ClusterPlan> {
-        let cluster = Arc::clone(self.cluster.as_ref().filter(|_| number == 0)?);
-        let all = || most_connections(self.plan.threads, self.targets().count());
+        let cluster = Arc::clone(self.clusters.get(&number)?);
+        let all = || most_connections(self.plan.threads, self.targets().count()) / (1 + self.others.len());
         Some(ClusterPlan {
             cluster,
             max_connections: self.max_connections.map_or_else(all, |most| most as usize),
             read_from: self.read_from,
             pings: self.pings.clone(),
         })
+    }
+
+    /// Returns the numbers in this session of the nodes of the cluster of target `number`.
+    pub(super) fn numbering(&self, number: u16) -> Numbering {
+        Numbering { first: number, step: 1 + self.others.len() as u16 } // versus has one other
     }
 
     /// Returns the first option that is given and has an effect on clusters only.

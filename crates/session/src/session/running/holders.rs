@@ -14,7 +14,7 @@ use std::{
 
 use crate::{
     clock::Clock,
-    endpoint::{Address, Cluster, Role, Target, Topology, node_address},
+    endpoint::{Address, Cluster, NodeNumber, Role, Target, Topology, node_address},
     protocol::SLOTS,
     server::{Answer, ClusterMember, Control, Ledger, Marker, ServerError},
     workload::KeySpan,
@@ -26,6 +26,25 @@ const AGAIN: Duration = Duration::from_secs(1);
 const RENEWAL: Duration = Duration::from_secs(2);
 /// How often the answer is looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// The numbers that the nodes of a cluster have in a session. If the session has several targets with load, only the
+/// first node of each cluster is a node of the session; the further numbers tell the servers apart.
+#[derive(Debug, Clone, Copy)]
+pub struct Numbering {
+    /// The number of the cluster's first node.
+    pub first: u16,
+    /// The distance to the number of the next node.
+    pub step: u16,
+}
+
+impl Numbering {
+    /// The numbers are those of the cluster itself.
+    pub const OF_CLUSTER: Self = Self { first: 0, step: 1 };
+
+    fn of(self, node: NodeNumber) -> u16 {
+        self.first + self.step * node.index() as u16 // a topology has at most 4 000 nodes
+    }
+}
 
 /// A server that stores keys of a load.
 #[derive(Debug)]
@@ -66,6 +85,7 @@ pub struct Holders {
     ledger: Ledger,
     /// The key names that the load may write, and whether the keys remain.
     noted: Option<(KeySpan, bool)>,
+    numbering: Numbering,
 }
 
 /// The future answers of all holders.
@@ -116,18 +136,19 @@ impl Holders {
             every: Duration::ZERO,
             ledger,
             noted: None,
+            numbering: Numbering { first: number, step: 1 },
         }
     }
 
-    /// Returns all primaries of the cluster whose node 0 is `target`; `controls` are the control planes of the session's
-    /// nodes, in the order of their numbers. Other nodes get control planes that poll at the interval `every`.
+    /// Returns all primaries of the cluster whose node 0 is `target`, with their numbers; `controls` are the control planes of the session's
+    /// nodes, by their numbers. Other nodes get control planes that poll at the interval `every`.
     ///
     /// # Errors
     /// When a control plane cannot be started; a message.
     pub fn of_cluster(
         target: &Target,
-        cluster: Arc<Cluster>,
-        controls: &[Arc<Control>],
+        (cluster, numbering): (Arc<Cluster>, Numbering),
+        controls: BTreeMap<u16, Arc<Control>>,
         every: Duration,
         ledger: Ledger,
     ) -> Result<Self, String> {
@@ -136,10 +157,11 @@ impl Holders {
             cluster: Some(cluster),
             seen: None,
             all: Vec::new(),
-            controls: (0..).zip(controls.iter().cloned()).collect(),
+            controls,
             every,
             ledger,
             noted: None,
+            numbering,
         };
         holders.follow()?;
         Ok(holders)
@@ -245,7 +267,7 @@ impl Holders {
         let primaries: BTreeMap<u16, &Address> = topology
             .nodes()
             .filter(|(_, node)| node.role == Role::Primary)
-            .map(|(number, node)| (number.index() as u16, &node.address))
+            .map(|(number, node)| (self.numbering.of(number), &node.address))
             .collect();
         self.all.retain(|holder| {
             let is_primary = primaries.contains_key(&holder.number);
@@ -263,9 +285,10 @@ impl Holders {
     }
 
     fn add(&mut self, number: u16, address: &Address) -> Result<(), String> {
-        let target = match number {
-            0 => self.target.clone(),
-            _ => self.target.at(address.clone()).map_err(|error| error.to_string())?,
+        let is_named = number == self.numbering.first;
+        let target = match is_named {
+            true => self.target.clone(),
+            false => self.target.at(address.clone()).map_err(|error| error.to_string())?,
         };
         let control = match self.controls.get(&number) {
             Some(known) => Arc::clone(known),
@@ -279,9 +302,9 @@ impl Holders {
                 control
             }
         };
-        let ledger = match number {
-            0 => self.ledger.clone(),
-            _ => {
+        let ledger = match is_named {
+            true => self.ledger.clone(),
+            false => {
                 let Marker { run, owner, .. } = self.ledger.marker();
                 Ledger::new(run, owner)
             }
@@ -323,14 +346,14 @@ impl Holders {
     pub fn include(&mut self, member: &ClusterMember) -> Result<bool, String> {
         let (Some(cluster), Some(seen)) = (&self.cluster, &self.seen) else { return Ok(false) };
         let ids: BTreeMap<_, _> =
-            seen.nodes().map(|(number, node)| (node.id.as_str(), number.index() as u16)).collect();
+            seen.nodes().map(|(number, node)| (node.id.as_str(), self.numbering.of(number))).collect();
         if ids.get(member.id.as_str()).is_some_and(|number| self.has(*number)) {
             return Ok(false);
         }
         let Some(address) = node_address(member.host.as_bytes(), member.port, &self.target.address) else {
             return Ok(false);
         };
-        let number = cluster.meet(&address).map_err(|error| error.to_string())?.index() as u16;
+        let number = self.numbering.of(cluster.meet(&address).map_err(|error| error.to_string())?);
         if self.has(number) {
             return Ok(false);
         }

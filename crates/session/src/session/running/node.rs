@@ -98,11 +98,13 @@ impl Node {
         let is_watched = commission.is_watched(number);
         let ledger = if is_own { Ledger::unmarked() } else { Ledger::new(commission.run, owner.clone()) };
         let control = Arc::clone(&controls[usize::from(number)]);
-        let holders = match &commission.cluster {
-            Some(cluster) if number == 0 => {
-                Holders::of_cluster(target, Arc::clone(cluster), controls, INFO_EVERY, ledger.clone())?
+        let holders = match commission.clusters.get(&number) {
+            Some(cluster) => {
+                let cluster = (Arc::clone(cluster), commission.numbering(number));
+                let controls = (0..).zip(controls.iter().cloned()).collect();
+                Holders::of_cluster(target, cluster, controls, INFO_EVERY, ledger.clone())?
             }
-            _ => Holders::alone(number, target, Arc::clone(&control), ledger.clone()),
+            None => Holders::alone(number, target, Arc::clone(&control), ledger.clone()),
         };
         Ok(Self {
             number,
