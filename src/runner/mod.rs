@@ -9,6 +9,7 @@
 
 mod ab;
 mod abort;
+mod company;
 mod destination;
 mod doctor;
 mod experiment;

@@ -1,15 +1,11 @@
 //! The session of a plan from its beginning to its result, with its listeners.
 
-use std::{
-    collections::BTreeSet,
-    sync::{Arc, mpsc::Receiver},
-    time::Duration,
-};
+use std::sync::mpsc::Receiver;
 
 use anyhow::Context as _;
 
 use super::{
-    Company, Failure, SessionPlan, UsageError,
+    Failure, SessionPlan, UsageError,
     destination::{Destination, destination},
     listener::{Listener, listen},
     metrics::Serving,
@@ -17,7 +13,6 @@ use super::{
 };
 use crate::{
     app::Program,
-    endpoint::{ClusterError, Neighbours, ReadFrom, Target, Topology, cluster_of, neighbours, reach},
     knobs::{Knobs, MAX_CLIENTS},
     load::most_clients,
     server::value_words,
@@ -28,18 +23,6 @@ use crate::{
     signals::{Signal, listen as signals},
     units, untrusted,
 };
-
-/// How long a server may take to connect, and again to name its neighbours.
-const FIND_LIMIT: Duration = Duration::from_secs(1);
-/// The largest number of other servers that a line lists.
-const MOST_LISTED: usize = 8;
-/// The largest number of primaries that are tried before a load.
-const MOST_TRIED: usize = 5;
-/// The largest number of servers that are watched beside the target.
-const MOST_WATCHED: usize = 127;
-
-/// Why a cluster is not compared with itself.
-const ONE_CLUSTER: &str = "both targets are nodes of the same cluster, which is loaded as a whole; give --one-node to compare two of its nodes";
 
 /// The error at the end of a session that could not undo all of its changes.
 const STAYS_BEHIND: &str = "some changes to the server were not undone; see above";
@@ -178,138 +161,6 @@ impl SessionPlan {
         Ok(files)
     }
 
-    /// Adds the servers that belong together with the destination, if they are wanted. Without them, the session watches
-    /// the destination alone, and says why.
-    ///
-    /// # Errors
-    /// When a load begins now, and the destination is a node of a cluster that is not known, or has no primary that
-    /// answers.
-    fn find_nodes(&mut self, destination: &Destination) -> Result<(), Failure> {
-        let target = &destination.target;
-        let is_known = destination.built_in.is_none() && destination.unreachable.is_none();
-        if self.company == Company::Nobody || !is_known || !target.dialect.has_databases() {
-            return Ok(());
-        }
-        if !self.commission.others.is_empty() {
-            return self.find_clusters();
-        }
-        let commission = &mut self.commission;
-        let loads_now = commission.knobs.load && !commission.is_attended;
-        let others = match neighbours(target, FIND_LIMIT) {
-            Ok(Neighbours::Servers(others)) if self.company == Company::Everybody => {
-                commission.follows_replicas = true;
-                Ok(others)
-            }
-            Ok(Neighbours::Servers(_)) => Ok(Vec::new()),
-            Ok(Neighbours::Cluster(Ok(cluster))) => {
-                if loads_now {
-                    find_primary(target, &cluster.topology())?;
-                }
-                let cluster = Arc::new(cluster);
-                commission.clusters.insert(0, Arc::clone(&cluster));
-                let topology = cluster.topology();
-                // The first is the destination itself.
-                let others = topology.nodes().skip(1).map(|(_, node)| target.at(node.address.clone()));
-                others.collect::<Result<_, _>>().map_err(ClusterError::from)
-            }
-            Ok(Neighbours::Cluster(Err(error))) => {
-                let why = cannot_load(target, &error);
-                if loads_now {
-                    return Err(Failure::Failed(anyhow::anyhow!(why)));
-                }
-                commission.refuses_load = Some(why);
-                Err(error)
-            }
-            Err(error) => Err(error),
-        };
-        match others {
-            // The addresses of other nodes are texts of the server, which --redact leaves out.
-            Ok(_) if commission.redacts => {}
-            Ok(others) => self.watch(target, others),
-            Err(error) => {
-                let text = format!("the other nodes of this server are not watched: {error}");
-                commission.notices.push(Notice::Warning(text));
-            }
-        }
-        Ok(())
-    }
-
-    /// Finds the clusters of all targets with load, whose other nodes are loaded but not watched.
-    ///
-    /// # Errors
-    /// When a target is a node of a cluster that is not known, or has no primary that answers, or is the cluster of
-    /// another target.
-    fn find_clusters(&mut self) -> Result<(), Failure> {
-        let commission = &mut self.commission;
-        let targets: Vec<_> = commission.targets().take(1 + commission.others.len()).cloned().collect();
-        for (number, target) in (0..).zip(targets).filter(|(_, target)| target.dialect.has_databases()) {
-            let failed = |failure: Failure| failure.of_node(number, &self.names);
-            let cluster = cluster_of(&target, FIND_LIMIT)
-                .map_err(|error| failed(Failure::Failed(anyhow::anyhow!(cannot_load(&target, &error)))))?;
-            if let Some(cluster) = cluster {
-                find_primary(&target, &cluster.topology()).map_err(failed)?;
-                if commission.clusters.values().any(|known| are_one(&known.topology(), &cluster.topology())) {
-                    return Err(UsageError::of(ONE_CLUSTER).into());
-                }
-                commission.clusters.insert(number, Arc::new(cluster));
-            }
-        }
-        Ok(())
-    }
-
-    /// Checks that the load can read from the wanted nodes.
-    ///
-    /// # Errors
-    /// When there is no cluster, or there are no PINGs that say which node is the nearest.
-    fn check_read_from(&self) -> Result<(), UsageError> {
-        let commission = &self.commission;
-        let (from, address) = (commission.read_from, &commission.plan.target.address);
-        if from != ReadFrom::Primary && commission.clusters.is_empty() && commission.refuses_load.is_none() {
-            let text = format!(
-                "--read-from {}: only the load on a cluster reads from replicas, and {address} is no node of a cluster, or \
-                 does not answer; leave it out",
-                from.name()
-            );
-            return Err(UsageError::Line(text));
-        }
-        if from == ReadFrom::Nearest && commission.redacts {
-            let text = "--read-from nearest needs PINGs to all nodes, and --redact watches one; leave one of them out";
-            return Err(UsageError::of(text));
-        }
-        if from == ReadFrom::Nearest && !commission.others.is_empty() {
-            let text = "--read-from nearest needs PINGs to all nodes, and versus watches one of each target; \
-                give primary, replica or any";
-            return Err(UsageError::of(text));
-        }
-        Ok(())
-    }
-
-    /// Adds other servers to the destination's session.
-    fn watch(&mut self, target: &Target, mut others: Vec<Target>) {
-        let commission = &mut self.commission;
-        if others.len() > MOST_WATCHED {
-            let text = format!(
-                "{} further nodes were found; the first {MOST_WATCHED} of them are watched",
-                others.len()
-            );
-            commission.notices.push(Notice::Warning(text));
-            others.truncate(MOST_WATCHED);
-        }
-        if !others.is_empty() {
-            let all = [target].into_iter().chain(&others);
-            self.names = all.map(|target| target.address.to_string()).collect();
-            let text = format!(
-                "also watched{}: {} (--one-node leaves them out); the lines are about {}, --json and recordings \
-                 about all nodes",
-                if commission.cluster().is_some() { ", and loaded with the whole cluster" } else { "" },
-                listed(&self.names[1..]),
-                self.names[0]
-            );
-            commission.notices.extend((!commission.is_attended).then_some(Notice::Info(text)));
-        }
-        commission.watched = others;
-    }
-
     /// Adapts the plan to its destination, and checks the plan.
     fn settle(&mut self, destination: &Destination) -> Result<(), UsageError> {
         let commission = &mut self.commission;
@@ -351,48 +202,6 @@ impl SessionPlan {
         }));
         Ok(())
     }
-}
-
-/// Lists the first names, and counts the rest.
-fn listed(names: &[String]) -> String {
-    match names.len().saturating_sub(MOST_LISTED) {
-        0 | 1 => names.join(", "),
-        more => format!("{} and {more} more", names[..MOST_LISTED].join(", ")),
-    }
-}
-
-/// Checks that a primary of a cluster can be reached.
-///
-/// # Errors
-/// The first primary's, if none of the first [`MOST_TRIED`] can be reached.
-fn find_primary(target: &Target, topology: &Topology) -> Result<(), Failure> {
-    let mut first = None;
-    for node in topology.primaries().take(MOST_TRIED) {
-        let primary = target.at(topology.node(node).address.clone()).map_err(anyhow::Error::from)?;
-        match reach(&primary, FIND_LIMIT) {
-            Ok(_) => return Ok(()),
-            Err(error) => first = first.or(Some(error)),
-        }
-    }
-    first.map_or(Ok(()), |error| {
-        let why = format!("no primary of the cluster of {} can be reached: {error}", target.address);
-        Err(Failure::Failed(anyhow::anyhow!(why)))
-    })
-}
-
-/// Returns whether two topologies are of the same cluster.
-fn are_one(one: &Topology, other: &Topology) -> bool {
-    let ids =
-        |topology: &Topology| topology.nodes().map(|(_, node)| node.id.clone()).collect::<BTreeSet<_>>();
-    ids(one).intersection(&ids(other)).any(|id| !id.is_empty())
-}
-
-/// Returns the reason why there is no load on the cluster of a target.
-fn cannot_load(target: &Target, error: &ClusterError) -> String {
-    format!(
-        "{} is a node of a cluster that redyno cannot load: {error}; --one-node loads this node only",
-        target.address
-    )
 }
 
 fn refused(error: StartError, names: &[String]) -> Failure {
