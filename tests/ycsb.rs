@@ -217,3 +217,41 @@ fn the_latest_are_read_with_any_number_of_clients_as_soon_as_they_are_answered()
         assert!((0.30..0.42).contains(&share), "{clients} clients: {near} of {reads} reads");
     }
 }
+
+/// The command line that is published for a load, without its server: a load, then reads of all that it wrote.
+#[test]
+fn the_command_line_of_ycsb_loads_and_runs_without_a_question_on_an_empty_server() {
+    for (server, phase_args) in [
+        (
+            Server::redis().start(),
+            &["redis", "-p", "redis.command_group=string", "-p", "redis.timeout=30000"][..],
+        ),
+        (Server::redis().start(), &["redis", "-p", "fieldcount=3"]),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("workloadc");
+        let properties = "# C\nrecordcount=500\noperationcount=2000\nworkload=site.ycsb.workloads.CoreWorkload\n\
+            readallfields=true\nreadproportion=1\nupdateproportion=0\nscanproportion=0\ninsertproportion=0\n\
+            requestdistribution=zipfian\n";
+        std::fs::write(&file, properties).unwrap();
+        let port = format!("redis.port={}", server.port());
+        let file = file.to_str().unwrap();
+        let ycsb = |phase: &str| {
+            let line = [&["ycsb", phase], phase_args, &["-s", "-P", file, "-p", &port, "-threads", "5"]];
+            run(&line.concat()).expect_code(0)
+        };
+        let loaded = ycsb("load");
+        assert!(loaded.out.starts_with("[OVERALL], RunTime(ms), "), "{loaded:?}");
+        assert!(loaded.out.contains("[INSERT], Return=OK, 500\n"), "{loaded:?}");
+        assert!(loaded.err.contains(" sec: 500 operations; "), "{loaded:?}");
+        // The records, and the index of their names; no marker.
+        assert_eq!(server.cli(&["DBSIZE"]).trim(), "501");
+        assert_eq!(server.cli(&["EXISTS", "user6284781860667377211"]).trim(), "1");
+        let ran = ycsb("run");
+        assert!(ran.out.contains("[READ], Return=OK, 2000\n") && !ran.out.contains("NOT_FOUND"), "{ran:?}");
+        // A second load would overwrite what is there.
+        let line = [&["ycsb", "load"], phase_args, &["-P", file, "-p", &port]].concat();
+        let refused = run(&line).expect_code(2);
+        assert!(refused.err.contains("holds 501 keys") && refused.err.contains("--yes"), "{refused:?}");
+    }
+}

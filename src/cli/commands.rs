@@ -20,6 +20,7 @@ use super::{
     topics::HelpArgs,
     versus::VersusArgs,
     workloads::WorkloadsArgs,
+    ycsb::YcsbArgs,
 };
 use crate::{
     compat::{BenchArgs, MemtierArgs},
@@ -60,6 +61,7 @@ const COMMANDS: &[CommandRow] = &[
         "Measure as redis-benchmark and valkey-benchmark do: their options, tests and output",
     ),
     row::<MemtierArgs>("memtier", "Measure as memtier_benchmark does: its options, its table and its JSON"),
+    row::<YcsbArgs>("ycsb", "Load and run as YCSB does: its options, properties, key names and output"),
     row::<DoctorArgs>("doctor", "Watch a server for 30 s without load, and print what is wrong on one page"),
     row::<ReplayArgs>("replay", "Show a recording: the same screen, with time travel"),
     row::<SessionsArgs>("sessions", "List the recordings on this machine"),

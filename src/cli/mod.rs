@@ -33,5 +33,6 @@ mod values;
 mod verify;
 mod versus;
 mod workloads;
+mod ycsb;
 
 pub use self::run::{refusal, run};

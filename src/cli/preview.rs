@@ -18,7 +18,7 @@ pub(super) fn preview(plan: &SessionPlan) -> Result<Preview, UsageError> {
     let (knobs, load) = (&plan.commission.knobs, &plan.commission.plan);
     // The seed and the prefix of a real run differ each time.
     let of_some_run = KeyNames::of_some_run();
-    let names = if plan.commission.keys == Keys::Users { &load.names } else { &of_some_run };
+    let names = if matches!(plan.commission.keys, Keys::Users { .. }) { &load.names } else { &of_some_run };
     let asking = Asking {
         workload: &knobs.workload,
         dialect: load.target.dialect,

@@ -78,6 +78,7 @@ pub(super) fn plan(mut line: CommandLine, matches: &ArgMatches, given: Invocatio
         gate,
         abort,
         has_ycsb: line.session.ycsb_summary,
+        status: None,
     }))
 }
 

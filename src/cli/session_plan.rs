@@ -46,7 +46,8 @@ pub(super) fn session_plan(
         requests: session.requests.map(Requests::InAll),
         length: session.duration,
     };
-    let keys = if users.is_some() { Keys::Users } else { Keys::Runs { kept: load.keep } };
+    let keys =
+        if users.is_some() { Keys::Users { asks_always: true } } else { Keys::Runs { kept: load.keep } };
     let commission = Commission {
         // A number of requests implies a load.
         knobs: load.knobs(session.requests.is_some())?,

@@ -17,8 +17,10 @@ pub(crate) mod series;
 mod summary;
 pub mod words;
 mod ycsb;
+mod ycsb_status;
 
 pub use change::{Tuned, change, segment_words};
 pub use said::{Said, Which};
 pub use summary::summary;
-pub use ycsb::ycsb_summary;
+pub use ycsb::{YcsbForm, YcsbInterval, YcsbText, ycsb_summary};
+pub use ycsb_status::YcsbStatus;

@@ -2,14 +2,71 @@
 
 use std::fmt::Write as _;
 
-use crate::{session::Timeline, stats::Latency};
+use crate::{
+    session::{Record, Sink, Timeline},
+    stats::Latency,
+};
+
+/// Which times YCSB's text has (`measurement.interval`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum YcsbInterval {
+    /// The service time of each operation.
+    Op,
+    /// The response times, which count from when a request was due; there are none without a rate.
+    Intended,
+    /// Both.
+    Both,
+}
+
+/// The form of YCSB's text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct YcsbForm {
+    /// The percentiles, above 0 and up to 100.
+    pub percentiles: Vec<f64>,
+    /// The times.
+    pub interval: YcsbInterval,
+}
+
+impl Default for YcsbForm {
+    /// Creates the form with YCSB's percentiles, and response times under a rate.
+    fn default() -> Self {
+        Self { percentiles: vec![50.0, 95.0, 99.0], interval: YcsbInterval::Both }
+    }
+}
+
+/// The sink that returns YCSB's text at the end of the session, and nothing before.
+#[derive(Debug)]
+pub struct YcsbText {
+    timeline: Timeline,
+    form: YcsbForm,
+}
+
+impl YcsbText {
+    /// Creates the sink.
+    pub fn new(form: YcsbForm) -> Self {
+        Self { timeline: Timeline::default(), form }
+    }
+}
+
+impl Sink for YcsbText {
+    fn push(&mut self, record: &Record) -> Vec<String> {
+        if record.is_of(0) {
+            self.timeline.push(record);
+        }
+        Vec::new()
+    }
+
+    fn finish(&mut self) -> Vec<String> {
+        vec![ycsb_summary(&self.timeline, &self.form)]
+    }
+}
 
 /// Returns YCSB's text about the measurements: all operations together, then each by its name.
 ///
 /// Times of operations are service times, YCSB's default interval. Under a rate, the response times of all operations
 /// together follow as `Intended`, or those of the operation if it is the only one. As in YCSB, percentiles are computed
 /// from any number of samples.
-pub fn ycsb_summary(timeline: &Timeline) -> String {
+pub fn ycsb_summary(timeline: &Timeline, form: &YcsbForm) -> String {
     let sum = timeline.summary();
     let mut text = String::new();
     line(&mut text, "OVERALL", "RunTime(ms)", &((sum.length_s * 1000.0).round() as u64).to_string());
@@ -17,7 +74,9 @@ pub fn ycsb_summary(timeline: &Timeline) -> String {
     let operations = timeline.operations();
     for (name, operation) in &operations {
         line(&mut text, name, "Operations", &operation.ops.to_string());
-        times(&mut text, name, &operation.service);
+        if form.interval != YcsbInterval::Intended {
+            times(&mut text, name, &operation.service, form);
+        }
         // An operation with several replies may miss more than once, and also end in an error.
         let not_found = operation.misses.min(operation.ops);
         line(&mut text, name, "Return=OK", &(operation.ops - not_found).to_string());
@@ -28,16 +87,16 @@ pub fn ycsb_summary(timeline: &Timeline) -> String {
             }
         }
     }
-    if let Some(response) = &sum.response {
+    if let Some(response) = sum.response.as_ref().filter(|_| form.interval != YcsbInterval::Op) {
         let only = operations.keys().next().filter(|_| operations.len() == 1);
         let name = format!("Intended-{}", only.map_or("OVERALL", String::as_str));
         line(&mut text, &name, "Operations", &response.count().to_string());
-        times(&mut text, &name, response);
+        times(&mut text, &name, response, form);
     }
     text
 }
 
-fn times(text: &mut String, name: &str, latency: &Latency) {
+fn times(text: &mut String, name: &str, latency: &Latency, form: &YcsbForm) {
     if latency.is_empty() {
         return;
     }
@@ -45,9 +104,23 @@ fn times(text: &mut String, name: &str, latency: &Latency) {
     line(text, name, "AverageLatency(us)", &number(latency.mean_ns() / 1000.0));
     line(text, name, "MinLatency(us)", &us(latency.min_ns()));
     line(text, name, "MaxLatency(us)", &us(latency.max_ns()));
-    for percent in [50_u8, 95, 99] {
-        let figure = format!("{percent}thPercentileLatency(us)");
-        line(text, name, &figure, &us(latency.value_at_quantile(f64::from(percent) / 100.0)));
+    for percent in &form.percentiles {
+        let figure = format!("{}PercentileLatency(us)", ordinal(*percent));
+        // Shifted in the text: 99.9 / 100 is slightly more than 0.999 in binary, which is the next sample's rank.
+        let quantile = format!("{percent}e-2").parse().unwrap_or(percent / 100.0);
+        line(text, name, &figure, &us(latency.value_at_quantile(quantile)));
+    }
+}
+
+/// Returns `95th`, `1st` or, as YCSB writes it, `99.9`.
+fn ordinal(percent: f64) -> String {
+    let whole = percent as u8;
+    match (percent.fract() == 0.0, whole % 10) {
+        (false, _) => percent.to_string(),
+        (true, 1) if whole != 11 => format!("{whole}st"),
+        (true, 2) if whole != 12 => format!("{whole}nd"),
+        (true, 3) if whole != 13 => format!("{whole}rd"),
+        (true, _) => format!("{whole}th"),
     }
 }
 
@@ -96,7 +169,7 @@ mod tests {
     fn text(records: &[Record]) -> String {
         let mut timeline = Timeline::default();
         records.iter().for_each(|record| timeline.push(record));
-        ycsb_summary(&timeline)
+        ycsb_summary(&timeline, &YcsbForm::default())
     }
 
     #[test]
@@ -119,6 +192,19 @@ mod tests {
 [READ], Return=ERROR, 3
 ";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn percentiles_and_the_times_are_those_that_are_asked_for() {
+        let mut page = YcsbText::new(YcsbForm { percentiles: vec![1.0, 99.9], interval: YcsbInterval::Op });
+        for record in [segment(1, false, Some(500)), interval(1, &["READ"], Some(latency_of([7_000_000])))] {
+            assert!(page.push(&record).is_empty());
+        }
+        let text = page.finish().concat();
+        assert!(
+            text.contains("[READ], 1stPercentileLatency(us), 10\n[READ], 99.9PercentileLatency(us), 999\n")
+        );
+        assert!(!text.contains("Intended") && !text.contains("95th"), "{text}");
     }
 
     #[test]

@@ -6,9 +6,11 @@
 //!                      └─► thresholds ────┘
 //! ```
 
+use std::io::Write as _;
+
 use super::Failure;
 use crate::{
-    print::Said,
+    print::{Said, YcsbStatus, words::StreamText},
     session::{Delivery, Order, Record, Timeline, running::Peer},
 };
 
@@ -51,6 +53,17 @@ impl Listener for Said {
     fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
         if let Delivery::Notice(node, notice) = delivery {
             self.print(*node, notice);
+        }
+        Vec::new()
+    }
+}
+
+/// YCSB's status lines go to standard error, as YCSB's own.
+impl Listener for YcsbStatus {
+    fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
+        if let Some(line) = record(delivery).and_then(|record| self.push(record)) {
+            // The terminal may be gone, and the reader of this line with it.
+            let _ = writeln!(StreamText::stderr(), "{line}");
         }
         Vec::new()
     }

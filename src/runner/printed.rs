@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use super::{Failure, Listener};
 use crate::{
     print::{
+        YcsbForm,
         outlet::Outlet,
         printer::{Form, Printer},
         words::{StreamText, written},
@@ -54,7 +55,9 @@ impl Listener for Printed {
     fn finish(&mut self) -> Result<(), Failure> {
         let before = std::mem::replace(&mut self.written, Ok(()));
         let all = before.and_then(|()| self.printer.finish()).and_then(|()| match &self.ycsb {
-            Some(timeline) => write!(StreamText::stdout(), "\n{}", ycsb_summary(timeline)),
+            Some(timeline) => {
+                write!(StreamText::stdout(), "\n{}", ycsb_summary(timeline, &YcsbForm::default()))
+            }
             None => Ok(()),
         });
         Ok(written(all)?)

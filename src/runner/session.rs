@@ -17,8 +17,8 @@ use crate::{
     compare::LatencyBound,
     diagnose::Episodes,
     experiment::Experiment,
-    print::{Said, Which, printer::Form, summary, words::StreamText, ycsb_summary},
-    session::{Order, Timeline, TimelineOptions},
+    print::{Said, Which, YcsbForm, YcsbStatus, printer::Form, summary, words::StreamText, ycsb_summary},
+    session::{Order, Sink, Timeline, TimelineOptions},
     signals::{Signal, listen as signals},
     tui::{self, theme::Theme},
 };
@@ -41,6 +41,8 @@ pub struct SessionRun {
     pub abort: Option<Abort>,
     /// Whether YCSB's text follows the summary.
     pub has_ycsb: bool,
+    /// YCSB's status lines on stderr.
+    pub status: Option<YcsbStatus>,
 }
 
 /// The output of a session: the screen or lines.
@@ -49,6 +51,8 @@ pub enum Shows {
     Screen(Screen),
     /// Printed lines.
     Lines(Form),
+    /// The text that a sink returns.
+    Text(Box<dyn Sink>),
 }
 
 /// The look and input of a screen.
@@ -65,21 +69,30 @@ pub struct Screen {
 
 impl Plan for SessionRun {
     fn run(self: Box<Self>) -> Result<(), Failure> {
-        let Self { plan, shows, experiment, limit, ends_with_experiment, mut abort, mut gate, has_ycsb } =
-            *self;
-        if matches!(shows, Shows::Lines(_)) {
+        let Self {
+            plan,
+            shows,
+            experiment,
+            limit,
+            ends_with_experiment,
+            mut abort,
+            mut gate,
+            has_ycsb,
+            mut status,
+        } = *self;
+        if !matches!(shows, Shows::Screen(_)) {
             let of_gate = gate.as_ref().map(Gate::bounds).unwrap_or_default();
             machine::check_before(&limit.iter().cloned().chain(of_gate).collect::<Vec<_>>());
         }
         let mut session = Running::begin(plan)?;
-        let form = match shows {
-            Shows::Lines(form) => form,
+        let (form, mut printed) = match shows {
+            Shows::Lines(form) => (form, Printed::new(form, session.files.clone(), has_ycsb)),
+            Shows::Text(sink) => (Form::Lines, Printed::page(sink, true)),
             Shows::Screen(screen) => {
                 let shown = on_screen(&screen, experiment, has_ycsb, &mut session);
                 return session.end(shown);
             }
         };
-        let mut printed = Printed::new(form, session.files.clone(), has_ycsb);
         let mut said = Said::default();
         let mut driver = experiment.map(|experiment| Driver {
             experiment,
@@ -90,6 +103,7 @@ impl Plan for SessionRun {
             has_ended: false,
         });
         let mut listeners: Vec<&mut dyn Listener> = vec![&mut printed, &mut said];
+        listeners.extend(status.as_mut().map(|status| status as &mut dyn Listener));
         // The first verdict that fails is reported: what ended the run explains the others.
         listeners.extend(abort.as_mut().map(|abort| abort as &mut dyn Listener));
         listeners.extend(driver.as_mut().map(|driver| driver as &mut dyn Listener));
@@ -143,7 +157,7 @@ fn on_screen(
     // The terminal may be gone, and the reader of this message with it.
     let _ = write!(StreamText::stdout(), "{answer}{}", summary(&timeline, &episodes, &files));
     if has_ycsb {
-        let _ = write!(StreamText::stdout(), "\n{}", ycsb_summary(&timeline));
+        let _ = write!(StreamText::stdout(), "\n{}", ycsb_summary(&timeline, &YcsbForm::default()));
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 mod records;
 mod ycsb;
+mod ycsb_properties;
 
 use std::{
     path::Path,

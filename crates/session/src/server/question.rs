@@ -19,6 +19,8 @@ pub struct Writes {
     pub names: KeyNames,
     /// Whether the user has chosen the key names; redyno never removes keys with such names.
     pub is_users: bool,
+    /// Whether the user is asked also where there are no other keys, clients or replicas.
+    pub asks_always: bool,
     /// Whether the run's own keys remain at the end.
     pub kept: bool,
     /// The key names that the load may write.
@@ -141,7 +143,7 @@ impl Survey {
     /// the server has no other keys, clients or replicas.
     pub fn asks(&self, writes: &Writes) -> Option<String> {
         let lives_there: Vec<_> = [self.holds(), self.serves()].into_iter().flatten().collect();
-        if lives_there.is_empty() && !writes.is_users && writes.others.is_empty() {
+        if lives_there.is_empty() && !writes.asks_always && writes.others.is_empty() {
             return None;
         }
         let lives_there = match lives_there.is_empty() {
@@ -199,6 +201,7 @@ mod tests {
         Writes {
             names: KeyNames::of_run(run()),
             is_users: false,
+            asks_always: false,
             kept: false,
             span,
             others: Vec::new(),
@@ -284,7 +287,9 @@ mod tests {
     #[test]
     fn names_of_a_user_are_asked_about_even_where_nobody_else_is() {
         let span = KeySpan::of_values_and_counters(100, 5);
-        let writes = Writes { names: KeyNames::given("app:"), is_users: true, span, ..own() };
+        let names = KeyNames::given("app:");
+        let writes = Writes { names, is_users: true, asks_always: true, span, ..own() };
+        assert_eq!(empty().asks(&Writes { asks_always: false, ..writes.clone() }), None);
         assert_eq!(
             empty().asks(&writes).unwrap(),
             "127.0.0.1:6379: the load writes keys named app: and a number, now up to app:000000000099 and \

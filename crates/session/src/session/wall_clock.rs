@@ -103,7 +103,8 @@ impl SessionStart {
 }
 
 impl WallClock {
-    fn at(&self, t_s: f64) -> Option<OffsetDateTime> {
+    /// Returns the local time at `t_s`, in seconds of the session; `None` if it is out of all range.
+    pub fn at(&self, t_s: f64) -> Option<OffsetDateTime> {
         // Rounded, so that a whole second is not shown as the one before it.
         let since_ms = Duration::milliseconds((t_s * 1e3).round() as i64);
         self.started.checked_add(since_ms)

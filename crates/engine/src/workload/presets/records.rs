@@ -10,6 +10,26 @@ pub(super) enum Group {
     Zset,
 }
 
+/// The fields of a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fields {
+    /// The number of fields.
+    pub(super) count: u64,
+    /// The name of a field of a hash, before its number.
+    pub(super) name: String,
+    /// Whether a read of a hash reads all fields, and not one.
+    pub(super) all_read: bool,
+    /// Whether an update of a hash writes all fields, and not one.
+    pub(super) all_written: bool,
+}
+
+impl Fields {
+    /// Returns the name of a random field.
+    fn random(&self) -> String {
+        format!("{}{{number 0..{}}}", self.name, self.count - 1)
+    }
+}
+
 impl Group {
     /// All types by name.
     pub(super) const ALL: [(&str, Self); 5] = [
@@ -25,16 +45,21 @@ impl Group {
         if self == Self::String { 1 } else { 10 }
     }
 
-    /// Returns the command that makes the record `key` with this many fields.
-    pub(super) fn insert(self, key: &str, fields: u64) -> String {
-        let (name, field): (&str, fn(u64) -> String) = match self {
-            Self::String => return format!("SET {key} {}", "{value}".repeat(fields as usize)),
-            Self::Hash => ("HSET", |n| format!(" field{n} {{value}}")),
-            Self::List => ("RPUSH", |_| " {value}".to_owned()),
-            Self::Set => ("SADD", |_| " {value}".to_owned()),
-            Self::Zset => ("ZADD", |n| format!(" {n} {{value}}")),
+    /// Returns the command that makes the record `key` with these fields.
+    pub(super) fn insert(self, key: &str, fields: &Fields) -> String {
+        let name = match self {
+            Self::String => return format!("SET {key} {}", "{value}".repeat(fields.count as usize)),
+            Self::Hash => "HSET",
+            Self::List => "RPUSH",
+            Self::Set => "SADD",
+            Self::Zset => "ZADD",
         };
-        format!("{name} {key}{}", (0..fields).map(field).collect::<String>())
+        let field = |n: u64| match self {
+            Self::Hash => format!(" {}{n} {{value}}", fields.name),
+            Self::Zset => format!(" {n} {{value}}"),
+            _ => " {value}".to_owned(),
+        };
+        format!("{name} {key}{}", (0..fields.count).map(field).collect::<String>())
     }
 
     /// Returns the command that reads a record, and its arguments after the key.
@@ -48,20 +73,25 @@ impl Group {
         }
     }
 
-    /// Returns the command that reads all fields of the record `{user}`.
-    pub(super) fn read(self) -> String {
+    /// Returns the command that reads the record `{user}`: all fields, or one random field of a hash.
+    pub(super) fn read(self, fields: &Fields) -> String {
+        if self == Self::Hash && !fields.all_read {
+            return format!("HMGET {{user}} {}", fields.random());
+        }
         let (name, rest) = self.reading();
         [&[name, "{user}"], rest].concat().join(" ")
     }
 
-    /// Returns the commands that change one random field of the record `key`. A string is replaced as a whole. A set
+    /// Returns the commands that change one random field of the record `key`, or all fields of a hash. A string is
+    /// replaced as a whole. A set
     /// has no named fields, so a new member replaces a random one. In a sorted set, a new member with a random score
     /// replaces the one with the lowest score.
-    pub(super) fn update(self, key: &str, fields: u64) -> Vec<String> {
-        let last = fields - 1;
+    pub(super) fn update(self, key: &str, fields: &Fields) -> Vec<String> {
+        let last = fields.count - 1;
         match self {
             Self::String => vec![self.insert(key, fields)],
-            Self::Hash => vec![format!("HSET {key} field{{number 0..{last}}} {{value}}")],
+            Self::Hash if fields.all_written => vec![self.insert(key, fields)],
+            Self::Hash => vec![format!("HSET {key} {} {{value}}", fields.random())],
             Self::List => vec![format!("LSET {key} {{number 0..{last}}} {{value}}")],
             Self::Set => vec![format!("SADD {key} {{value}}"), "SPOP {user.same}".to_owned()],
             Self::Zset => vec![
@@ -71,15 +101,15 @@ impl Group {
         }
     }
 
-    /// Returns the command that reads 1 to `most` records in the order of their names, from a random one on. YCSB
+    /// Returns the command that reads so many records in the order of their names, from a random one on. YCSB
     /// requests the names and then each record; here one script on the server does both.
-    pub(super) fn scan(self, most: u64) -> String {
+    pub(super) fn scan(self, (least, most): (u64, u64)) -> String {
         let (name, rest) = self.reading();
         let rest: String = rest.iter().map(|word| format!(",{word}")).collect();
         let found = "redis.call('ZRANGEBYLEX',KEYS[1],'['..ARGV[1],'+','LIMIT',0,ARGV[2])";
         let script = format!(
             "local found={found} for n,key in ipairs(found) do found[n]=redis.call('{name}',key{rest}) end return found"
         );
-        format!("EVAL \"{script}\" 1 {{index}} {{user}} {{number 1..{most}}}")
+        format!("EVAL \"{script}\" 1 {{index}} {{user}} {{number {least}..{most}}}")
     }
 }

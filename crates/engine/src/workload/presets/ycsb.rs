@@ -1,6 +1,7 @@
 //! YCSB's workloads: the load phase, and the workloads A to F, for five data types of records.
 //!
 //! ```text
+//! ycsb        proportions and all else by properties
 //!            READ  UPDATE  INSERT  SCAN  READ-MODIFY-WRITE   keys
 //! ycsb-load                   100                            one after the other
 //! ycsb-a       50      50                                    zipfian, as YCSB scrambles it
@@ -13,22 +14,20 @@
 //! Proportions, key names and distributions are those of YCSB's workload files. As in YCSB's Redis binding, a sorted
 //! set with the names of all records is the index for scans; here it is sorted by name.
 
-use std::{ops::RangeInclusive, sync::Arc};
+use std::sync::Arc;
 
-use super::records::Group;
-use crate::{
-    units::parse_count,
-    workload::{
-        Chosen, Distribution, Keyset, Operation, Settings, Steps, Suggested, Together, Workload,
-        WorkloadError, parameters::wrong_value,
-    },
+use super::ycsb_properties::Properties;
+use crate::workload::{
+    Chosen, Distribution, Keyset, Operation, Settings, Steps, Suggested, Together, Workload, WorkloadError,
+    parameters::wrong_value,
 };
 
 /// A function that makes a workload with these values for its parameters.
 pub(super) type Make = fn(&Settings) -> Result<Chosen, WorkloadError>;
 
 /// All of YCSB's workloads, in their order.
-pub(super) const ALL: [Make; 7] = [
+pub(super) const ALL: [Make; 8] = [
+    |settings| make(&Mix::own(), settings),
     |settings| make(&Mix::load(), settings),
     |settings| make(&Mix::of("a", "half reads, half updates; zipfian", [50, 50, 0, 0, 0]), settings),
     |settings| make(&Mix::of("b", "95 % reads, 5 % updates; zipfian", [95, 5, 0, 0, 0]), settings),
@@ -39,26 +38,6 @@ pub(super) const ALL: [Make; 7] = [
         make(&Mix::of("f", "half reads, half read-modify-writes; zipfian", [50, 0, 0, 0, 50]), settings)
     },
 ];
-
-/// The parameters, with YCSB's names.
-const PARAMETERS: [&str; 10] = [
-    "commandgroup",
-    "fieldcount",
-    "fieldlength",
-    "index",
-    "maxscanlength",
-    "operationcount",
-    "recordcount",
-    "requestdistribution",
-    "target",
-    "threads",
-];
-
-/// The maximum number of fields in a record, since a command has a word for each field.
-const MAX_FIELDS: u64 = 1000;
-/// The maximum number of records: the limit of keys.
-const MAX_RECORDS: u64 = 999_999_999_999;
-const MAX_SCAN: u64 = 1_000_000;
 
 /// The mix of operations.
 struct Mix {
@@ -84,62 +63,42 @@ impl Mix {
         Self { name: "load", about, percent: [0, 0, 100, 0, 0], drawn: Distribution::Sequential }
     }
 
+    /// Returns the mix of YCSB without a workload file, whose proportions can be set.
+    fn own() -> Self {
+        let about = "YCSB's core workload with properties of your own".to_owned();
+        Self { name: "ycsb", about, percent: [95, 5, 0, 0, 0], drawn: Distribution::Uniform }
+    }
+
+    fn is_own(&self) -> bool {
+        self.name == "ycsb"
+    }
+
     fn is_load(&self) -> bool {
         self.name == "load"
     }
 }
 
-/// The values of the parameters.
-struct Read {
-    group: Group,
-    fields: u64,
-    field_length: u32,
-    is_indexed: bool,
-    records: u64,
-    longest_scan: u64,
-    distribution: Option<Distribution>,
-    operations: Option<u64>,
-    clients: Option<u32>,
-    rate: Option<u32>,
-}
-
-impl Read {
-    fn of(settings: &Settings) -> Result<Self, WorkloadError> {
-        settings.only(PARAMETERS)?;
-        let group = word(settings, "commandgroup", &Group::ALL)?.unwrap_or(Group::Hash);
-        let fields = number(settings, "fieldcount", 1..=MAX_FIELDS)?;
-        Ok(Self {
-            group,
-            fields: fields.unwrap_or(group.usual_fields()),
-            field_length: number32(settings, "fieldlength")?.unwrap_or(100),
-            is_indexed: word(settings, "index", &[("true", true), ("false", false)])?.unwrap_or(true),
-            records: number(settings, "recordcount", 1..=MAX_RECORDS)?.unwrap_or(1000),
-            longest_scan: number(settings, "maxscanlength", 1..=MAX_SCAN)?.unwrap_or(100),
-            distribution: distribution(settings)?,
-            operations: number(settings, "operationcount", 1..=u64::MAX)?,
-            clients: number32(settings, "threads")?,
-            rate: number32(settings, "target")?,
-        })
-    }
-
+impl Properties {
     /// Returns the steps that insert the record `key`, and add its name to the index.
     fn inserts(&self, key: &str, in_index: &str) -> Vec<String> {
         let index = self.is_indexed.then(|| format!("ZADD {{index}} 0 {in_index}"));
-        [self.group.insert(key, self.fields)].into_iter().chain(index).collect()
+        [self.group.insert(key, &self.fields)].into_iter().chain(index).collect()
     }
 
     fn operations(&self, mix: &Mix) -> Vec<Operation> {
         let group = self.group;
         let new = if mix.is_load() { "{user}" } else { "{user.new}" };
-        let modify = [group.read()].into_iter().chain(group.update("{user.same}", self.fields));
+        let fields = &self.fields;
+        let modify = [group.read(fields)].into_iter().chain(group.update("{user.same}", fields));
         let steps = [
-            ("READ", vec![group.read()]),
-            ("UPDATE", group.update("{user}", self.fields)),
+            ("READ", vec![group.read(fields)]),
+            ("UPDATE", group.update("{user}", fields)),
             ("INSERT", self.inserts(new, "{user.same}")),
-            ("SCAN", vec![group.scan(self.longest_scan)]),
+            ("SCAN", vec![group.scan(self.scans)]),
             ("READ-MODIFY-WRITE", modify.collect()),
         ];
-        let asked = steps.into_iter().zip(mix.percent).filter(|(_, percent)| *percent > 0);
+        let asked =
+            steps.into_iter().zip(self.mix.unwrap_or(mix.percent)).filter(|(_, percent)| *percent > 0);
         let operation = |((name, steps), weight): ((&str, Vec<String>), u32)| Operation {
             name: name.to_owned(),
             weight,
@@ -164,22 +123,24 @@ impl Read {
 }
 
 fn make(mix: &Mix, settings: &Settings) -> Result<Chosen, WorkloadError> {
-    let read = Read::of(settings)?;
+    let read = Properties::of(settings, mix.is_own())?;
     let operations = read.operations(mix);
-    if !read.is_indexed && operations.iter().any(|operation| operation.name == "SCAN") {
+    let is_scanned = operations.iter().any(|operation| operation.name == "SCAN");
+    if !read.is_indexed && is_scanned {
         return Err(wrong_value("index", "false", "scans need the index; set it to true"));
     }
     let user = Keyset {
-        prefix: "user".to_owned(),
-        digits: 0,
-        hashed: true,
+        prefix: format!("{}user", read.table),
+        first: read.first,
+        digits: read.digits,
+        hashed: read.is_hashed,
         distribution: read.distribution.unwrap_or(mix.drawn),
         ..Keyset::default()
     };
     let index = Keyset { prefix: "_indices".to_owned(), count: Some(1), digits: 0, ..Keyset::default() };
     let index = read.is_indexed.then(|| ("index".to_owned(), index));
     let workload = Workload {
-        name: format!("ycsb-{}", mix.name),
+        name: if mix.is_own() { mix.name.to_owned() } else { format!("ycsb-{}", mix.name) },
         about: mix.about.clone(),
         keys: [("user".to_owned(), user)].into_iter().chain(index).collect(),
         operations,
@@ -189,46 +150,10 @@ fn make(mix: &Mix, settings: &Settings) -> Result<Chosen, WorkloadError> {
     Ok(Chosen { workload: Arc::new(workload), load: read.load(mix) })
 }
 
-/// Returns the parameter `name` as a whole number in this range.
-fn number(settings: &Settings, name: &str, range: RangeInclusive<u64>) -> Result<Option<u64>, WorkloadError> {
-    let Some(text) = settings.get(name) else { return Ok(None) };
-    let number = parse_count(text).map_err(|error| wrong_value(name, text, error))?;
-    if range.contains(&number) {
-        return Ok(Some(number));
-    }
-    let (from, to) = (range.start(), range.end());
-    Err(wrong_value(name, text, format!("it must be between {from} and {to}")))
-}
-
-fn number32(settings: &Settings, name: &str) -> Result<Option<u32>, WorkloadError> {
-    let number = number(settings, name, 1..=u32::MAX.into())?;
-    Ok(number.and_then(|number| u32::try_from(number).ok()))
-}
-
-/// Returns the parameter `name` as one of these words.
-fn word<T: Copy>(settings: &Settings, name: &str, words: &[(&str, T)]) -> Result<Option<T>, WorkloadError> {
-    let Some(text) = settings.get(name) else { return Ok(None) };
-    let found = words.iter().find(|(word, _)| *word == text);
-    let names = || words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
-    found
-        .map(|(_, means)| Some(*means))
-        .ok_or_else(|| wrong_value(name, text, format!("there are {}", names())))
-}
-
-/// Returns the distribution of the keys. YCSB's `zipfian` is scrambled; `zipfian 1.1` is redyno's own distribution.
-fn distribution(settings: &Settings) -> Result<Option<Distribution>, WorkloadError> {
-    const NAME: &str = "requestdistribution";
-    match settings.get(NAME) {
-        None => Ok(None),
-        Some("zipfian") => Ok(Some(Distribution::YcsbZipfian)),
-        Some(text) => text.parse().map(Some).map_err(|error| wrong_value(NAME, text, error)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::Setting;
+    use crate::workload::{Setting, presets::records::Group};
 
     fn made(name: &str, settings: &[&str]) -> Result<Chosen, String> {
         let settings: Vec<Setting> = settings.iter().map(|text| text.parse().unwrap()).collect();
@@ -287,6 +212,55 @@ mod tests {
         assert_eq!(f.operations[1].together, Together::Sequence);
         let writes = |workload: &Workload, place: usize| workload.compiled().operations[place].writes;
         assert!(writes(&f, 1) && !writes(&made("ycsb-c", &[]).unwrap().workload, 0));
+    }
+
+    #[test]
+    fn properties_of_the_core_workload_shape_records_names_and_proportions() {
+        let settings = [
+            "readproportion=0.5",
+            "updateproportion=0.45",
+            "insertproportion=0.05",
+            "fieldcount=2",
+            "readallfields=false",
+            "writeallfields=true",
+            "fieldnameprefix=f",
+            "index=false",
+            "insertorder=ordered",
+            "zeropadding=8",
+            "insertstart=100",
+            "recordcount=1000",
+        ];
+        let operations = [
+            "10 READ: HMGET {user} f{number 0..1}",
+            "9 UPDATE: HSET {user} f0 {value} f1 {value}",
+            "1 INSERT: HSET {user.new} f0 {value} f1 {value}",
+        ];
+        assert_eq!(asked("ycsb", &settings), operations);
+        let Chosen { workload, load } = made("ycsb", &settings).unwrap();
+        let user = &workload.keys["user"];
+        assert_eq!((user.first, user.digits, user.hashed, load.keys), (100, 8, false, Some(900)));
+        let load = made("ycsb-load", &["insertstart=10", "insertcount=5"]).unwrap().load;
+        assert_eq!((load.keys, load.requests), (Some(5), Some(5)));
+        let hot = ["requestdistribution=hotspot", "hotspotdatafraction=0.1", "hotspotopnfraction=0.9"];
+        let user = &made("ycsb", &hot).unwrap().workload.keys["user"];
+        assert_eq!(user.distribution, Distribution::Hotspot { keys: 0.1, share: 0.9 });
+        for (settings, error) in [
+            (
+                &["readproportion=0", "updateproportion=0"][..],
+                "all proportions are 0; give one of them a value above 0",
+            ),
+            (
+                &["readproportion=2"],
+                "the value of 'readproportion' cannot be '2': it must be between 0 and 1",
+            ),
+            (&["insertstart=2000"], "the value of 'insertstart' cannot be '2000': recordcount is 1000"),
+            (&["insertorder=no"], "the value of 'insertorder' cannot be 'no': there are hashed, ordered"),
+            (&["fieldnameprefix={x}"], "the value of 'fieldnameprefix' cannot be '{x}': "),
+            (&["minscanlength=200"], "the value of 'minscanlength' cannot be '200': maxscanlength is 100"),
+        ] {
+            let refused = made("ycsb", settings).unwrap_err();
+            assert!(refused.starts_with(error), "{refused}");
+        }
     }
 
     #[test]

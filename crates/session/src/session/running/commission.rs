@@ -23,7 +23,10 @@ pub enum Keys {
         kept: bool,
     },
     /// The keys belong to the user: redyno asks before it writes to them, and never removes them.
-    Users,
+    Users {
+        /// Whether it asks also where there are no other keys, clients or replicas.
+        asks_always: bool,
+    },
 }
 
 /// Everything that a session has to do.

@@ -320,7 +320,8 @@ impl Gate {
         };
         let writes = Writes {
             names: self.names.clone(),
-            is_users: self.keys == Keys::Users,
+            is_users: matches!(self.keys, Keys::Users { .. }),
+            asks_always: self.keys == Keys::Users { asks_always: true },
             kept: self.keys == Keys::Runs { kept: true },
             span: self.held.as_ref().map(span).unwrap_or_default(),
             others: self.held.iter().flat_map(others).collect(),

@@ -1,0 +1,209 @@
+//! The properties of YCSB's core workload: how records are named and made, which are drawn, and how often.
+
+use std::ops::RangeInclusive;
+
+use super::records::{Fields, Group};
+use crate::{
+    units::parse_count,
+    workload::{Distribution, Settings, WorkloadError, parameters::wrong_value},
+};
+
+/// The parameters of all workloads, with YCSB's names.
+const PARAMETERS: [&str; 21] = [
+    "commandgroup",
+    "fieldcount",
+    "fieldlength",
+    "fieldnameprefix",
+    "hotspotdatafraction",
+    "hotspotopnfraction",
+    "index",
+    "insertcount",
+    "insertorder",
+    "insertstart",
+    "maxscanlength",
+    "minscanlength",
+    "operationcount",
+    "readallfields",
+    "recordcount",
+    "requestdistribution",
+    "table",
+    "target",
+    "threads",
+    "writeallfields",
+    "zeropadding",
+];
+
+/// The parameters of the workload `ycsb`: the share of each operation, and its share without them.
+const PROPORTIONS: [(&str, f64); 5] = [
+    ("readproportion", 0.95),
+    ("updateproportion", 0.05),
+    ("insertproportion", 0.0),
+    ("scanproportion", 0.0),
+    ("readmodifywriteproportion", 0.0),
+];
+/// Proportions are rounded to this part.
+const SMALLEST_PART: f64 = 1e-4;
+
+/// The maximum number of fields in a record, since a command has a word for each field.
+const MAX_FIELDS: u64 = 1000;
+/// The maximum number of records: the limit of keys.
+const MAX_RECORDS: u64 = 999_999_999_999;
+const MAX_SCAN: u64 = 1_000_000;
+
+/// The values of the parameters.
+pub(super) struct Properties {
+    pub(super) group: Group,
+    pub(super) fields: Fields,
+    pub(super) field_length: u32,
+    pub(super) is_indexed: bool,
+    /// The text before `user` in the names of records.
+    pub(super) table: String,
+    pub(super) is_hashed: bool,
+    /// The least number of digits in the names of records.
+    pub(super) digits: u8,
+    /// The number of the first record, and how many records there are.
+    pub(super) first: u64,
+    pub(super) records: u64,
+    /// The lengths of the shortest and the longest scan.
+    pub(super) scans: (u64, u64),
+    pub(super) distribution: Option<Distribution>,
+    /// The weights of the operations, if proportions are set.
+    pub(super) mix: Option<[u32; 5]>,
+    pub(super) operations: Option<u64>,
+    pub(super) clients: Option<u32>,
+    pub(super) rate: Option<u32>,
+}
+
+impl Properties {
+    /// Reads the parameters; with proportions if the workload `has_proportions`.
+    pub(super) fn of(settings: &Settings, has_proportions: bool) -> Result<Self, WorkloadError> {
+        let proportions = PROPORTIONS.iter().filter(|_| has_proportions).map(|(name, _)| *name);
+        settings.only(PARAMETERS.into_iter().chain(proportions))?;
+        let truth =
+            |name, usual| Ok(word(settings, name, &[("true", true), ("false", false)])?.unwrap_or(usual));
+        let group = word(settings, "commandgroup", &Group::ALL)?.unwrap_or(Group::Hash);
+        let fields = Fields {
+            count: number(settings, "fieldcount", 1..=MAX_FIELDS)?.unwrap_or(group.usual_fields()),
+            name: plain(settings, "fieldnameprefix")?.unwrap_or("field").to_owned(),
+            all_read: truth("readallfields", true)?,
+            all_written: truth("writeallfields", false)?,
+        };
+        let all = number(settings, "recordcount", 1..=MAX_RECORDS)?.unwrap_or(1000);
+        let first = number(settings, "insertstart", 0..=MAX_RECORDS)?.unwrap_or(0);
+        let records = match number(settings, "insertcount", 1..=MAX_RECORDS)? {
+            Some(records) => records,
+            None if first < all => all - first,
+            None => {
+                let why = format!("recordcount is {all}; give a lower number, or insertcount");
+                return Err(wrong_value("insertstart", &first.to_string(), why));
+            }
+        };
+        let longest = number(settings, "maxscanlength", 1..=MAX_SCAN)?.unwrap_or(100);
+        let shortest = number(settings, "minscanlength", 1..=MAX_SCAN)?.unwrap_or(1);
+        if shortest > longest {
+            let why = format!("maxscanlength is {longest}; give at most this number");
+            return Err(wrong_value("minscanlength", &shortest.to_string(), why));
+        }
+        Ok(Self {
+            group,
+            fields,
+            field_length: number32(settings, "fieldlength")?.unwrap_or(100),
+            is_indexed: truth("index", true)?,
+            table: plain(settings, "table")?.map(|table| format!("{table}-")).unwrap_or_default(),
+            is_hashed: word(settings, "insertorder", &[("hashed", true), ("ordered", false)])?
+                .unwrap_or(true),
+            digits: number(settings, "zeropadding", 1..=20)?.unwrap_or(0) as u8,
+            first,
+            records,
+            scans: (shortest, longest),
+            distribution: distribution(settings)?,
+            mix: if has_proportions { mix(settings)? } else { None },
+            operations: number(settings, "operationcount", 1..=u64::MAX)?,
+            clients: number32(settings, "threads")?,
+            rate: number32(settings, "target")?,
+        })
+    }
+}
+
+/// Returns the weights of the operations, the smallest whole numbers in these proportions.
+fn mix(settings: &Settings) -> Result<Option<[u32; 5]>, WorkloadError> {
+    if PROPORTIONS.iter().all(|(name, _)| settings.get(name).is_none()) {
+        return Ok(None);
+    }
+    let mut weights = [0; 5];
+    for ((name, usual), weight) in PROPORTIONS.into_iter().zip(&mut weights) {
+        *weight = (share(settings, name)?.unwrap_or(usual) / SMALLEST_PART).round() as u32;
+    }
+    // A workload file gives all shares that are above 0.
+    let divisor = weights.into_iter().fold(0, greatest_divisor);
+    if divisor == 0 {
+        return Err(WorkloadError::of("all proportions are 0; give one of them a value above 0".to_owned()));
+    }
+    Ok(Some(weights.map(|weight| weight / divisor)))
+}
+
+fn greatest_divisor(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { greatest_divisor(b, a % b) }
+}
+
+/// Returns the parameter `name` as a share between 0 and 1.
+fn share(settings: &Settings, name: &str) -> Result<Option<f64>, WorkloadError> {
+    let Some(text) = settings.get(name) else { return Ok(None) };
+    match text.parse() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(Some(share)),
+        _ => Err(wrong_value(name, text, "it must be between 0 and 1")),
+    }
+}
+
+/// Returns the parameter `name` as a part of a name, without characters that workloads read.
+fn plain<'a>(settings: &'a Settings, name: &str) -> Result<Option<&'a str>, WorkloadError> {
+    let text = settings.get(name);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
+    match text.filter(|text| text.is_empty() || !text.chars().all(is_plain)) {
+        Some(text) => Err(wrong_value(name, text, "it must have letters, digits and -_.: only")),
+        None => Ok(text),
+    }
+}
+
+/// Returns the parameter `name` as a whole number in this range.
+fn number(settings: &Settings, name: &str, range: RangeInclusive<u64>) -> Result<Option<u64>, WorkloadError> {
+    let Some(text) = settings.get(name) else { return Ok(None) };
+    let number = parse_count(text).map_err(|error| wrong_value(name, text, error))?;
+    if range.contains(&number) {
+        return Ok(Some(number));
+    }
+    let (from, to) = (range.start(), range.end());
+    Err(wrong_value(name, text, format!("it must be between {from} and {to}")))
+}
+
+fn number32(settings: &Settings, name: &str) -> Result<Option<u32>, WorkloadError> {
+    let number = number(settings, name, 1..=u32::MAX.into())?;
+    Ok(number.and_then(|number| u32::try_from(number).ok()))
+}
+
+/// Returns the parameter `name` as one of these words.
+fn word<T: Copy>(settings: &Settings, name: &str, words: &[(&str, T)]) -> Result<Option<T>, WorkloadError> {
+    let Some(text) = settings.get(name) else { return Ok(None) };
+    let found = words.iter().find(|(word, _)| *word == text);
+    let names = || words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
+    found
+        .map(|(_, means)| Some(*means))
+        .ok_or_else(|| wrong_value(name, text, format!("there are {}", names())))
+}
+
+/// Returns the distribution of the keys. YCSB's `zipfian` is scrambled; `zipfian 1.1` is redyno's own distribution.
+fn distribution(settings: &Settings) -> Result<Option<Distribution>, WorkloadError> {
+    const NAME: &str = "requestdistribution";
+    match settings.get(NAME) {
+        None => Ok(None),
+        Some("zipfian") => Ok(Some(Distribution::YcsbZipfian)),
+        Some("hotspot") => {
+            let keys = share(settings, "hotspotdatafraction")?.unwrap_or(0.2);
+            Ok(Some(Distribution::Hotspot {
+                keys,
+                share: share(settings, "hotspotopnfraction")?.unwrap_or(0.8),
+            }))
+        }
+        Some(text) => text.parse().map(Some).map_err(|error| wrong_value(NAME, text, error)),
+    }
+}

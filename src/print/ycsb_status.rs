@@ -1,0 +1,142 @@
+//! YCSB's status lines while a session runs.
+
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use time::OffsetDateTime;
+
+use crate::{
+    session::{OperationInterval, Record, WallClock},
+    units,
+};
+
+/// The writer of a status line for each period.
+#[derive(Debug, Default)]
+pub struct YcsbStatus {
+    every_s: f64,
+    clock: Option<WallClock>,
+    /// How many operations the run has, if that is known.
+    operations: Option<u64>,
+    now_s: f64,
+    /// The time under load, and the operations in it.
+    length_s: f64,
+    ops: u64,
+    /// The same of the present period, with the operations by name.
+    period_s: f64,
+    period: BTreeMap<String, OperationInterval>,
+}
+
+impl YcsbStatus {
+    /// Creates the writer of a line every `every_s` seconds, for a run of so many operations.
+    pub fn new(every_s: f64, operations: Option<u64>) -> Self {
+        Self { every_s, operations, ..Self::default() }
+    }
+
+    /// Adds the next record. Returns the line of a period that it completes, or of the last one.
+    pub fn push(&mut self, record: &Record) -> Option<String> {
+        match record {
+            Record::Session(session) => {
+                self.clock = session.wall_clock();
+                return None;
+            }
+            Record::Interval(interval) => {
+                self.now_s = interval.t_s;
+                (self.length_s, self.period_s) =
+                    (self.length_s + interval.length_s, self.period_s + interval.length_s);
+                for (name, part) in &interval.commands {
+                    self.period.entry(name.clone()).or_default().merge(part);
+                }
+            }
+            Record::End(_) if self.period_s > 0.0 => return Some(self.line()),
+            _ => return None,
+        }
+        // Intervals are a quarter of a second, more or less.
+        (self.period_s >= self.every_s - 0.01).then(|| self.line())
+    }
+
+    /// Ends the period, and returns its line.
+    fn line(&mut self) -> String {
+        let period = std::mem::take(&mut self.period);
+        let length_s = std::mem::take(&mut self.period_s);
+        let ops: u64 = period.values().map(|part| part.ops).sum();
+        self.ops += ops;
+        let mut line = format!(
+            "{} {} sec: {} operations; {} current ops/sec; ",
+            self.clock.and_then(|clock| clock.at(self.now_s)).map(stamp).unwrap_or_default(),
+            self.length_s.round(),
+            self.ops,
+            tenth(ops as f64 / length_s)
+        );
+        let left =
+            self.operations.map(|all| all.saturating_sub(self.ops) as f64 * self.length_s / self.ops as f64);
+        if let Some(left_s) = left.filter(|left_s| left_s.is_finite()) {
+            // Writing to a string cannot fail.
+            let _ = write!(line, "est completion in {}; ", units::elapsed((left_s * 1e9) as u64));
+        }
+        for (name, part) in &period {
+            let us = |ns: u64| ((ns + 500) / 1000).to_string();
+            let service = &part.service;
+            let _ = write!(line, "[{name}: Count={}", service.count());
+            if !service.is_empty() {
+                let mean = tenth(service.mean_ns() / 1000.0);
+                let _ =
+                    write!(line, ", Max={}, Min={}, Avg={mean}", us(service.max_ns()), us(service.min_ns()));
+                for percent in [90.0, 99.0, 99.9, 99.99] {
+                    let _ = write!(line, ", {percent}={}", us(service.value_at_quantile(percent / 100.0)));
+                }
+            }
+            line.push_str("] ");
+        }
+        line.truncate(line.trim_end().len());
+        line
+    }
+}
+
+/// Returns a number with at most one decimal.
+fn tenth(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}
+
+/// Returns a time as YCSB writes it: `2020-12-29 17:39:19:271`.
+fn stamp(time: OffsetDateTime) -> String {
+    let (year, month, day) = time.to_calendar_date();
+    let (hour, minute, second, ms) = time.to_hms_milli();
+    format!("{year}-{:02}-{day:02} {hour:02}:{minute:02}:{second:02}:{ms:03}", u8::from(month))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        session::{Interval, ServerIdentity, SessionStart},
+        stats::fixture::latency_of,
+    };
+
+    #[test]
+    fn each_period_has_a_line_with_what_was_done_in_it() {
+        let mut status = YcsbStatus::new(2.0, Some(4000));
+        let part = OperationInterval {
+            ops: 500,
+            service: latency_of((1..=500).map(|n| n * 1000)),
+            ..OperationInterval::default()
+        };
+        let commands = BTreeMap::from([("READ".to_owned(), part)]);
+        let second = Record::Interval(Box::new(Interval {
+            t_s: 10.0,
+            length_s: 1.0,
+            commands,
+            ..Interval::default()
+        }));
+        let started = SessionStart {
+            started: "2020-12-29T16:39:09.271Z".to_owned(),
+            utc_offset_s: Some(3600),
+            ..SessionStart::now(ServerIdentity::default())
+        };
+        assert_eq!(status.push(&Record::Session(started)), None);
+        assert_eq!(status.push(&second), None);
+        let line = status.push(&second).unwrap();
+        let expected = "2020-12-29 17:39:19:271 2 sec: 1000 operations; 500 current ops/sec; est completion in 00:00:06; [READ: Count=1000, \
+            Max=500, Min=1, Avg=250.5, 90=450, 99=495, 99.9=500, 99.99=500]";
+        assert_eq!(line, expected);
+        assert_eq!(status.push(&second), None);
+    }
+}
