@@ -21,7 +21,8 @@ pub struct NodeRow<'a> {
     pub number: usize,
     /// The address of the node; empty until the session's first record arrives.
     pub address: &'a str,
-    /// The role, as the server says it: `master` or `slave`; empty if it is unknown.
+    /// The role, as the server says it: `master` or `slave`; `left` if it has no part in the cluster any more; empty if it
+    /// is unknown.
     pub role: &'a str,
     /// Whether the server is a node of a cluster.
     pub is_of_cluster: bool,

@@ -2,9 +2,10 @@
 
 use super::{Direction, Model, NODE_GAUGES, NodeRow, Reachability, Screen, Tone, Track, list::moved};
 use crate::{
+    events::EventKind,
     gauge::Gauge,
     protocol::SLOTS,
-    session::{Record, Timeline},
+    session::{Event, Record, Timeline},
     units,
 };
 
@@ -88,10 +89,17 @@ impl Model {
             (_, Some((since_s, cause))) if !is_live => Some((since_s, cause.to_owned())),
             _ => None,
         };
+        let membership = |event: &Event| match event.what {
+            EventKind::NodeLeft { .. } => Some("left"),
+            EventKind::NodeJoined { .. } | EventKind::NodeBack { .. } => Some(""),
+            _ => None,
+        };
+        let left = reading.events().rev().find_map(membership).filter(|role| !role.is_empty());
+        let role = || status.map(|status| &*status.role).or(identity.map(|it| &*it.role)).unwrap_or_default();
         NodeRow {
             number,
             address: identity.map_or("", |identity| &identity.address),
-            role: status.map(|status| &status.role).or(identity.map(|it| &it.role)).map_or("", |role| role),
+            role: left.unwrap_or_else(role),
             is_of_cluster: status.is_some_and(|status| status.mode == "cluster"),
             server: status.map(|status| format!("{} {}", status.name, status.version)).unwrap_or_default(),
             slots: status.and_then(|status| status.gauges[Gauge::Slots]).map(|slots| slots as u32),
@@ -178,13 +186,10 @@ mod tests {
     use super::*;
     use crate::{
         app::{Effect, Key, KeyCode, Msg, NodeColumn, Order, update, update::tests::press},
-        events::EventKind,
         gauge::Gauges,
         knobs::Knobs,
         server::{KeyWay, Status},
-        session::{
-            Event, Interval, Moment, OperationInterval, ServerIdentity, SessionStart, TimelineOptions,
-        },
+        session::{Interval, Moment, OperationInterval, ServerIdentity, SessionStart, TimelineOptions},
         stats::fixture::repeated,
     };
 
@@ -225,6 +230,18 @@ mod tests {
         assert_eq!(addresses, ["a:1", "b:2", "c:3", "d:4", "e:5"]);
         let events: Vec<_> = model.tracks().iter().map(|track| track.timeline().events().count()).collect();
         assert_eq!(events, [2, 2, 2, 2, 1]);
+    }
+
+    #[test]
+    fn a_node_that_has_left_its_cluster_says_so_until_it_is_back() {
+        let mut model = model([1.0, 2.0, 3.0]);
+        let mut role = |what| {
+            model.push(&Record::Event(Event::new(2.0, what)).at_node(1));
+            model.node_rows()[1].role.to_owned()
+        };
+        let address = "b:2".to_owned();
+        assert_eq!(role(EventKind::NodeLeft { address: address.clone() }), "left");
+        assert_eq!(role(EventKind::NodeBack { address }), "master");
     }
 
     #[test]
