@@ -251,6 +251,7 @@ fn writes() -> Writes {
         names,
         is_users: false,
         asks_always: false,
+        is_load: true,
         kept: false,
         span,
         others: Vec::new(),

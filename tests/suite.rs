@@ -61,6 +61,7 @@ mod ping;
 mod ping_parts;
 mod plan;
 mod prefill;
+mod probe_lag;
 mod reach;
 mod readme;
 mod reconnect;

@@ -12,7 +12,8 @@ use crate::{
 };
 
 /// The gauges in the row of a node.
-pub const NODE_GAUGES: [Gauge; 4] = [Gauge::Cpu, Gauge::UsedMemory, Gauge::Clients, Gauge::ReplicaLag];
+pub const NODE_GAUGES: [Gauge; 5] =
+    [Gauge::Cpu, Gauge::UsedMemory, Gauge::Clients, Gauge::ReplicaLag, Gauge::MeasuredLag];
 
 /// What the screen Nodes shows of one node at the moment shown.
 #[derive(Debug, Clone)]
@@ -81,7 +82,7 @@ pub enum NodeColumn {
 use NodeColumn::{Event, Gauge as Of, Load, Node, Ops, Ping, Role, Share, Slots};
 
 /// The columns from left to right.
-pub const NODE_COLUMNS: [NodeColumn; 14] = [
+pub const NODE_COLUMNS: [NodeColumn; 15] = [
     Node,
     Role,
     Slots,
@@ -95,6 +96,7 @@ pub const NODE_COLUMNS: [NodeColumn; 14] = [
     Of(1),
     Of(2),
     Of(3),
+    Of(4),
     Event,
 ];
 

@@ -39,6 +39,10 @@ pub struct SessionArgs {
     /// name
     #[arg(long, value_name = "TIME", value_parser = rotation, requires = "record")]
     pub record_rotate: Option<Duration>,
+    /// Measure how long writes to primaries take until they can be read from their replicas: writes markers, at most ten a
+    /// second in all, and asks before; needs no load
+    #[arg(long, conflicts_with_all = ["redact", "one_node", "key_prefix", "own_names"])]
+    pub probe_lag: bool,
     /// Remove the server's own text from all that is shown and written: arguments and clients in the slow log, error
     /// messages, addresses
     #[arg(long)]

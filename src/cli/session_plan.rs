@@ -57,6 +57,7 @@ pub(super) fn session_plan(
         is_allowed: load.yes,
         keeps_going: load.keep_going,
         max_connections: load.max_connections,
+        probes_lag: session.probe_lag,
         read_from: load.read_from.unwrap_or_default(),
         recordings_in: recordings::directory(),
         host_root: host_root()?,

@@ -128,6 +128,20 @@ impl SessionPlan {
         Ok(())
     }
 
+    /// Checks that the session follows replicas whose lag can be measured.
+    ///
+    /// # Errors
+    /// When it follows none.
+    pub(super) fn check_probe_lag(&self) -> Result<(), UsageError> {
+        let commission = &self.commission;
+        if !commission.probes_lag || !commission.clusters.is_empty() || commission.follows_replicas {
+            return Ok(());
+        }
+        let text = "--probe-lag measures the replicas of a primary or of a cluster, and no replicas are followed here; name a \
+                    primary, or a node of a cluster, that answers";
+        Err(UsageError::of(text))
+    }
+
     /// Adds other servers to the destination's session.
     fn watch(&mut self, target: &Target, mut others: Vec<Target>) {
         let commission = &mut self.commission;

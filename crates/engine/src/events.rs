@@ -18,6 +18,7 @@
 //! | `blocked` | clients wait in a blocking command; again when none did for 3 s |
 //! | `maxclients` | connections are rejected; again when none was for 3 s |
 //! | `failover` | another server answers in place of one that did not, or that handed its place over |
+//! | `lag` | the lag of a replica cannot be measured (`--probe-lag`); at the end, what was measured |
 //! | `role` | the role, a replica's master, or the state of FAILOVER changed |
 //! | `joined`, `left` | a server is a node of the session from now on; it has no part in the cluster any more |
 //! | `replication` | a replica's link went up or down, or replicas came or went |
@@ -188,6 +189,15 @@ event_kinds! {
         };
         format!("{to} in place of {from}: {length}; by {by}{epoch}{}", after(": ", cause))
     };
+    /// The lag of this replica cannot be measured now, because of `cause`.
+    LagUnmeasured { replica: String, cause: String } "lag" format!("{replica}: {cause}");
+    /// The measured lag of a replica: how many markers it has shown, how many it has not, and after which times.
+    LagMeasured { replica: String, markers: u64, unseen: u64, p50_us: f64, max_us: f64 } "lag" {
+        let unseen = if *unseen > 0 { format!("; {unseen} not shown in time") } else { String::new() };
+        let after = |us: &f64| if *us > 0.0 { format!("after {}", latency_s(us / 1e6)) } else { "at once".to_owned() };
+        let (half, all, markers) = (after(p50_us), after(max_us), counted(*markers, "marker"));
+        format!("{replica} showed {markers}: half of them {half}, all {all}{unseen}")
+    };
     /// A replica's link to its master went up or down.
     LinkTurned { state: String } "replication" format!("the link to the master is {state}");
     /// Replicas connected or disconnected.
@@ -293,7 +303,12 @@ impl EventKind {
     pub fn is_of_all_nodes(&self) -> bool {
         matches!(
             self,
-            Self::NodeJoined { .. } | Self::NodeLeft { .. } | Self::NodeBack { .. } | Self::Failover { .. }
+            Self::NodeJoined { .. }
+                | Self::NodeLeft { .. }
+                | Self::NodeBack { .. }
+                | Self::Failover { .. }
+                | Self::LagUnmeasured { .. }
+                | Self::LagMeasured { .. }
         )
     }
 

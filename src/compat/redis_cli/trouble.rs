@@ -61,7 +61,11 @@ impl Trouble {
                 let length = seconds(at_ns.saturating_sub(lost_ns));
                 format!("connected again at {:.2} s, after {length:.2} s", seconds(*at_ns))
             }
-            Message::Wake(_) | Message::Intrinsic(_) | Message::Host { .. } | Message::Event { .. } => {
+            Message::Wake(_)
+            | Message::Intrinsic(_)
+            | Message::Host { .. }
+            | Message::Lag { .. }
+            | Message::Event { .. } => {
                 return Ok(());
             }
         };

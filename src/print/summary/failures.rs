@@ -1,4 +1,4 @@
-//! Failures: of requests, connections, and attempts to connect; and failovers.
+//! Failures: of requests, connections, and attempts to connect; failovers, and the lags of replicas.
 //!
 //! ```text
 //!   errors    OOM 112, first: OOM command not allowed when used memory > 'maxmemory'
@@ -12,6 +12,7 @@ use std::cmp::Reverse;
 
 use super::line;
 use crate::{
+    events::EventKind,
     report::monitored,
     session::{Summary, Timeline},
 };
@@ -43,6 +44,11 @@ pub(super) fn add(text: &mut String, timeline: &Timeline, sum: &Summary) {
     }
     if let Some(more) = failovers.len().checked_sub(MOST_FAILOVERS).filter(|more| *more > 0) {
         line(text, "failover", &format!("and {more} more"));
+    }
+    let is_lag = |what: &EventKind| matches!(what, EventKind::LagMeasured { .. });
+    let lags = timeline.events().filter(|event| is_lag(&event.what) && monitored::has_load(timeline));
+    for event in lags.take(MOST_FAILOVERS) {
+        line(text, "lag", &event.what.to_string());
     }
     for (name, what, counts) in [
         ("redirects", "requests were sent again, or to another node of the cluster", &sum.redirects),

@@ -59,10 +59,12 @@ enum Key {
 }
 
 /// The columns after the address, the most important first, each with its width.
-const NEEDED: [(NodeColumn, u16); 13] = [
+const NEEDED: [(NodeColumn, u16); 14] = [
     (NodeColumn::Load(Level::P99), 10),
     (NodeColumn::Ping(Level::P99), 10),
     (NodeColumn::Ops, 8),
+    // It has values only if the user wants it.
+    (NodeColumn::Gauge(4), 9),
     (NodeColumn::Share, 7),
     (NodeColumn::Gauge(0), 7),
     (NodeColumn::Role, 9),

@@ -10,7 +10,7 @@ const MIB: f64 = 1_048_576.0;
 
 /// The watched gauges: the smallest shift that can matter, in the gauge's unit, and the gauge's name in a sentence.
 /// Gauges that count are watched per second.
-const WATCHED: [(Gauge, f64, &str); 47] = [
+const WATCHED: [(Gauge, f64, &str); 48] = [
     // A fifth of a core: less does not make a server slow.
     (Gauge::Cpu, 0.2, "the server's CPU"),
     (Gauge::Active, 0.2, "the main thread's activity"),
@@ -58,6 +58,7 @@ const WATCHED: [(Gauge, f64, &str); 47] = [
     // Delays: a millisecond is felt, and a request to a disk usually takes less than 5 ms.
     (Gauge::LoopMean, 500.0, "mean cycle of the event loop"),
     (Gauge::WireRtt, 1000.0, "round trip of TCP"),
+    (Gauge::MeasuredLag, 5000.0, "the measured lag of the replica"),
     (Gauge::HostDiskWait, 5000.0, "mean request to the busiest disk"),
     // Packets that are lost or late, per second.
     (Gauge::HostDrops, 10.0, "dropped packets"),

@@ -21,6 +21,13 @@ pub enum Message {
         /// The sample.
         sample: Box<Sample>,
     },
+    /// How long the last write to its primary has not been readable from a replica.
+    Lag {
+        /// The number of the replica in the session.
+        node: usize,
+        /// The time so far, in ns, or until the write was readable.
+        lag_ns: u64,
+    },
     /// An event of a node of the session.
     Event {
         /// When it was, in ns.

@@ -1,13 +1,14 @@
 //! Small measurements next to the load, each on its own thread: *ping* (as `redis-cli --latency`), *wake* (how late
-//! a sleeping thread wakes up), *intrinsic* (as `redis-cli --intrinsic-latency`); samples of the host; and how long
-//! failovers last.
+//! a sleeping thread wakes up), *intrinsic* (as `redis-cli --intrinsic-latency`); samples of the host; how long
+//! failovers last; and how far replicas lag behind, for which alone a probe writes.
 //!
 //! ```text
 //!  thread ping ──────┐
 //!  thread wake ──────┼─► Message, one report a tick ─► mpsc ─► the owner of the probes
 //!  thread intrinsic ─┤
 //!  thread host ──────┤
-//!  thread failover ──┘
+//!  thread failover ──┤
+//!  thread lag ───────┘
 //! ```
 //! Probes only send reports; they do not write recordings or draw on the screen. A probe ends when its handle is
 //! dropped, or when the receiver of its messages is gone.
@@ -15,6 +16,7 @@
 mod failover;
 mod host;
 mod intrinsic;
+mod lag;
 mod message;
 mod ping;
 mod report;
@@ -26,6 +28,7 @@ mod wake;
 pub use failover::{FailoverPlan, FailoverProbe};
 pub use host::{HostPlan, HostProbe, ServerPid, WatchedServer};
 pub use intrinsic::IntrinsicProbe;
+pub use lag::{LagPlan, LagProbe, lag_keys};
 pub use message::Message;
 pub use ping::{PingPlan, PingProbe, Watched};
 pub use report::{Intrinsic, Ping, Report, TcpRtt, Timing, Wake};

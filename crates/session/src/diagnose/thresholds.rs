@@ -181,7 +181,7 @@ static DATA: [Threshold; 1] = [row(
 )];
 
 /// Replicas that are behind: 8 MiB are more than a second of most networks.
-static REPLICAS: [Threshold; 2] = [
+static REPLICAS: [Threshold; 3] = [
     row(
         Gauge::ReplicaLag,
         8_388_608.0,
@@ -190,6 +190,16 @@ static REPLICAS: [Threshold; 2] = [
             "a replica is behind",
             Gauge::Replicas,
             "INFO replication shows which; is its host, its disk or the network slow?",
+        ),
+    ),
+    row(
+        Gauge::MeasuredLag,
+        1_000_000.0,
+        Severity::Warning,
+        (
+            "reads from this replica are more than a second old",
+            Gauge::LinkUp,
+            "INFO replication of both shows how far it is; is its host, its disk or the network slow?",
         ),
     ),
     row(

@@ -12,7 +12,7 @@ use crate::{
 /// The question names at most this number of key sets, commands, and steps of a setup.
 const NAMED: usize = 3;
 
-/// What a load writes, and whether its keys are removed at the end.
+/// What a load, or the probe of the replicas' lag, writes, and whether the keys are removed at the end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Writes {
     /// The form of the keys' names.
@@ -21,6 +21,8 @@ pub struct Writes {
     pub is_users: bool,
     /// Whether the user is asked also where there are no other keys, clients or replicas.
     pub asks_always: bool,
+    /// Whether a load writes, and not only the probe of the replicas' lag.
+    pub is_load: bool,
     /// Whether the run's own keys remain at the end.
     pub kept: bool,
     /// The key names that the load may write.
@@ -150,7 +152,8 @@ impl Survey {
             true => ":".to_owned(),
             false => format!(" {};", lives_there.join(" and ")),
         };
-        Some(format!("{}{lives_there} the load {writes}. Continue?", self.subject()))
+        let who = if writes.is_load { "the load" } else { "--probe-lag" };
+        Some(format!("{}{lives_there} {who} {writes}. Continue?", self.subject()))
     }
 
     /// Returns the server, or the cluster by the server that the user named.
@@ -202,6 +205,7 @@ mod tests {
             names: KeyNames::of_run(run()),
             is_users: false,
             asks_always: false,
+            is_load: true,
             kept: false,
             span,
             others: Vec::new(),

@@ -150,6 +150,9 @@ impl Collector {
                 probe::Message::Host { at_ns, server, sample } if server < self.targets.len() => {
                     self.emit_of(server, Record::Host(Box::new(Moment::new(seconds(at_ns), *sample))));
                 }
+                probe::Message::Lag { node, lag_ns } if node < self.targets.len() => {
+                    self.targets[node].hear_lag(lag_ns);
+                }
                 probe::Message::Event { at_ns, node, what } => {
                     self.emit_of(node, Record::Event(Event::new(seconds(at_ns), what)));
                 }

@@ -26,7 +26,10 @@ use crate::{
     events::EventKind,
     knobs::Knobs,
     load::Load,
-    probe::{FailoverPlan, FailoverProbe, HostPlan, HostProbe, IntrinsicProbe, WakeProbe, WatchedServer},
+    probe::{
+        self, FailoverPlan, FailoverProbe, HostPlan, HostProbe, IntrinsicProbe, LagPlan, LagProbe, WakeProbe,
+        WatchedServer,
+    },
     untrusted,
 };
 
@@ -40,6 +43,9 @@ pub struct Live {
     host: HostProbe,
     /// The watch over failovers, if the targets are a cluster or the first has a name.
     failover: Option<FailoverProbe>,
+    /// The probe of the replicas' lag, if it was started.
+    lag: Option<LagProbe>,
+    machine: Sender<probe::Message>,
     intrinsic: IntrinsicProbe,
     to_collector: Sender<Message>,
     collector: JoinHandle<()>,
@@ -103,8 +109,21 @@ impl Live {
             false => None,
         };
         let host = HostProbe::start(plan, clock, machine_up.clone())?;
-        let intrinsic = IntrinsicProbe::start(tick, clock, machine_up)?;
-        Ok(Self { clock, targets, lulls, wake, host, failover, intrinsic, to_collector, collector })
+        let intrinsic = IntrinsicProbe::start(tick, clock, machine_up.clone())?;
+        let (lag, machine) = (None, machine_up);
+        Ok(Self {
+            clock,
+            targets,
+            lulls,
+            wake,
+            host,
+            failover,
+            lag,
+            machine,
+            intrinsic,
+            to_collector,
+            collector,
+        })
     }
 
     /// Begins to measure a further target, which gets the next number.
@@ -119,7 +138,17 @@ impl Live {
         let first = Box::new(target.first_segment());
         self.targets.push(target);
         self.send(Message::Join { address, inputs: Box::new(inputs), first });
+        self.lag.iter().for_each(|lag| lag.add(server.clone()));
         self.host.add(WatchedServer { target: server, pid });
+        Ok(())
+    }
+
+    /// Begins to measure the lag of the replicas, which writes to their primaries.
+    ///
+    /// # Errors
+    /// When a thread cannot be started.
+    pub fn probe_lag(&mut self, plan: LagPlan) -> Result<(), LiveError> {
+        self.lag = Some(LagProbe::start(plan, self.clock, self.machine.clone())?);
         Ok(())
     }
 
@@ -209,8 +238,8 @@ impl Live {
     /// Ends the session: ends the load, waits for the last replies, and ends the probes and the collector.
     pub fn finish(mut self) {
         self.end_load();
-        let Self { targets, wake, host, failover, intrinsic, to_collector, collector, .. } = self;
-        drop((targets, wake, host, failover, intrinsic));
+        let Self { targets, wake, host, failover, lag, intrinsic, to_collector, collector, .. } = self;
+        drop((targets, wake, host, failover, lag, intrinsic));
         drop(to_collector.send(Message::Finish));
         collector.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     }

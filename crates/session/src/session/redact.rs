@@ -128,8 +128,11 @@ fn event_kind(mut what: EventKind) -> EventKind {
             (*command, *client, *arguments) = (name, None, Vec::new());
         }
         RoleChanged { master, .. } => *master = None,
-        Failover { from, to, .. } => [from, to].into_iter().for_each(|text| LEFT_OUT.clone_into(text)),
         NodeJoined { address } | NodeLeft { address } | NodeBack { address } => LEFT_OUT.clone_into(address),
+        LagUnmeasured { replica: from, cause: to } | Failover { from, to, .. } => {
+            [from, to].into_iter().for_each(|text| LEFT_OUT.clone_into(text));
+        }
+        LagMeasured { replica, .. } => LEFT_OUT.clone_into(replica),
         Prefilled { prefilled } => prefilled.unseen = prefilled.unseen.as_deref().map(code),
         FirstError { error, message } => message.clone_from(error),
         // The reason quotes the line.

@@ -16,6 +16,7 @@ use super::{
 use crate::{
     clock::{Clock, SECOND_NS, seconds, tick_of},
     events::EventKind,
+    gauge::Gauge,
     knobs::Knobs,
     load::{LoadEvent, Output, RingEnd},
     probe::{self, ServerPid},
@@ -51,6 +52,8 @@ pub(super) struct TargetRecords {
     /// Whether the present loss of the ping's connection is reported already.
     ping_is_lost: bool,
     tally: Tally,
+    /// The longest measured lag since the last report of the control plane.
+    lag_ns: Option<u64>,
     pauses: Pauses,
     watches: Watches,
     /// Records that `take` has not returned yet.
@@ -75,6 +78,7 @@ impl TargetRecords {
             names_nodes: inputs.names_nodes,
             knobs: BTreeMap::new(),
             tally: Tally::default(),
+            lag_ns: None,
             pauses: Pauses::default(),
             watches: Watches::default(),
             made: Vec::new(),
@@ -107,6 +111,11 @@ impl TargetRecords {
     /// Adds a record of this machine's wake probe.
     pub(super) fn hear_wake(&mut self, record: &Record) {
         self.watches.push(record);
+    }
+
+    /// Adds a measured lag of the target, which is a replica.
+    pub(super) fn hear_lag(&mut self, lag_ns: u64) {
+        self.lag_ns = self.lag_ns.max(Some(lag_ns));
     }
 
     /// Adds a pause of the process: its start and end, in nanoseconds of the session.
@@ -228,10 +237,11 @@ impl TargetRecords {
                 self.kinds.limit(&mut report.body.errors);
                 self.make(Record::Ping(Box::new(span(*report, &self.pauses))));
             }
-            // The collector takes the reports about this machine, and those of failovers.
+            // The collector takes the reports about this machine, and those of failovers and lags.
             probe::Message::Wake(_)
             | probe::Message::Intrinsic(_)
             | probe::Message::Host { .. }
+            | probe::Message::Lag { .. }
             | probe::Message::Event { .. } => {}
             probe::Message::ErrorReply { at_ns, kind: _, text: message } => {
                 self.event(at_ns, EventKind::PingError { message });
@@ -254,7 +264,9 @@ impl TargetRecords {
     /// Makes records of a report of the control plane.
     pub(super) fn on_server(&mut self, message: server::Message) {
         match message {
-            server::Message::Status { at_ns, status } => {
+            server::Message::Status { at_ns, mut status } => {
+                let lag_us = self.lag_ns.take().map(|lag_ns| lag_ns as f64 / 1e3);
+                status.gauges.set(Gauge::MeasuredLag, lag_us.map(f64::round));
                 status.process_id.into_iter().for_each(|pid| self.pid.set(pid));
                 self.make(Record::Server(Box::new(Moment::new(seconds(at_ns), *status))));
             }

@@ -134,6 +134,13 @@ fn nodes_look_as_they_did() {
     }
     let model = model_of(3, false);
     snapshot("nodes_idle", &model, (120, 36));
+    let mut model = model_of(12, true);
+    for node in (0..12).filter(|node| node % 4 == 3) {
+        let gauges = Gauges::from([(Gauge::MeasuredLag, 350.0 * f64::from(node)), (Gauge::Slots, 0.0)]);
+        let status = Status { role: "slave".to_owned(), gauges, ..Status::default() };
+        deliver(&mut model, vec![Record::Server(Box::new(Moment::new(20.5, status))).at_node(node)]);
+    }
+    snapshot("nodes_lag", &model, (80, 24));
     let at_80x24 = |colours, glyphs| without_tabs(&model_of(12, true), Theme::new(colours, glyphs), (80, 24));
     keep("nodes_12_80x24_ascii", &text_of(&at_80x24(Colours::Ansi16, GlyphSet::Ascii)));
     keep("nodes_12_80x24_mono", &picture(&at_80x24(Colours::Mono, GlyphSet::Unicode)));

@@ -76,6 +76,8 @@ pub struct Commission {
     /// The largest number of connections of all clients to all nodes of a cluster (`--max-connections`); `None` means as
     /// many as the system allows.
     pub max_connections: Option<u32>,
+    /// Whether the lag of replicas is measured, which writes (`--probe-lag`).
+    pub probes_lag: bool,
     /// Which nodes of a cluster get requests that only read (`--read-from`).
     pub read_from: ReadFrom,
     /// The median round trips of PING to the nodes.
@@ -116,6 +118,7 @@ impl Commission {
             danger,
             keys,
             max_connections: None,
+            probes_lag: false,
             read_from: ReadFrom::default(),
             pings: PingMedians::default(),
             is_allowed: false,

@@ -19,9 +19,11 @@ use crate::{
     endpoint::Address,
     events::EventKind,
     knobs::Knobs,
+    probe::LagPlan,
     server::Owner,
     session::{Live, Record, queue::Queue},
     signals::Signal,
+    workload::KeyNames,
 };
 
 /// A running session.
@@ -48,6 +50,7 @@ impl Running {
         self.live.settle();
         self.follow_nodes();
         self.look_at_nodes();
+        self.begin_lag_probe();
         self.look_at_recording();
         let mut refused = Vec::new();
         while let Some(record) = self.records.next() {
@@ -204,6 +207,28 @@ impl Running {
         if let Some(node) = self.nodes.iter_mut().find(|node| node.gate.stage().is_asking()) {
             node.fills &= yes;
             node.gate.answer(yes);
+        }
+    }
+
+    /// Starts the probe of the replicas' lag as soon as it may write.
+    fn begin_lag_probe(&mut self) {
+        let first = &self.nodes[0];
+        if !self.commission.probes_lag || !first.gate.admits_besides_load(&first.holders) {
+            return;
+        }
+        self.commission.probes_lag = false;
+        let nodes: Vec<_> = self.nodes.iter().map(|node| node.target.clone()).collect();
+        if nodes.len() == 1 {
+            let text = "--probe-lag: no replica is known yet, so nothing is measured before one joins";
+            self.peers.send(0, Notice::Warning(text.to_owned()));
+        }
+        let plan = LagPlan {
+            cluster: self.commission.cluster().cloned(),
+            names: KeyNames::of_run(self.commission.run),
+            nodes,
+        };
+        if let Err(error) = self.live.probe_lag(plan) {
+            self.peers.send(0, Notice::Warning(format!("the lag of replicas is not measured: {error}")));
         }
     }
 

@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     knobs::Knobs,
+    probe::lag_keys,
     server::{Obstacle, ServerError, SetUp, Survey, Writes},
     session::Record,
     workload::{KeyNames, KeySpan, Steps},
@@ -43,6 +44,8 @@ pub(super) struct Gate {
     /// The reason why the last survey failed.
     trouble: Option<String>,
     names: KeyNames,
+    /// The key names that the session writes without a load; empty if they were refused.
+    besides_load: KeySpan,
     seed: u64,
     keys: Keys,
     /// The setups that were run already.
@@ -62,6 +65,7 @@ impl Gate {
             agreed: None,
             trouble: None,
             names: commission.plan.names.clone(),
+            besides_load: if commission.probes_lag { lag_keys() } else { KeySpan::default() },
             seed: commission.plan.seed,
             keys,
             run: Vec::new(),
@@ -138,8 +142,21 @@ impl Gate {
         None
     }
 
+    /// Returns the key names that may be written with these load settings.
+    fn span(&self, knobs: &Knobs) -> KeySpan {
+        let besides = self.besides_load.clone();
+        if knobs.load { KeySpan::written_by(&knobs.workload, knobs.keyspace).with(besides) } else { besides }
+    }
+
+    /// Returns whether the keys that the session writes without a load are allowed, and in the markers.
+    pub fn admits_besides_load(&self, holders: &Holders) -> bool {
+        let is_open = matches!(self.stage, Stage::Open | Stage::Extending(_) | Stage::Preparing(..));
+        let is_marked = self.keys == Keys::OwnServers || holders.cover(&self.besides_load);
+        is_open && is_marked && !self.besides_load.is_empty()
+    }
+
     fn writes(&self, knobs: &Knobs) -> bool {
-        !span(knobs).is_empty() || !others(knobs).is_empty() || self.lacking(knobs).is_some()
+        !self.span(knobs).is_empty() || !others(knobs).is_empty() || self.lacking(knobs).is_some()
     }
 
     /// Begins the survey of the servers' data and clients, and of the modules that the waiting workload needs.
@@ -155,7 +172,7 @@ impl Gate {
         self.stage = Stage::Open;
         let knobs = self.held.as_ref()?;
         self.agreed.get_or_insert_default().extend(others(knobs));
-        if let Some(answer) = self.extend(&span(knobs), holders) {
+        if let Some(answer) = self.extend(&self.span(knobs), holders) {
             self.stage = if was_open { Stage::Extending(answer) } else { Stage::Marking(answer) };
             return None;
         }
@@ -308,6 +325,7 @@ impl Gate {
         } else {
             self.caution.decline();
             self.held = None;
+            self.besides_load = KeySpan::default();
             self.stage = before;
         }
     }
@@ -323,7 +341,8 @@ impl Gate {
             is_users: matches!(self.keys, Keys::Users { .. }),
             asks_always: self.keys == Keys::Users { asks_always: true },
             kept: self.keys == Keys::Runs { kept: true },
-            span: self.held.as_ref().map(span).unwrap_or_default(),
+            is_load: self.held.as_ref().is_some_and(|knobs| knobs.load),
+            span: self.held.as_ref().map(|knobs| self.span(knobs)).unwrap_or_default(),
             others: self.held.iter().flat_map(others).collect(),
             setup: self
                 .held
@@ -359,6 +378,7 @@ impl Gate {
     fn refuse(&mut self, cause: String) -> Admission {
         self.stage = Stage::Shut;
         self.held = None;
+        self.besides_load = KeySpan::default();
         Admission::Refuse(cause)
     }
 }
@@ -371,9 +391,4 @@ fn modules(knobs: &Knobs) -> BTreeSet<String> {
 /// Returns the commands of the workload that may write keys of other owners.
 fn others(knobs: &Knobs) -> BTreeSet<String> {
     if knobs.load { knobs.workload.written_by_name() } else { BTreeSet::new() }
-}
-
-/// Returns the key names that may be written with these load settings.
-fn span(knobs: &Knobs) -> KeySpan {
-    if knobs.load { KeySpan::written_by(&knobs.workload, knobs.keyspace) } else { KeySpan::default() }
 }

@@ -192,6 +192,11 @@ impl Holders {
         self.all.iter().map(|holder| holder.ledger.marker()).reduce(Marker::with)
     }
 
+    /// Returns whether all ledgers contain all key names of `span`.
+    pub fn cover(&self, span: &KeySpan) -> bool {
+        self.all.iter().all(|holder| holder.ledger.covers(span))
+    }
+
     /// Sends an order to all holders.
     pub fn ask<T>(&self, order: impl Fn(&Holder) -> Answer<T>) -> Answers<T> {
         let awaited = |holder: &Holder| (holder.number, holder.target.address.clone(), order(holder));
@@ -202,7 +207,7 @@ impl Holders {
     /// Adds key names to all ledgers and markers; `kept` is whether the keys remain at the end. Returns `None` if the
     /// names are noted already.
     pub fn note(&mut self, span: &KeySpan, kept: bool) -> Option<Answers<()>> {
-        if self.all.iter().all(|holder| holder.ledger.covers(span)) {
+        if self.cover(span) {
             return None;
         }
         let noted = self.noted.take().map_or(KeySpan::default(), |(noted, _)| noted);

@@ -1,0 +1,306 @@
+//! Measures how long it takes until a write to a primary can be read from its replicas.
+//!
+//! ```text
+//!  primary   SET marker ─► OK
+//!                           ├──────── lag ────────┐
+//!  replica                  GET: old   GET: old   GET: the marker
+//! ```
+//! The lag is the time from the reply of the primary to the sending of the first GET that finds the marker: 0 if a client
+//! that reads at once finds what it has written. Each replica has a thread of its own, so that one that hangs holds up no
+//! other. All replicas together get at most ten markers a second. A marker has an expiry.
+
+use std::{
+    collections::BTreeSet,
+    io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc::Sender},
+    thread::{Builder, scope},
+    time::{Duration, Instant},
+};
+
+use super::{
+    Message,
+    thread::{ProbeThread, Stop},
+};
+use crate::{
+    clock::{Clock, TICK_NS},
+    endpoint::{Cluster, Role, Talk, Target, talk},
+    events::EventKind,
+    protocol::{RespValue, key_slot},
+    stats::Recorder,
+    untrusted,
+    workload::{KeyForm, KeyNames, KeySpan},
+};
+
+/// The prefix of the markers' keys, below that of the run, and how many names there may be.
+const PREFIX: &str = "probe-lag:";
+const NAMES: u64 = 1024;
+/// The expiry of a marker, in milliseconds.
+const EXPIRY_MS: &[u8] = b"60000";
+/// The shortest time between two markers of all replicas, and of one.
+const EVERY_OF_ALL: Duration = Duration::from_millis(100);
+const EVERY: Duration = Duration::from_millis(250);
+/// How long a replica may take to connect, and again to answer.
+const LIMIT: Duration = Duration::from_millis(500);
+/// A marker that a replica does not show after this time is given up, in ns.
+const BOUND_NS: u64 = 10_000_000_000;
+/// The pause before a replica is tried again after a failure.
+const AGAIN: Duration = Duration::from_secs(1);
+/// The longest accepted reply.
+const LONGEST: usize = 1 << 20;
+/// The name of the connections in CLIENT LIST.
+const CLIENT_NAME: &[u8] = b"redyno-lag";
+
+/// Returns the keys that the probe may write, without the prefix of the run.
+pub fn lag_keys() -> KeySpan {
+    [(PREFIX.to_owned(), 0..NAMES)].into_iter().collect()
+}
+
+/// The settings of the probe.
+#[derive(Debug, Clone)]
+pub struct LagPlan {
+    /// The cluster of the nodes; without one, node 0 is the primary of all others.
+    pub cluster: Option<Arc<Cluster>>,
+    /// The names of the run's own keys.
+    pub names: KeyNames,
+    /// The nodes of the session, in the order of their numbers.
+    pub nodes: Vec<Target>,
+}
+
+/// A running probe; dropping it ends its threads.
+#[derive(Debug)]
+pub struct LagProbe {
+    nodes: Arc<Mutex<Vec<Target>>>,
+    _thread: ProbeThread,
+}
+
+impl LagProbe {
+    /// Starts the thread `lag`, which reports to `messages`.
+    ///
+    /// # Errors
+    /// When the system cannot start a thread.
+    pub fn start(plan: LagPlan, clock: Clock, messages: Sender<Message>) -> io::Result<Self> {
+        let LagPlan { cluster, names, nodes } = plan;
+        let nodes = Arc::new(Mutex::new(nodes));
+        let known = Arc::clone(&nodes);
+        let body = move |stop: Stop| {
+            LagWatch { cluster, names, nodes: known, clock, messages, stop, measured: Mutex::default() }
+                .run();
+        };
+        Ok(Self { nodes, _thread: ProbeThread::start("lag", body)? })
+    }
+
+    /// Adds the next node of the session.
+    pub fn add(&self, node: Target) {
+        locked(&self.nodes).push(node);
+    }
+}
+
+/// Locks what no operation can leave half-changed by a panic.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The watch over all replicas.
+struct LagWatch {
+    cluster: Option<Arc<Cluster>>,
+    names: KeyNames,
+    nodes: Arc<Mutex<Vec<Target>>>,
+    clock: Clock,
+    messages: Sender<Message>,
+    stop: Stop,
+    /// The numbers of the replicas that have a thread.
+    measured: Mutex<BTreeSet<usize>>,
+}
+
+/// A replica, its primary, and the key of the marker; an error is why there is no key.
+struct ReplicaPair {
+    primary: Target,
+    replica: Target,
+    key: Result<String, String>,
+}
+
+impl LagWatch {
+    fn run(&self) {
+        scope(|scope| {
+            while !self.stop.is_asked() {
+                let nodes = locked(&self.nodes).len();
+                for node in (0..nodes).filter(|node| self.pair(*node).is_some()) {
+                    if !locked(&self.measured).insert(node) {
+                        continue;
+                    }
+                    let measure = move || self.measure(node);
+                    // Without a thread, it is tried again.
+                    if Builder::new().name("lag".to_owned()).spawn_scoped(scope, measure).is_err() {
+                        locked(&self.measured).remove(&node);
+                    }
+                }
+                self.stop.pause_until(Instant::now() + EVERY);
+            }
+        });
+    }
+
+    /// Returns a node and its primary; `None` if the node is no replica.
+    fn pair(&self, node: usize) -> Option<ReplicaPair> {
+        let nodes = locked(&self.nodes);
+        let replica = nodes.get(node)?.clone();
+        let key =
+            |number: u64| format!("{}{PREFIX}{}", self.names.prefix(), KeyForm::default().write(number));
+        let Some(cluster) = &self.cluster else {
+            let primary = nodes.first().filter(|_| node > 0)?.clone();
+            return Some(ReplicaPair { primary, replica, key: Ok(key(0)) });
+        };
+        let topology = cluster.topology();
+        let Role::Replica(primary) = topology.nodes().nth(node)?.1.role else { return None };
+        let is_there = |key: &String| topology.owner(key_slot(key.as_bytes())) == Some(primary);
+        let address = topology.node(primary).address.clone();
+        let none = || format!("{address} has too few slots for one of the probe's keys");
+        let key = (0..NAMES).map(key).find(is_there).ok_or_else(none);
+        Some(ReplicaPair { primary: replica.at(address).ok()?, replica, key })
+    }
+
+    /// Measures the lag of a node until it is no replica any more.
+    fn measure(&self, node: usize) {
+        let mut lags = Lags::default();
+        while let Some(pair) = self.pair(node).filter(|_| !self.stop.is_asked()) {
+            let began = Instant::now();
+            let measured = self.measure_once(node, &pair, &mut lags);
+            let pause = if measured.is_ok() { EVERY } else { AGAIN };
+            let trouble = measured.err();
+            if let Some(cause) = trouble.clone().filter(|_| trouble != lags.trouble) {
+                let replica = pair.replica.address.to_string();
+                self.report(node, EventKind::LagUnmeasured { replica, cause });
+            }
+            (lags.trouble, lags.replica) = (trouble, pair.replica.address.to_string());
+            let replicas = locked(&self.measured).len() as u32; // at most as many as a session has nodes
+            self.stop.pause_until(began + pause.max(EVERY_OF_ALL * replicas));
+        }
+        if let Some(summary) = lags.summary() {
+            self.report(node, summary);
+        }
+        locked(&self.measured).remove(&node);
+    }
+
+    /// Writes a marker and waits until the replica shows it.
+    ///
+    /// # Errors
+    /// Why the lag is not known.
+    fn measure_once(&self, node: usize, pair: &ReplicaPair, lags: &mut Lags) -> Result<(), String> {
+        let ReplicaPair { primary, replica, key } = pair;
+        let key = key.as_ref().map_err(Clone::clone)?.as_bytes();
+        let is_primary = |reply: &[u8]| {
+            let reply = RespValue::read(reply);
+            let role = reply.as_ref().and_then(|reply| reply.list()?.first()?.text());
+            role == Some(b"master")
+        };
+        if is_primary(&lags.at_replica.ask(replica, self.cluster.is_some(), &[b"ROLE"])?) {
+            return Err("it is no replica any more".to_owned());
+        }
+        let marker = self.clock.now_ns();
+        let value = marker.to_string();
+        let set: [&[u8]; 5] = [b"SET", key, value.as_bytes(), b"PX", EXPIRY_MS];
+        let reply = lags.at_primary.ask(primary, false, &set)?;
+        if let Some(RespValue::Error(line)) = RespValue::read(&reply) {
+            return Err(format!("{} refused the marker: {}", primary.address, untrusted::bytes(line)));
+        }
+        let acknowledged_ns = self.clock.now_ns();
+        // The first read follows at once.
+        let (mut reported_ns, mut asked_ns) = (acknowledged_ns, acknowledged_ns);
+        while !self.stop.is_asked() {
+            let lag_ns = asked_ns - acknowledged_ns;
+            // Another thread may have written a later marker. A replica that hangs or refuses reads shows none.
+            let reply = lags.at_replica.ask(replica, self.cluster.is_some(), &[b"GET", key]);
+            let shown = reply.ok().and_then(|reply| number(&reply));
+            let is_shown = shown.is_some_and(|shown| shown >= marker);
+            if is_shown || asked_ns >= reported_ns + TICK_NS {
+                reported_ns = asked_ns;
+                // The receiver is gone only while the session ends.
+                drop(self.messages.send(Message::Lag { node, lag_ns }));
+            }
+            if is_shown {
+                lags.seen.record_n(lag_ns, 1);
+                return Ok(());
+            }
+            if lag_ns > BOUND_NS {
+                lags.unseen += 1;
+                let after_s = BOUND_NS / 1_000_000_000;
+                return Err(format!(
+                    "a marker written to {} is not shown after {after_s} s",
+                    primary.address
+                ));
+            }
+            let pause = Duration::from_nanos(lag_ns / 10);
+            let pause = pause.clamp(Duration::from_micros(200), Duration::from_millis(20));
+            self.stop.pause_until(Instant::now() + pause);
+            asked_ns = self.clock.now_ns();
+        }
+        Ok(())
+    }
+
+    fn report(&self, node: usize, what: EventKind) {
+        drop(self.messages.send(Message::Event { at_ns: self.clock.now_ns(), node, what }));
+    }
+}
+
+fn number(reply: &[u8]) -> Option<u64> {
+    untrusted::bytes(RespValue::read(reply)?.text()?).parse().ok()
+}
+
+/// What is known of one replica, and the connections to it and its primary.
+#[derive(Default)]
+struct Lags {
+    replica: String,
+    at_primary: LagLine,
+    at_replica: LagLine,
+    seen: Recorder,
+    unseen: u64,
+    /// Why the lag is not known.
+    trouble: Option<String>,
+}
+
+impl Lags {
+    fn summary(self) -> Option<EventKind> {
+        let (lags, us) = (self.seen.latency(), |ns: u64| ns as f64 / 1e3);
+        (lags.count() + self.unseen > 0).then(|| EventKind::LagMeasured {
+            replica: self.replica,
+            markers: lags.count(),
+            unseen: self.unseen,
+            p50_us: us(lags.value_at_quantile(0.5)),
+            max_us: us(lags.max_ns()),
+        })
+    }
+}
+
+/// A connection that is opened when it is needed.
+#[derive(Default)]
+struct LagLine(Option<(Target, Talk)>);
+
+impl LagLine {
+    /// Returns the reply of a server to a command.
+    ///
+    /// # Errors
+    /// When the server cannot be reached or does not answer.
+    fn ask(&mut self, target: &Target, is_replica: bool, words: &[&[u8]]) -> Result<Vec<u8>, String> {
+        let before = self.0.take().filter(|(known, _)| known.address == target.address);
+        let mut talk = match before {
+            Some((_, talk)) => talk,
+            None => {
+                let mut talk = talk(target, LIMIT).map_err(|error| error.to_string())?.bounded(LONGEST);
+                // A server that refuses the name works as well, and one that refuses READONLY refuses the reads.
+                reply(&mut talk, target, &[b"CLIENT", b"SETNAME", CLIENT_NAME])?;
+                if is_replica {
+                    reply(&mut talk, target, &[b"READONLY"])?;
+                }
+                talk
+            }
+        };
+        let replied = reply(&mut talk, target, words)?;
+        self.0 = Some((target.clone(), talk));
+        Ok(replied)
+    }
+}
+
+fn reply(talk: &mut Talk, target: &Target, words: &[&[u8]]) -> Result<Vec<u8>, String> {
+    let mut reply = Vec::new();
+    let asked = talk.ask(&target.dialect.encode(words), 1, LIMIT, |bytes, _| reply = bytes.to_vec());
+    asked.map(|()| reply).map_err(|error| error.to_string())
+}
