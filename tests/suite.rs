@@ -68,6 +68,7 @@ mod reconnect;
 mod recordings;
 mod replay;
 mod report;
+mod ring;
 mod safety;
 #[cfg(target_os = "linux")]
 mod scale;

@@ -119,7 +119,7 @@ impl Place {
             ("theme" | "no_mouse", _) => Self::Look,
             // --yes is consent and not a setting: a script may always pass it. Printed lines use the screen's
             // characters.
-            ("load" | "no_load" | "yes" | "ascii" | "one_node" | "nodes", _) => Self::Session,
+            ("load" | "no_load" | "yes" | "ascii" | "one_node" | "nodes" | "hash", _) => Self::Session,
             ("interval", _) => Self::Windows,
             ("json", _) => Self::Form,
             (_, Some("Target" | "TLS")) => Self::Server,

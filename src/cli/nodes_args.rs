@@ -1,10 +1,13 @@
 //! The options about further servers of a session.
 
-use clap::Args;
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
 
 use super::{command::Invocation, config, target_args::TargetArgs, tls_args::TlsArgs};
 use crate::{
-    endpoint::Password,
+    app::quoted,
+    endpoint::{Address, Cluster, Password, Target},
     runner::{Company, Failure, SessionPlan, UsageError},
 };
 
@@ -55,6 +58,17 @@ pub struct NodesArgs {
     /// Servers to watch side by side, without load; written without the option: redyno URI URI
     #[arg(long = "node", value_name = "URI", hide = true, conflicts_with_all = ["host", "port", "socket", "uri", "named", "user", "password", "askpass", "db", "resp3", "one_node"])]
     pub nodes: Vec<Password>,
+    /// Put one load on several servers, named as URIs: each key is on one of them, by consistent hash; ketama places
+    /// keys as libmemcached does
+    #[arg(long, value_name = "METHOD", value_enum, hide_possible_values = true)]
+    pub hash: Option<HashMethod>,
+}
+
+/// How the keys are divided among several servers.
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HashMethod {
+    /// MD5 and 160 points of each server on a ring
+    Ketama,
 }
 
 impl NodesArgs {
@@ -80,6 +94,10 @@ impl NodesArgs {
     /// # Errors
     /// When a server's options are wrong, or the plan has a load.
     pub(super) fn settle(&self, servers: &[TargetArgs], plan: &mut SessionPlan) -> Result<(), UsageError> {
+        if servers.len() < 2 && self.hash.is_some() {
+            let text = "--hash divides the keys among several servers; name them as URIs: redyno redis://a redis://b --hash ketama";
+            return Err(UsageError::of(text));
+        }
         if servers.is_empty() {
             return self.one_node.settle(Company::Everybody, plan);
         }
@@ -90,15 +108,50 @@ impl NodesArgs {
             );
             return Err(UsageError::Line(text));
         }
-        if plan.commission.knobs.load {
+        if plan.commission.knobs.load && self.hash.is_none() {
             return Err(UsageError::of(NO_LOAD));
         }
         let watched = servers.iter().map(TargetArgs::target).collect::<Result<Vec<_>, _>>()?;
         plan.names = watched.iter().map(|target| target.address.to_string()).collect();
+        match self.hash {
+            None => plan.commission.refuses_load = Some(NO_LOAD.to_owned()),
+            Some(HashMethod::Ketama) => {
+                check_ring(&watched)?;
+                plan.commission.clusters.insert(0, Arc::new(Cluster::of_ring(&watched)));
+                plan.words.target = ring_words(&watched);
+            }
+        }
         plan.commission.watched = watched.into_iter().skip(1).collect();
-        plan.commission.refuses_load = Some(NO_LOAD.to_owned());
         Ok(())
     }
+}
+
+/// Checks that servers can share a load.
+fn check_ring(servers: &[Target]) -> Result<(), UsageError> {
+    let Some((first, others)) = servers.split_first() else { return Ok(()) };
+    for (place, server) in servers.iter().enumerate() {
+        let address = &server.address;
+        if !matches!(address, Address::Tcp { .. }) {
+            let text = format!("{address}: --hash needs servers with a host and a port");
+            return Err(UsageError::Line(text));
+        }
+        if servers[..place].iter().any(|other| other.address == *address) {
+            return Err(UsageError::Line(format!("{address} is named twice; leave one out")));
+        }
+    }
+    match others.iter().find(|other| first.at(other.address.clone()).ok().as_ref() != Some(other)) {
+        None => Ok(()),
+        Some(other) => Err(UsageError::Line(format!(
+            "{} and {} differ in protocol, user, password, database or TLS, which all servers of --hash have in common",
+            first.address, other.address
+        ))),
+    }
+}
+
+/// Returns the words of a command line that name these servers, without passwords.
+fn ring_words(servers: &[Target]) -> Vec<String> {
+    let uri = |server: &Target| quoted(&server.address.uri(server.dialect));
+    servers.iter().map(uri).chain(["--hash ketama".to_owned()]).collect()
 }
 
 /// Returns the options of several servers, each given as a URI or as `@NAME`. The options of TLS apply to the servers

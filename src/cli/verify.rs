@@ -44,6 +44,10 @@ struct Found {
 /// # Errors
 /// When it is unknown how the load wrote the records.
 pub(super) fn plan(plan: SessionPlan) -> Planned {
+    if !plan.commission.clusters.is_empty() {
+        let text = "--verify reads the records of one server back, and --hash divides them among several; leave one of both out";
+        return Err(UsageError::of(text).into());
+    }
     let load::Plan { mut target, timeout, .. } = plan.commission.plan;
     let records = plan.commission.knobs.workload.read_back().map_err(UsageError::of)?;
     if !target.dialect.has_collections() {

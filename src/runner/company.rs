@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use super::{Company, Failure, SessionPlan, UsageError, destination::Destination};
 use crate::{
     endpoint::{ClusterError, Neighbours, ReadFrom, Target, Topology, cluster_of, neighbours, reach},
-    session::Notice,
+    session::{Notice, running::Commission},
 };
 
 /// How long a server may take to connect, and again to name its neighbours.
@@ -31,6 +31,9 @@ impl SessionPlan {
     pub(super) fn find_nodes(&mut self, destination: &Destination) -> Result<(), Failure> {
         let target = &destination.target;
         let is_known = destination.built_in.is_none() && destination.unreachable.is_none();
+        if self.commission.cluster().is_some_and(|cluster| cluster.is_ring()) {
+            return self.reach_ring();
+        }
         if self.company == Company::Nobody || !is_known || !target.dialect.has_databases() {
             return Ok(());
         }
@@ -38,7 +41,7 @@ impl SessionPlan {
             return self.find_clusters();
         }
         let commission = &mut self.commission;
-        let loads_now = commission.knobs.load && !commission.is_attended;
+        let loads_now = loads_now(commission);
         let others = match neighbours(target, FIND_LIMIT) {
             Ok(Neighbours::Servers(others)) if self.company == Company::Everybody => {
                 commission.follows_replicas = true;
@@ -78,6 +81,16 @@ impl SessionPlan {
         Ok(())
     }
 
+    /// Checks that all servers that share a load can be reached, if it begins now.
+    fn reach_ring(&self) -> Result<(), Failure> {
+        let commission = &self.commission;
+        for (number, target) in (1..).zip(&commission.watched).filter(|_| loads_now(commission)) {
+            let reached = reach(target, FIND_LIMIT);
+            reached.map_err(|error| Failure::Failed(error.into()).of_node(number, &self.names))?;
+        }
+        Ok(())
+    }
+
     /// Finds the clusters of all targets with load, whose other nodes are loaded but not watched.
     ///
     /// # Errors
@@ -108,7 +121,10 @@ impl SessionPlan {
     pub(super) fn check_read_from(&self) -> Result<(), UsageError> {
         let commission = &self.commission;
         let (from, address) = (commission.read_from, &commission.plan.target.address);
-        if from != ReadFrom::Primary && commission.clusters.is_empty() && commission.refuses_load.is_none() {
+        if from != ReadFrom::Primary
+            && !commission.clusters.values().any(|cluster| !cluster.is_ring())
+            && commission.refuses_load.is_none()
+        {
             let text = format!(
                 "--read-from {}: only the load on a cluster reads from replicas, and {address} is no node of a cluster, or \
                  does not answer; leave it out",
@@ -167,6 +183,11 @@ impl SessionPlan {
         }
         commission.watched = others;
     }
+}
+
+/// Returns whether the load begins with the session, and nobody can be asked.
+fn loads_now(commission: &Commission) -> bool {
+    commission.knobs.load && !commission.is_attended
 }
 
 /// Lists the first names, and counts the rest.

@@ -84,7 +84,8 @@ impl SessionPlan {
         self.knobs().try_for_each(|knobs| self.commission.check_clients(knobs)).map_err(UsageError::Line)
     }
 
-    /// Checks that the dialects of the nodes support the workload.
+    /// Checks that the dialects of the nodes support the workload, and that servers that share a load by consistent hash
+    /// can divide it.
     ///
     /// # Errors
     /// When they do not; the error names the unsupported commands.
@@ -98,7 +99,10 @@ impl SessionPlan {
                 None => UsageError::of(error),
             })?;
         }
-        Ok(())
+        let is_ring = self.commission.cluster().is_some_and(|cluster| cluster.is_ring());
+        let dialect = self.commission.plan.target.dialect;
+        let mut rings = self.knobs().filter(|knobs| is_ring && knobs.load);
+        rings.try_for_each(|knobs| knobs.workload.check_one_key(dialect)).map_err(UsageError::of)
     }
 
     /// Returns all settings that the session will have, as far as they are known.

@@ -95,17 +95,23 @@ impl Cluster {
         if topology.primaries().next().is_none() {
             return Err(ClusterError::NoOwners);
         }
-        let shared = Arc::new(Shared {
-            target: target.clone(),
-            topology: ArcSwap::from_pointee(topology),
-            is_doubted: AtomicBool::new(false),
-            is_over: Mutex::new(false),
-            wakes: Condvar::new(),
-            failure: Mutex::new(None),
-        });
+        let shared = Arc::new(Shared::new(target.clone(), topology));
         let follower = Arc::clone(&shared);
         std::thread::Builder::new().name("topology".to_owned()).spawn(move || follower.follow())?;
         Ok(Self { shared, setbacks: Lulls::apart(SECOND_NS) })
+    }
+
+    /// Returns several servers as a cluster whose topology stays as it is: they store keys by consistent hash. The first
+    /// one's credentials are those of all.
+    pub fn of_ring(servers: &[Target]) -> Self {
+        let topology = Topology::of_ring(servers.iter().map(|server| server.address.clone()));
+        let shared = Shared::new(servers.first().cloned().unwrap_or_default(), topology);
+        Self { shared: Arc::new(shared), setbacks: Lulls::apart(SECOND_NS) }
+    }
+
+    /// Returns whether this is not a cluster, but servers that store keys by consistent hash.
+    pub fn is_ring(&self) -> bool {
+        self.topology().ring().is_some()
     }
 
     /// Returns for each node when the load's requests to it were refused or lost, until requests for its slots got good
@@ -162,6 +168,17 @@ impl Drop for Cluster {
 }
 
 impl Shared {
+    fn new(target: Target, topology: Topology) -> Self {
+        Self {
+            target,
+            topology: ArcSwap::from_pointee(topology),
+            is_doubted: AtomicBool::new(false),
+            is_over: Mutex::new(false),
+            wakes: Condvar::new(),
+            failure: Mutex::new(None),
+        }
+    }
+
     fn over(&self) -> std::sync::MutexGuard<'_, bool> {
         // No operation under this lock can panic halfway.
         self.is_over.lock().unwrap_or_else(PoisonError::into_inner)
@@ -283,110 +300,4 @@ pub(super) fn reply(
 }
 
 #[cfg(test)]
-mod tests {
-    use std::{
-        io::{Read, Write},
-        net::{TcpListener, TcpStream},
-        sync::atomic::AtomicUsize,
-    };
-
-    use super::*;
-
-    /// A node of a cluster that answers CLUSTER SLOTS with these owners of all slots in turn, one for each question, and
-    /// everything else with PONG. Returns its target, and the number of questions so far.
-    fn node(answers: impl Fn(usize, u16) -> String + Send + Sync + 'static) -> (Target, Arc<AtomicUsize>) {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let (asked, answers) = (Arc::new(AtomicUsize::new(0)), Arc::new(answers));
-        let counted = Arc::clone(&asked);
-        std::thread::spawn(move || {
-            for stream in listener.incoming().map_while(Result::ok) {
-                let (asked, answers) = (Arc::clone(&counted), Arc::clone(&answers));
-                std::thread::spawn(move || serve(stream, |n| answers(n, port), &asked));
-            }
-        });
-        let address = Address::Tcp { host: "127.0.0.1".to_owned(), port };
-        (Target { address, ..Target::default() }, asked)
-    }
-
-    fn serve(mut stream: TcpStream, answer: impl Fn(usize) -> String, asked: &AtomicUsize) {
-        let mut buffer = [0; 4096];
-        while let Ok(n @ 1..) = stream.read(&mut buffer) {
-            let is_question = buffer[..n].windows(5).any(|bytes| bytes == b"SLOTS");
-            let reply = match is_question {
-                true => answer(asked.fetch_add(1, Ordering::SeqCst)),
-                false => "+PONG\r\n".to_owned(),
-            };
-            if stream.write_all(reply.as_bytes()).is_err() {
-                return;
-            }
-        }
-    }
-
-    fn all_slots(host: &str, port: u16) -> String {
-        format!("*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n${}\r\n{host}\r\n:{port}\r\n", host.len())
-    }
-
-    fn wait(what: impl Fn() -> bool) {
-        let until = Instant::now() + Duration::from_secs(20);
-        while !what() {
-            assert!(Instant::now() < until, "waited in vain");
-            std::thread::sleep(Duration::from_millis(2));
-        }
-    }
-
-    const SECOND: Duration = Duration::from_secs(5);
-
-    #[test]
-    fn a_thousand_doubts_are_few_questions_and_nodes_keep_their_numbers() {
-        let (target, asked) = node(|n, port| all_slots("", port + u16::from(n > 0)));
-        let cluster = Cluster::find(&target, SECOND).unwrap();
-        let first = cluster.topology().owner(0).unwrap();
-        let stranger = Address::Tcp { host: "10.0.0.9".to_owned(), port: 1 };
-        let met = cluster.meet(&stranger).unwrap();
-        (0..1000).for_each(|_| cluster.doubt());
-        wait(|| cluster.topology().owner(0) != Some(first));
-        // One more for those that came during the question; a machine that is busy for long may cause some more.
-        assert!((2..=20).contains(&asked.load(Ordering::SeqCst)), "{asked:?}");
-        let topology = cluster.topology();
-        assert_eq!((topology.find(&stranger), topology.find(&target.address)), (Some(met), Some(first)));
-        assert_eq!(cluster.meet(&stranger).unwrap(), met);
-    }
-
-    #[test]
-    fn a_cluster_whose_nodes_are_nowhere_is_asked_through_the_node_that_was_given() {
-        // Nothing listens on port 1.
-        let (target, asked) = node(|_, _| all_slots("127.0.0.1", 1));
-        let cluster = Cluster::find(&target, SECOND).unwrap();
-        cluster.doubt();
-        wait(|| asked.load(Ordering::SeqCst) >= 2 && cluster.failure().is_none());
-    }
-
-    #[test]
-    fn a_server_that_is_no_cluster_and_one_without_slots_are_refused_in_one_line() {
-        let refused = |reply: &'static str| {
-            let (target, _) = node(move |_, _| reply.to_owned());
-            Cluster::find(&target, SECOND).unwrap_err().to_string()
-        };
-        let error = refused("-ERR This instance has cluster support disabled\r\n");
-        assert_eq!(error, "the server refused CLUSTER SLOTS: ERR This instance has cluster support disabled");
-        let error = refused("*0\r\n");
-        assert!(
-            error.starts_with("no slot of this cluster has an owner") && !error.contains('\n'),
-            "{error}"
-        );
-    }
-
-    #[test]
-    fn a_topology_that_gets_lost_keeps_the_last_one_and_says_why() {
-        let (target, asked) = node(|n, port| match n {
-            0 => all_slots("", port),
-            _ => "+OK\r\n".to_owned(),
-        });
-        let cluster = Cluster::find(&target, SECOND).unwrap();
-        cluster.doubt();
-        wait(|| asked.load(Ordering::SeqCst) >= 2 && cluster.failure().is_some());
-        assert!(cluster.failure().unwrap().contains("is no topology"));
-        assert_eq!(cluster.topology().unowned(), 0);
-    }
-}
+mod tests;

@@ -1,4 +1,5 @@
-//! The nodes of a cluster, and which node owns each slot. Pure.
+//! The nodes of a cluster, and which node owns each slot. Servers side by side that store keys by consistent hash are such
+//! nodes too: each arc of their ring is a slot. Pure.
 //!
 //! ```text
 //! CLUSTER SLOTS ──► Layout: members and ranges of slots ──► Topology: each slot's node, by a number that stays
@@ -6,9 +7,11 @@
 //! A node's number stays the same for the whole session, also when the node leaves or its slots move. The node that the
 //! user named has the number 0. Two nodes with the same address are the same node.
 
+use std::sync::Arc;
+
 use thiserror::Error;
 
-use super::Address;
+use super::{Address, ring::Ring};
 use crate::{
     protocol::{RespValue, SLOTS},
     untrusted,
@@ -52,6 +55,8 @@ pub struct Node {
 pub struct Topology {
     nodes: Vec<Node>,
     owners: Vec<u16>,
+    /// The ring whose arcs are the slots; `None` in a cluster.
+    ring: Option<Arc<Ring>>,
 }
 
 /// Why a reply is no usable topology.
@@ -101,7 +106,7 @@ impl NodeNumber {
 impl Default for Topology {
     /// Creates a topology without nodes.
     fn default() -> Self {
-        Self { nodes: Vec::new(), owners: vec![NOBODY; usize::from(SLOTS)] }
+        Self { nodes: Vec::new(), owners: vec![NOBODY; usize::from(SLOTS)], ring: None }
     }
 }
 
@@ -118,6 +123,15 @@ impl Topology {
         let mut none = Self::default();
         none.meet(named.map_or(asked, |member| &member.address))?;
         none.read(reply, asked)
+    }
+
+    /// Returns the topology of servers that store keys by consistent hash, at most
+    /// [`MOST_RING_SERVERS`](super::MOST_RING_SERVERS). All are primaries.
+    pub fn of_ring(servers: impl Iterator<Item = Address>) -> Self {
+        let node = |address| Node { address, id: String::new(), role: Role::Primary };
+        let nodes: Vec<_> = servers.map(node).collect();
+        let (ring, owners) = Ring::of(nodes.iter().map(|node| &node.address));
+        Self { nodes, owners, ring: Some(Arc::new(ring)) }
     }
 
     /// Returns the topology in a reply to CLUSTER SLOTS of the server at `asked`. The nodes of `self` keep their
@@ -164,6 +178,11 @@ impl Topology {
     /// Returns the number of the node at `address`, if it is known.
     pub fn find(&self, address: &Address) -> Option<NodeNumber> {
         self.nodes.iter().position(|node| node.address == *address).map(|place| NodeNumber(place as u16))
+    }
+
+    /// Returns the ring whose arcs are the slots, if the nodes are servers that store keys by consistent hash.
+    pub fn ring(&self) -> Option<&Arc<Ring>> {
+        self.ring.as_ref()
     }
 
     /// Returns the owner of a slot; `None` if the slot has no owner.
@@ -264,137 +283,4 @@ pub fn node_address(host: &[u8], port: u16, asked: &Address) -> Option<Address> 
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(host: &str, port: u16) -> Address {
-        Address::Tcp { host: host.to_owned(), port }
-    }
-
-    fn asked() -> Address {
-        at("10.0.0.9", 6379)
-    }
-
-    fn bulk(text: &str) -> String {
-        format!("${}\r\n{text}\r\n", text.len())
-    }
-
-    /// Returns a node as CLUSTER SLOTS names it.
-    fn node(host: &str, port: u16, id: &str) -> String {
-        format!("*4\r\n{}:{port}\r\n{}*0\r\n", bulk(host), bulk(id))
-    }
-
-    fn range(from: u16, to: u16, nodes: &[String]) -> String {
-        format!("*{}\r\n:{from}\r\n:{to}\r\n{}", 2 + nodes.len(), nodes.concat())
-    }
-
-    fn reply(ranges: &[String]) -> Vec<u8> {
-        format!("*{}\r\n{}", ranges.len(), ranges.concat()).into_bytes()
-    }
-
-    fn two() -> Vec<u8> {
-        let [one, other, copy] =
-            [node("10.0.0.1", 7000, "a"), node("::1", 7001, "b"), node("10.0.0.1", 7002, "c")];
-        let halves = [range(0, 8191, &[one.clone(), copy.clone()]), range(8192, 16_000, &[other])];
-        reply(&[&halves[..], &[range(16_100, 16_383, &[one, copy])]].concat())
-    }
-
-    #[test]
-    fn each_slot_has_its_owner_or_none() {
-        let topology = Topology::default().read(&two(), &asked()).unwrap();
-        let owner = |slot| topology.owner(slot).map(|number| &topology.node(number).address);
-        assert_eq!([0, 8191, 16_100].map(owner), [Some(&at("10.0.0.1", 7000)); 3]);
-        assert_eq!([8192, 16_000].map(owner), [Some(&at("::1", 7001)); 2]);
-        assert_eq!([16_001, 16_099, SLOTS].map(owner), [None; 3]);
-        assert_eq!((topology.unowned(), topology.primaries().count()), (99, 2));
-        let roles: Vec<_> = topology.nodes().map(|(_, node)| (node.id.as_str(), node.role)).collect();
-        assert_eq!(roles, [("a", Role::Primary), ("c", Role::Replica(NodeNumber(0))), ("b", Role::Primary)]);
-    }
-
-    #[test]
-    fn the_node_that_the_user_named_has_number_0_by_whatever_address_the_cluster_knows_it() {
-        let named = |id| {
-            let topology = Topology::first(&two(), &asked(), id).unwrap();
-            let ids: Vec<_> = topology.nodes().map(|(_, node)| node.id.clone()).collect();
-            (topology.node(NodeNumber(0)).address.clone(), topology.node(NodeNumber(0)).role, ids)
-        };
-        let ids = |ids: [&str; 3]| ids.map(str::to_owned).to_vec();
-        assert_eq!(named("b"), (at("::1", 7001), Role::Primary, ids(["b", "a", "c"])));
-        assert_eq!(named("c").2, ids(["c", "a", "b"]));
-        for without_slot in ["x", ""] {
-            assert_eq!(named(without_slot).0, asked());
-            assert_eq!(named(without_slot).1, Role::Outside);
-        }
-    }
-
-    #[test]
-    fn a_node_keeps_its_number_when_it_leaves_and_when_its_role_changes() {
-        let first = Topology::default().read(&two(), &asked()).unwrap();
-        let copy = [node("10.0.0.1", 7002, "c"), node("10.0.0.5", 1, "d")];
-        let next = first.read(&reply(&[range(0, 16_383, &copy)]), &asked()).unwrap();
-        let roles: Vec<_> = next.nodes().map(|(_, node)| (node.id.as_str(), node.role)).collect();
-        assert_eq!(
-            roles,
-            [
-                ("a", Role::Outside),
-                ("c", Role::Primary),
-                ("b", Role::Outside),
-                ("d", Role::Replica(NodeNumber(1)))
-            ]
-        );
-        assert_eq!((next.owner(5), next.unowned()), (Some(NodeNumber(1)), 0));
-    }
-
-    #[test]
-    fn an_unknown_host_is_the_host_that_was_asked() {
-        for host in ["$0\r\n\r\n", "$-1\r\n", "_\r\n", "$1\r\n?\r\n"] {
-            let node = format!("*3\r\n{host}:6380\r\n{}", bulk("a"));
-            let read = |asked: &Address| {
-                Topology::default().read(&reply(&[range(0, 1, std::slice::from_ref(&node))]), asked)
-            };
-            assert_eq!(read(&asked()).unwrap().node(NodeNumber(0)).address, at("10.0.0.9", 6380));
-            let error = read(&Address::Unix("/tmp/socket".into())).unwrap_err();
-            assert_eq!(error, TopologyError::Malformed("a node has no host"));
-        }
-        assert_eq!(node_address(b"[::1]", 7, &asked()), Some(at("::1", 7)));
-        assert_eq!(node_address(b"a.name", 7, &asked()), Some(at("a.name", 7)));
-    }
-
-    #[test]
-    fn a_topology_that_is_none_is_refused_in_one_line() {
-        let read = |reply: &[u8]| Topology::default().read(reply, &asked()).unwrap_err().to_string();
-        assert_eq!(
-            read(b"-ERR This instance has cluster support disabled\r\n"),
-            "the server refused CLUSTER SLOTS: ERR This instance has cluster support disabled"
-        );
-        let bad = [
-            "+OK\r\n".to_owned(),
-            "*1\r\n+OK\r\n".to_owned(),
-            format!("*1\r\n{}", range(5, 4, &[node("h", 1, "a")])),
-            format!("*1\r\n{}", range(0, SLOTS, &[node("h", 1, "a")])),
-            format!("*1\r\n{}", range(0, 1, &[node("h", 0, "a")])),
-            format!("*1\r\n{}", range(0, 1, &["*1\r\n+h\r\n".to_owned()])),
-            "*2\r\n*0\r\n".to_owned(),
-        ];
-        for reply in bad {
-            assert!(read(reply.as_bytes()).contains("is no topology: "), "{reply}");
-        }
-    }
-
-    #[test]
-    fn ten_thousand_nodes_are_refused_and_so_are_nodes_that_are_others_in_each_reply() {
-        let nodes = |from: u16, n: u16| -> Vec<u8> {
-            let each = (from..from + n).map(|port| range(port - from, port - from, &[node("h", port, "x")]));
-            reply(&each.collect::<Vec<_>>())
-        };
-        let first = Topology::default();
-        assert_eq!(first.read(&nodes(1, 10_000), &asked()).unwrap_err(), TopologyError::TooManyNodes);
-        let mut topology = first.read(&nodes(1, 1000), &asked()).unwrap();
-        for part in 1..4 {
-            topology = topology.read(&nodes(1 + 1000 * part, 1000), &asked()).unwrap();
-        }
-        let error = topology.read(&nodes(4001, 1000), &asked()).unwrap_err();
-        assert_eq!(error, TopologyError::TooManyAddresses);
-        assert_eq!((topology.nodes().count(), topology.primaries().count()), (4000, 1000));
-    }
-}
+mod tests;

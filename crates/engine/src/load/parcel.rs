@@ -241,6 +241,7 @@ impl Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::key_slot;
     use crate::{load::testing::program, workload::Draws};
 
     /// Returns a parcel of `n` requests, with their slots.
@@ -250,7 +251,7 @@ mod tests {
         for _ in 0..n {
             out.clear();
             let op = program.append(&mut draws, &mut out);
-            let slot = program.slot(op, out.as_whole().unwrap());
+            let slot = program.first_key(op, out.as_whole().unwrap()).map(key_slot);
             let request = Kept { op, due_ns: None, slot, reads: false, end: 0, number: None };
             parcel.add(request, &mut out, program.values());
         }

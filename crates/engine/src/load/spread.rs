@@ -8,8 +8,12 @@ use super::{
     reads::Reads,
     slot_counts::SlotCounts,
 };
-use crate::endpoint::{
-    Address, Cluster, Endpoint, Endpoints, NodeNumber, Target, Topology, TopologyError, node_address,
+use crate::{
+    endpoint::{
+        Address, Cluster, Endpoint, Endpoints, NodeNumber, Ring, Target, Topology, TopologyError,
+        node_address,
+    },
+    protocol::key_slot,
 };
 
 /// How often a request is redirected before it is an error. Two nodes may send a request to each other for a moment,
@@ -34,6 +38,8 @@ pub(super) struct Spread {
     keyless: usize,
     /// How reads are divided.
     pub(super) reads: Reads,
+    /// The ring of servers that store keys by consistent hash.
+    ring: Option<Arc<Ring>>,
     /// The requests by slot.
     pub(super) slots: SlotCounts,
     /// The largest number of connections of this worker.
@@ -47,6 +53,7 @@ impl Spread {
     pub(super) fn of(plan: &Plan) -> Option<Self> {
         let ClusterPlan { cluster, max_connections, read_from, pings } = plan.cluster.clone()?;
         Some(Self {
+            ring: cluster.topology().ring().cloned(),
             cluster,
             target: plan.target.clone(),
             doors: Vec::new(),
@@ -58,6 +65,16 @@ impl Spread {
             most_lanes: (max_connections / plan.threads).max(1),
             gives_back_after: 0,
         })
+    }
+
+    /// Returns the slot of the key of a request, which is counted.
+    pub(super) fn slot(&mut self, key: &[u8]) -> u16 {
+        if let Some(ring) = &self.ring {
+            return ring.arc(key);
+        }
+        let slot = key_slot(key);
+        self.slots.count(slot);
+        slot
     }
 
     /// Divides a parcel by the owners of its slots, and by the replicas that get its reads.

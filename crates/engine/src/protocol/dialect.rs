@@ -96,6 +96,15 @@ impl Dialect {
         }
     }
 
+    /// Returns word number `word` of command number `command` in encoded commands, both from 0; `None` if there is none.
+    /// In memcached's protocol, commands without a value precede that command.
+    pub(crate) fn request_word(self, requests: &[u8], command: usize, word: usize) -> Option<&[u8]> {
+        match self {
+            Self::Resp2 | Self::Resp3 => resp::request_word(requests, command, word),
+            Self::Memcached => memcached::request_word(requests, command, word),
+        }
+    }
+
     /// Returns the layout of a command of these words.
     ///
     /// # Errors

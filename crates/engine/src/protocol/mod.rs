@@ -33,7 +33,6 @@ pub use reply::{Piece, Reply, error_code};
 pub(crate) use request::Template;
 pub use request_parts::Unspoken;
 pub(crate) use request_parts::{Fill, Part};
-pub(crate) use resp::request_word;
 pub use resp_value::RespValue;
 pub use skipper::Skipper;
 pub use words::Words;

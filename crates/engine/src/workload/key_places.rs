@@ -1,12 +1,14 @@
 //! Where the keys of an operation are in its bytes. The slot of the first key decides which node of a cluster gets the
-//! operation, and all keys must have the same slot.
+//! operation, and all keys must have the same slot. If several servers store keys by consistent hash, an operation can
+//! only have one key.
 
 use super::{
-    Operation, Outgoing, Together,
+    Operation, Outgoing, Together, Workload, WorkloadError,
+    compiled::CompiledOperation,
     step::{Fragment, Step},
 };
 use crate::{
-    protocol::{Dialect, key_slot, request_word},
+    protocol::{Dialect, key_slot},
     untrusted,
 };
 
@@ -23,12 +25,15 @@ struct KeyPlace {
 
 /// The positions of an operation's keys, in the order in which they are written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct KeyPlaces(Vec<KeyPlace>);
+pub(super) struct KeyPlaces {
+    all: Vec<KeyPlace>,
+    dialect: Dialect,
+}
 
 impl KeyPlaces {
     /// Returns the positions of the keys of `operation`. Bytes that are sent as they are have no known keys.
     pub(super) fn of(operation: &Operation, steps: &[Step], dialect: Dialect) -> Self {
-        if operation.is_raw || !dialect.has_collections() {
+        if operation.is_raw {
             return Self::default();
         }
         let place = |n: usize| match operation.together {
@@ -39,25 +44,33 @@ impl KeyPlaces {
         };
         let of_step = |(n, step)| {
             let (step_number, command) = place(n);
-            keys(step).into_iter().map(move |word| KeyPlace { step: step_number, command, word })
+            let keys = keys(step, dialect).into_iter().map(move |word| (step, word));
+            keys.map(move |(step, word)| KeyPlace {
+                step: step_number,
+                command,
+                word: written(step, word, dialect),
+            })
         };
-        Self(steps.iter().enumerate().flat_map(of_step).collect())
+        Self { all: steps.iter().enumerate().flat_map(of_step).collect(), dialect }
     }
 
-    /// Returns the slot of the first key in the bytes that are written at first; `None` if there is none. Any node of a
-    /// cluster can get such an operation.
-    pub(super) fn first_slot(&self, operation: &[u8]) -> Option<u16> {
-        let first = self.0.first().filter(|first| first.step == 0)?;
-        request_word(operation, first.command, first.word).map(key_slot)
+    /// Returns the first key in the bytes that are written at first; `None` if there is none. Any node of a cluster can
+    /// get such an operation.
+    pub(super) fn first<'a>(&self, operation: &'a [u8]) -> Option<&'a [u8]> {
+        let first = self.all.first().filter(|first| first.step == 0)?;
+        self.dialect.request_word(operation, first.command, first.word)
     }
 
     /// Returns whether the keys of a filled operation have different slots, so that a cluster refuses the operation.
+    /// memcached has no clusters.
     pub(super) fn cross_slots(&self, out: &Outgoing) -> bool {
+        if !self.dialect.has_collections() {
+            return false;
+        }
         let step = |n: usize| if n == 0 { Some(out) } else { out.later.get(n - 1) };
-        let mut slots = self
-            .0
-            .iter()
-            .filter_map(|key| request_word(&step(key.step)?.bytes, key.command, key.word).map(key_slot));
+        let mut slots = self.all.iter().filter_map(|key| {
+            self.dialect.request_word(&step(key.step)?.bytes, key.command, key.word).map(key_slot)
+        });
         let first = slots.next();
         slots.any(|slot| Some(slot) != first)
     }
@@ -89,8 +102,55 @@ const TWO: &str = "\
 /// Commands that write to the key in word 1, with the number of the other keys as word 2.
 const STORING: &str = "ZDIFFSTORE ZINTERSTORE ZUNIONSTORE";
 
+/// Returns the position of word number `word` of a step in the encoded command.
+fn written(step: &Step, word: usize, dialect: Dialect) -> usize {
+    // `GETEX KEY EX SECONDS` is memcached's `gat SECONDS KEY`.
+    let is_swapped = !dialect.has_collections() && step.command().as_deref() == Some("GETEX");
+    if is_swapped { word + 1 } else { word }
+}
+
+impl Workload {
+    /// Checks that each operation has at most one key, so that one server has all keys of the operation.
+    ///
+    /// # Errors
+    /// When an operation has several; names the first one.
+    pub fn check_one_key(&self, dialect: Dialect) -> Result<(), WorkloadError> {
+        let asked = self.operations.iter().zip(&self.compiled().operations);
+        let several = |(operation, compiled): &(&Operation, &CompiledOperation)| {
+            let of_step = |step: &Step| {
+                keys(step, dialect).into_iter().map(|word| step.0[word].clone()).collect::<Vec<_>>()
+            };
+            let mut keys = compiled.steps.iter().flat_map(of_step);
+            let first: Option<Vec<_>> = keys.next().map(|key| key.iter().map(repeated).collect());
+            let is_first = |key: Vec<Fragment>| key.iter().all(is_repeatable) && Some(&key) == first.as_ref();
+            operation.weight > 0 && !operation.is_raw && !keys.all(is_first)
+        };
+        match asked.into_iter().find(several) {
+            None => Ok(()),
+            Some((operation, _)) => Err(WorkloadError::of(format!(
+                "the operation '{}' has several keys, which --hash may place on different servers; use operations with one \
+                 key, or repeat it as {{NAME.same}}",
+                operation.name
+            ))),
+        }
+    }
+}
+
+/// Returns whether a fragment is the same whenever it occurs in an operation.
+fn is_repeatable(fragment: &Fragment) -> bool {
+    matches!(fragment, Fragment::Text(_) | Fragment::Same(_) | Fragment::OfRecord(_))
+}
+
+/// Returns a fragment as it is when it repeats the key that this fragment draws.
+fn repeated(fragment: &Fragment) -> Fragment {
+    match fragment {
+        Fragment::Key(set) | Fragment::New(set) => Fragment::Same(*set),
+        other => other.clone(),
+    }
+}
+
 /// Returns the positions of a step's keys. The only key of an unknown command is its first argument.
-fn keys(step: &Step) -> Vec<usize> {
+fn keys(step: &Step, dialect: Dialect) -> Vec<usize> {
     let (command, words) = (step.command().unwrap_or_default(), step.0.len());
     let is_in = |list: &str| {
         list.split(' ').any(|name| match name.strip_suffix('*') {
@@ -108,6 +168,10 @@ fn keys(step: &Step) -> Vec<usize> {
         (place + 1..words).take(count)
     };
     let keys: Vec<usize> = match command.as_str() {
+        "PING" | "MN" | "VERSION" if !dialect.has_collections() => Vec::new(),
+        "GET" | "GETS" | "MGET" if !dialect.has_collections() => (1..words).collect(),
+        "GAT" | "GATS" if !dialect.has_collections() => (2..words).collect(),
+        _ if !dialect.has_collections() => vec![1],
         _ if is_in(KEYLESS) => Vec::new(),
         _ if is_in(ALL) => (1..words).collect(),
         _ if is_in(ALL_BUT_LAST) => (1..words.saturating_sub(1)).collect(),
@@ -136,7 +200,7 @@ mod tests {
     use crate::{
         protocol::Dialect,
         workload::{
-            Draws, Outgoing,
+            Draws, KeyNames, Outgoing, Program, Values,
             testing::{described, of, program},
         },
     };
@@ -170,7 +234,7 @@ mod tests {
             ("DEL", &[]),
         ];
         for (step, places) in cases {
-            assert_eq!(keys(&Step::read(step, &described()).unwrap()), places, "{step}");
+            assert_eq!(keys(&Step::read(step, &described()).unwrap(), Dialect::Resp2), places, "{step}");
         }
     }
 
@@ -180,7 +244,7 @@ mod tests {
         let program = program(&of(vec![operation]), 1);
         let (mut draws, mut out) = (Draws::new(1), Outgoing::default());
         let op = program.append(&mut draws, &mut out);
-        program.slot(op, &out.bytes)
+        program.first_key(op, &out.bytes).map(key_slot)
     }
 
     #[test]
@@ -218,10 +282,60 @@ mod tests {
     }
 
     #[test]
+    fn an_operation_has_one_key_only_if_all_its_keys_are_the_same() {
+        use Together::{Multi, Pipeline, Sequence};
+        let is_fine = |together, steps: &[&str]| {
+            let steps = steps.iter().map(|step| (*step).to_owned()).collect();
+            let operation = Operation { together, steps, ..Operation::command("x", 1) };
+            of(vec![operation]).check_one_key(Dialect::Resp2).is_ok()
+        };
+        assert!(is_fine(Pipeline, &["SET {key} {value}"]) && is_fine(Pipeline, &["PING"]));
+        assert!(is_fine(Multi, &["GET {key}", "EXPIRE {key.same} 5", "DEL {key.same}"]));
+        assert!(is_fine(Sequence, &["SET {key.new}:a x", "GET {key.same}:a"]));
+        for steps in [&["MGET {key} {key}"][..], &["GET {key}", "GET {key.same}:a"], &["GET {key}", "INCR x"]]
+        {
+            assert!(!is_fine(Pipeline, steps), "{steps:?}");
+        }
+        assert!(!is_fine(Pipeline, &["MGET {key} {key.same_slot}"]));
+        assert!(!is_fine(Pipeline, &["GET {number 1..9}", "GET {number 1..9}"]));
+        let unused = Operation { weight: 0, ..Operation::command("MGET {key} {key}", 0) };
+        let workload = of(vec![Operation::command("GET {key}", 1), unused]);
+        assert_eq!(workload.check_one_key(Dialect::Memcached), Ok(()));
+        let error = of(vec![Operation::command("MGET {key} {key}", 1)]).check_one_key(Dialect::Memcached);
+        assert!(error.unwrap_err().to_string().starts_with("the operation 'MGET' has several keys"));
+    }
+
+    #[test]
+    fn memcacheds_keys_are_where_its_lines_have_them() {
+        let key = |steps: &[&str]| {
+            let steps = steps.iter().map(|step| (*step).to_owned()).collect();
+            let operation = Operation { steps, ..Operation::command("x", 1) };
+            let workload = of(vec![operation]);
+            let (values, names) = (Values::new(&workload, 4, 1), KeyNames::given("k:"));
+            let program = Program::new(&workload, Dialect::Memcached, 1, values, &names);
+            let (mut draws, mut out) = (Draws::new(1), Outgoing::default());
+            let op = program.append(&mut draws, &mut out);
+            program.first_key(op, &out.bytes).map(|key| String::from_utf8_lossy(key).into_owned())
+        };
+        let drawn = Some("k:key:000000000000".to_owned());
+        for step in [
+            "SET {key} {value}",
+            "GET {key}",
+            "GAT 5 {key}",
+            "GETEX {key} EX 5",
+            "TOUCH {key} 5",
+            "MG {key} v",
+        ] {
+            assert_eq!(key(&[step]), drawn, "{step}");
+        }
+        assert_eq!((key(&["PING", "GET {key}"]), key(&["PING"])), (drawn, None));
+    }
+
+    #[test]
     fn bytes_that_are_written_as_they_are_have_no_slot() {
         let raw = Operation { is_raw: true, ..Operation::command("GET foo\r\n", 1) };
         let steps = [Step::read("GET foo", &described()).unwrap()];
         assert_eq!(KeyPlaces::of(&raw, &steps, Dialect::Resp2), KeyPlaces::default());
-        assert_eq!(request_word(&Dialect::Resp2.encode(&[b"GET"]), 0, 1), None);
+        assert_eq!(Dialect::Resp2.request_word(&Dialect::Resp2.encode(&[b"GET"]), 0, 1), None);
     }
 }

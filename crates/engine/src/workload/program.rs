@@ -165,10 +165,10 @@ impl Program {
         self.fill(&self.templates.asked[place], self.templates.firsts[place] + (number - before), draws, out)
     }
 
-    /// Returns the slot of the first key of operation `op` with these bytes. Returns `None` if the operation has no key,
-    /// so that any node of a cluster can get it.
-    pub fn slot(&self, op: OpId, bytes: &[u8]) -> Option<u16> {
-        self.templates.keys[op.index()].first_slot(bytes)
+    /// Returns the first key of operation `op` in these bytes. Returns `None` if the operation has no key, so that any
+    /// node of a cluster can get it.
+    pub fn first_key<'a>(&self, op: OpId, bytes: &'a [u8]) -> Option<&'a [u8]> {
+        self.templates.keys[op.index()].first(bytes)
     }
 
     /// Returns the figures of each operation over `of` draws. In a prefill, the draws are spread over the keys from the first to the last. With a dataset, the number

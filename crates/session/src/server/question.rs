@@ -160,7 +160,8 @@ impl Survey {
     fn subject(&self) -> String {
         match self.primaries {
             1 => self.address.to_string(),
-            n => format!("the cluster of {} ({n} primaries)", self.address),
+            n if self.in_cluster => format!("the cluster of {} ({n} primaries)", self.address),
+            n => format!("{} with {}", self.address, counted(n - 1, "other server")),
         }
     }
 
@@ -221,6 +222,7 @@ mod tests {
         Survey {
             address: Address::default(),
             primaries: 1,
+            in_cluster: true,
             db: 0,
             keys: 0,
             total_keys: 0,
@@ -265,6 +267,8 @@ mod tests {
                         replicas; the load writes";
         assert!(asked.starts_with(expected), "{asked}");
         assert_eq!(cluster.maxmemory, Some(200));
+        let servers = question(&Survey { in_cluster: false, ..cluster });
+        assert!(servers.starts_with("127.0.0.1:6379 with 2 other servers holds 15 keys"), "{servers}");
     }
 
     #[test]

@@ -29,8 +29,10 @@ const LOOK_THROUGH_STEPS: u32 = 40;
 pub struct Survey {
     /// The address of the server.
     pub address: Address,
-    /// The number of primaries to which these results belong: 1, or all primaries of a cluster.
+    /// The number of servers to which these results belong: 1, all primaries of a cluster, or all servers of a load.
     pub primaries: u64,
+    /// Whether the server is a node of a cluster.
+    pub in_cluster: bool,
     /// The number of the database that the load writes to.
     pub db: u32,
     /// The number of keys in that database, including redyno's own.
@@ -100,7 +102,8 @@ pub struct Neighbours {
 }
 
 impl Survey {
-    /// Adds the results of another primary of the same cluster. All figures are sums.
+    /// Adds the results of another primary of the same cluster, or of another server of the same load. All figures are
+    /// sums.
     #[must_use]
     pub fn with(mut self, other: Self) -> Self {
         let sum = |one: Option<u64>, other: Option<u64>| Some(one?.saturating_add(other?));
@@ -191,6 +194,7 @@ pub(super) async fn survey(
     Ok(Survey {
         address: target.address.clone(),
         primaries: 1,
+        in_cluster: info.text("cluster_enabled") == Some("1"),
         db: target.db,
         keys,
         total_keys: keys.saturating_add(elsewhere),

@@ -103,6 +103,7 @@ impl Live {
         let collector = std::thread::Builder::new().name("collector".to_owned()).spawn(|| collector.run())?;
         let wake = WakeProbe::start(tick, clock, machine_up.clone())?;
         let target = plan.servers[0].target.clone();
+        let cluster = cluster.filter(|cluster| !cluster.is_ring());
         let watched = FailoverPlan { target, cluster, lulls: lulls.clone() };
         let failover = match watched.cluster.is_some() || watched.target.address.is_name() {
             true => Some(FailoverProbe::start(watched, clock, machine_up.clone())?),

@@ -79,10 +79,8 @@ impl Worker {
             self.segments.counts().counts[op.index()].bytes_out += self.out.length_in_all() as u64;
             let due_ns = self.pace.take();
             first_due_ns = first_due_ns.or(due_ns);
-            let slot = program.slot(op, self.out.copied());
-            if let (Some(spread), Some(slot)) = (&mut self.spread, slot) {
-                spread.slots.count(slot);
-            }
+            let key = program.first_key(op, self.out.copied());
+            let slot = self.spread.as_mut().zip(key).map(|(spread, key)| spread.slot(key));
             let divides = self.spread.as_ref().is_some_and(|spread| spread.reads.are_divided());
             let reads = divides && program.operations().of(op).only_reads;
             let request = Kept { op, due_ns, slot, reads, end: 0, number };

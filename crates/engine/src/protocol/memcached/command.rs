@@ -214,6 +214,12 @@ fn wrong(name: &str, form: &str) -> Unspoken {
     Unspoken(format!("for memcached write {name} {form}").trim_end().to_owned())
 }
 
+/// Returns word number `word` of line number `command`, both from 0; `None` if there is none.
+pub(in crate::protocol) fn request_word(requests: &[u8], command: usize, word: usize) -> Option<&[u8]> {
+    let line = requests.split(|byte| *byte == b'\n').nth(command)?.strip_suffix(b"\r")?;
+    line.split(|byte| *byte == b' ').nth(word)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

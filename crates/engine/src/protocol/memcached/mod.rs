@@ -6,7 +6,7 @@ mod greeting;
 mod skipper;
 mod words;
 
-pub(super) use command::lay_out;
+pub(super) use command::{lay_out, request_word};
 pub(super) use greeting::{PING, PONG, encode, introduce, refusal};
 pub use skipper::MemcachedSkipper;
 pub(super) use words::is_key;

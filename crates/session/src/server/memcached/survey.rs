@@ -21,6 +21,7 @@ pub(in crate::server) async fn survey(wire: &Wire, target: &Target) -> Result<Su
     Ok(Survey {
         address: target.address.clone(),
         primaries: 1,
+        in_cluster: false,
         db: 0,
         keys,
         total_keys: keys,

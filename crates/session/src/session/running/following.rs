@@ -47,7 +47,9 @@ impl Following {
     /// Begins to follow the servers of a session.
     pub(super) fn begin(commission: &Commission) -> Self {
         // With --redact, only the named server is watched.
-        if let Some(cluster) = commission.cluster().filter(|_| !commission.redacts) {
+        if let Some(cluster) =
+            commission.cluster().filter(|cluster| !commission.redacts && !cluster.is_ring())
+        {
             let (cluster, seen) = (Arc::clone(cluster), Arc::clone(&cluster.topology()));
             return Self::Cluster { cluster, seen, doubt: Instant::now() + ASK_EVERY };
         }

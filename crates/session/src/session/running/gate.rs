@@ -36,6 +36,8 @@ pub(super) struct Gate {
     is_allowed: bool,
     /// The check whether load settings may do harm.
     caution: Caution,
+    /// The reason why the last requested load settings are refused, if it was not sent to the peers yet.
+    refusal: Option<String>,
     /// The question about possible harm that was not sent to the peers yet.
     question: Option<String>,
     /// The commands that the user has allowed although they may write keys of other owners; `None` before the first
@@ -61,6 +63,7 @@ impl Gate {
             held: None,
             is_allowed,
             caution: Caution::new(commission),
+            refusal: None,
             question: None,
             agreed: None,
             trouble: None,
@@ -120,6 +123,10 @@ impl Gate {
     /// [`look`](Self::look) returns them later.
     pub fn want(&mut self, knobs: Knobs, holders: &mut Holders) -> Option<Knobs> {
         self.take_back();
+        if let Err(error) = holders.check_keys(&knobs) {
+            (self.held, self.refusal) = (None, Some(error.to_string()));
+            return None;
+        }
         let others = others(&knobs);
         if !self.writes(&knobs) && (modules(&knobs).is_empty() || self.keys == Keys::OwnServers) {
             self.held = Some(knobs);
@@ -241,6 +248,9 @@ impl Gate {
 
     /// Waits at most `limit` for the present step, and returns its result. Each result is returned once.
     pub fn look(&mut self, limit: Duration, holders: &mut Holders) -> Option<Admission> {
+        if let Some(cause) = self.refusal.take() {
+            return Some(Admission::Refuse(cause));
+        }
         if let Some(question) = self.question.take() {
             return Some(Admission::Warn(question));
         }

@@ -15,9 +15,10 @@ use std::{
 use crate::{
     clock::Clock,
     endpoint::{Address, Cluster, NodeNumber, Role, Target, Topology, node_address},
+    knobs::Knobs,
     protocol::SLOTS,
     server::{Answer, ClusterMember, Control, Ledger, Marker, ServerError},
-    workload::KeySpan,
+    workload::{KeySpan, WorkloadError},
 };
 
 /// The pause before a marker that could not be written is written again.
@@ -177,9 +178,39 @@ impl Holders {
         self.all.iter().any(|holder| holder.number == number)
     }
 
-    /// Returns whether the holders are primaries of a cluster.
+    /// Returns whether the holders are primaries of a cluster, or servers that store keys by consistent hash.
     pub fn is_cluster(&self) -> bool {
         self.cluster.is_some()
+    }
+
+    /// Returns whether keys can move from one holder to another.
+    pub fn move_keys(&self) -> bool {
+        self.cluster.as_ref().is_some_and(|cluster| !cluster.is_ring())
+    }
+
+    /// Returns whether the holders are servers that store keys by consistent hash.
+    pub fn are_ring(&self) -> bool {
+        self.is_cluster() && !self.move_keys()
+    }
+
+    /// Checks that one holder has all keys of each operation.
+    ///
+    /// # Errors
+    /// When the holders are servers of a ring, and an operation has several keys.
+    pub fn check_keys(&self, knobs: &Knobs) -> Result<(), WorkloadError> {
+        match self.are_ring() && knobs.load {
+            true => knobs.workload.check_one_key(self.target.dialect),
+            false => Ok(()),
+        }
+    }
+
+    /// Returns the servers that `redyno clean` has to be given to clean all holders: a node of a cluster leads to the
+    /// others.
+    pub fn to_name(&self) -> Vec<&Target> {
+        match self.are_ring() {
+            true => self.all.iter().map(|holder| &holder.target).collect(),
+            false => vec![&self.target],
+        }
     }
 
     /// Returns whether the load may have written keys.
@@ -328,7 +359,8 @@ impl Holders {
     /// # Errors
     /// When a control plane cannot be started; a message.
     pub fn renew(&mut self) -> Result<(), String> {
-        if let (Some(cluster), Some(seen)) = (&self.cluster, &self.seen) {
+        if let (Some(cluster), Some(seen)) = (self.cluster.as_ref().filter(|_| self.move_keys()), &self.seen)
+        {
             let deadline = Instant::now() + RENEWAL;
             cluster.doubt();
             while Arc::ptr_eq(seen, &cluster.topology()) && Instant::now() < deadline {

@@ -224,8 +224,18 @@ impl Node {
         };
         self.leftovers = None;
         // If the leftovers are unknown now, the survey before the first write or `redyno clean` finds them.
-        let found = united(found.unwrap_or_default().into_iter().flat_map(|(_, markers)| markers));
-        for line in left_behind(&found, &self.target) {
+        let found = found.unwrap_or_default();
+        let of = |number: Option<u16>| {
+            let markers = found.iter().filter(|(of, _)| number.is_none_or(|number| number == *of));
+            united(markers.flat_map(|(_, markers)| markers.clone()))
+        };
+        let lines: Vec<String> = match self.holders.are_ring() {
+            true => {
+                self.holders.iter().flat_map(|it| left_behind(&of(Some(it.number)), &it.target)).collect()
+            }
+            false => left_behind(&of(None), &self.target),
+        };
+        for line in lines {
             peers.send(self.number, Notice::Info(line));
         }
     }

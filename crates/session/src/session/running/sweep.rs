@@ -41,7 +41,7 @@ pub fn sweep(
         let ended = round(holders, runs, look, &mut removed);
         let (is_complete, is_settled) = match ended {
             Ok(ended) => ended,
-            Err(_) if holders.is_cluster() && failures + 1 < ATTEMPTS => {
+            Err(_) if holders.move_keys() && failures + 1 < ATTEMPTS => {
                 failures += 1;
                 (true, false)
             }
@@ -88,7 +88,7 @@ fn round(
         }
     }
     *removed += now_removed;
-    if !holders.is_cluster() || !is_complete {
+    if !holders.move_keys() || !is_complete {
         return Ok((is_complete, is_complete));
     }
     let is_moving = before.iter().any(|(_, slots)| slots.is_moving());
@@ -100,7 +100,7 @@ fn round(
 
 /// Returns the slots of all holders, with those to which keys move at present; none without a cluster.
 fn slots(holders: &mut Holders) -> Result<Vec<(u16, Slots)>, ServerError> {
-    if !holders.is_cluster() {
+    if !holders.move_keys() {
         return Ok(Vec::new());
     }
     loop {
@@ -144,7 +144,7 @@ pub fn strike(holders: &mut Holders, ledgers: impl Fn(&Holder) -> Vec<Ledger>) -
     loop {
         let struck = all(holders, |holder| holder.control.strike(ledgers(holder)))?;
         let is_done = struck.iter().all(|(_, markers)| *markers == 0);
-        if is_done || !holders.is_cluster() || began.elapsed() > UNREST {
+        if is_done || !holders.move_keys() || began.elapsed() > UNREST {
             return Ok(());
         }
         // A marker may have moved to a node that was asked before.

@@ -17,7 +17,6 @@ use super::{
     sweep::{strike, sweep},
 };
 use crate::{
-    endpoint::Target,
     server::{Cleaned, Progress, ServerError, clean_command},
     session::FileError,
     signals::Signal,
@@ -81,7 +80,7 @@ pub(super) fn undo_writes(nodes: &mut [Node], signals: &Receiver<Signal>, peers:
         if !undo_setup(node, peers) {
             undone.left.push(node.number);
         }
-        let Node { number, target, gate, holders, .. } = node;
+        let Node { number, gate, holders, .. } = node;
         match gate.leaves_keys(holders) {
             Some(false) => {
                 let ended = remove(holders, |progress| {
@@ -96,11 +95,11 @@ pub(super) fn undo_writes(nodes: &mut [Node], signals: &Receiver<Signal>, peers:
                 if !ended.as_ref().is_ok_and(|cleaned| cleaned.complete) {
                     undone.left.push(*number);
                 }
-                peers.send(*number, Notice::Undone(outcome(&ended, target)));
+                peers.send(*number, Notice::Undone(outcome(&ended, holders)));
             }
             Some(true) => {
                 let prefix = gate.names().prefix();
-                let later = later("them", target);
+                let later = later("them", holders);
                 let line =
                     format!("the keys stay under {prefix}; --key-prefix {prefix} uses them again, {later}");
                 peers.send(*number, Notice::Undone(line));
@@ -141,23 +140,26 @@ fn undo_setup(node: &mut Node, peers: &mut Peers) -> bool {
 
 /// Returns a line about what happens to keys that stay on the server. On memcached a later `redyno clean` cannot find
 /// keys, because memcached cannot list them.
-fn later(them: &str, target: &Target) -> String {
-    if target.dialect.lists_keys() {
-        return format!("{} removes {them}", clean_command(target, target.db));
+fn later(them: &str, holders: &Holders) -> String {
+    let targets = holders.to_name();
+    if targets.iter().all(|target| target.dialect.lists_keys()) {
+        let commands: Vec<_> = targets.iter().map(|target| clean_command(target, target.db)).collect();
+        let removes = if commands.len() == 1 { "removes" } else { "together remove" };
+        return format!("{} {removes} {them}", commands.join(" and "));
     }
     format!("nothing finds {them} again on a memcached: it evicts them, or flush_all does")
 }
 
 /// Returns a line about the result of removing keys.
-fn outcome(ended: &Result<Cleaned, ServerError>, target: &Target) -> String {
+fn outcome(ended: &Result<Cleaned, ServerError>, holders: &Holders) -> String {
     match ended {
         Ok(cleaned) if cleaned.complete => cleaned.to_string(),
         Ok(cleaned) => {
             let removed = counted(cleaned.removed, "key");
-            format!("removed {removed}, then was interrupted; {}", later("the others", target))
+            format!("removed {removed}, then was interrupted; {}", later("the others", holders))
         }
         Err(error) => {
-            format!("redyno's keys may be left on the server ({error}); {}", later("them", target))
+            format!("redyno's keys may be left on the server ({error}); {}", later("them", holders))
         }
     }
 }

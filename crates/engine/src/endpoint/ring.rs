@@ -1,0 +1,95 @@
+//! Consistent hashing: which of several servers stores a key, by the key and the servers' addresses alone.
+//!
+//! ```text
+//! MD5 of "host:port-0" … "host:port-39" ──► 160 points of each server on a ring of 2³² numbers
+//! MD5 of the key ──► a number ──► the next point on the ring ──► its server
+//! ```
+//! These are the points and the numbers of libmemcached with `KETAMA_WEIGHTED` and equal weights, so both find a key on
+//! the same server. Pure.
+
+use super::Address;
+
+/// The number of digests of each server. A digest is four points.
+const DIGESTS: usize = 40;
+/// The port that libmemcached leaves out.
+const UNWRITTEN_PORT: u16 = 11_211;
+/// The largest number of servers: the arcs between points have numbers of 16 bits.
+pub const MOST_RING_SERVERS: usize = u16::MAX as usize / (4 * DIGESTS);
+
+/// The points of several servers on a ring, in ascending order. The keys of an arc, which ends at a point, are those of
+/// the point's server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ring(Vec<u32>);
+
+impl Ring {
+    /// Returns the ring of these servers, at most [`MOST_RING_SERVERS`], and the place of each arc's server among them.
+    pub fn of<'a>(servers: impl Iterator<Item = &'a Address>) -> (Self, Vec<u16>) {
+        let mut points: Vec<(u32, u16)> = (0..)
+            .zip(servers)
+            .flat_map(|(place, server)| points(server).into_iter().map(move |point| (point, place)))
+            .collect();
+        points.sort_unstable();
+        let (points, servers) = points.into_iter().unzip();
+        (Self(points), servers)
+    }
+
+    /// Returns the number of the arc of a key.
+    pub fn arc(&self, key: &[u8]) -> u16 {
+        let number = u32::from_le_bytes(first_four(&md5::compute(key).0));
+        let next = self.0.partition_point(|point| *point < number);
+        // Behind the last point the ring begins again.
+        (if next == self.0.len() { 0 } else { next }) as u16 // there are at most 65 535
+    }
+}
+
+/// Returns the points of a server.
+fn points(server: &Address) -> Vec<u32> {
+    let name = match server {
+        Address::Tcp { host, port: UNWRITTEN_PORT } => host.clone(),
+        Address::Tcp { host, port } => format!("{host}:{port}"),
+        other => other.to_string(),
+    };
+    let of_digest =
+        |n| md5::compute(format!("{name}-{n}")).0.chunks_exact(4).map(first_four).collect::<Vec<_>>();
+    (0..DIGESTS).flat_map(of_digest).map(u32::from_le_bytes).collect()
+}
+
+fn first_four(bytes: &[u8]) -> [u8; 4] {
+    [bytes[0], bytes[1], bytes[2], bytes[3]]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(host: &str, port: u16) -> Address {
+        Address::Tcp { host: host.to_owned(), port }
+    }
+
+    /// The placements are those of libmemcached 1.1.4.
+    #[test]
+    fn a_key_is_on_the_server_on_which_libmemcached_has_it() {
+        let found = |servers: &[Address]| {
+            let (ring, owners) = Ring::of(servers.iter());
+            let owner = |n: u32| owners[usize::from(ring.arc(format!("key:{n}").as_bytes()))];
+            let mut counts = vec![0; servers.len()];
+            (0..100_000).for_each(|n| counts[usize::from(owner(n))] += 1);
+            ((0..16).map(owner).collect::<Vec<_>>(), counts)
+        };
+        let of_one_port = [1, 2, 3].map(|n| at(&format!("10.0.1.{n}"), 11_211));
+        let placed = [0, 2, 1, 1, 1, 1, 2, 2, 0, 2, 0, 1, 1, 1, 2, 1];
+        assert_eq!(found(&of_one_port), (placed.into(), vec![33_466, 32_808, 33_726]));
+        let others =
+            [at("10.0.1.1", 6379), at("10.0.1.2", 6379), at("10.0.1.3", 11_211), at("cache.example", 7000)];
+        let placed = [3, 0, 2, 1, 1, 3, 2, 2, 1, 0, 3, 2, 0, 2, 2, 0];
+        assert_eq!(found(&others), (placed.into(), vec![26_034, 22_908, 27_956, 23_102]));
+    }
+
+    #[test]
+    fn all_arcs_of_the_most_servers_have_numbers() {
+        let servers: Vec<_> = (0..MOST_RING_SERVERS as u16).map(|port| at("h", port)).collect();
+        let (ring, owners) = Ring::of(servers.iter());
+        assert_eq!(owners.len(), 160 * MOST_RING_SERVERS);
+        assert!((0..10_000_u32).all(|n| usize::from(ring.arc(&n.to_le_bytes())) < owners.len()));
+    }
+}

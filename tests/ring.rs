@@ -1,0 +1,101 @@
+//! One load on several servers by consistent hash: each key is on the server on which libmemcached has it, counts agree, and
+//! no key is left.
+
+use redyno::endpoint::{Address, Ring};
+
+use crate::support::{
+    Server,
+    memcached::{self, memcached},
+    program::{Outcome, run},
+};
+
+const LOAD: [&str; 9] = ["--hash", "ketama", "--headless", "--workload", "mixed", "-c", "6", "-r", "500"];
+
+fn load(uris: &[String], args: &[&str]) -> Outcome {
+    let uris: Vec<_> = uris.iter().map(String::as_str).collect();
+    run(&[&uris[..], &LOAD, args].concat())
+}
+
+fn uris(servers: &[Server]) -> Vec<String> {
+    servers.iter().map(|server| format!("redis://127.0.0.1:{}", server.port())).collect()
+}
+
+#[test]
+fn each_key_is_on_its_server_and_none_is_left() {
+    let servers = [Server::redis().start(), Server::valkey().start(), Server::redis().start()];
+    let uris = uris(&servers);
+    let calls = |command: &str| servers.each_ref().map(|server| server.calls(&[], command));
+    let outcome = load(&uris, &["-n", "6000", "--prefill"]).expect_code(0);
+    assert!(
+        outcome.err.contains("500 of 500 requests answered") || outcome.out.contains("500 of 500"),
+        "{outcome:?}"
+    );
+    assert!(outcome.out.contains("hits      100 %"), "{}", outcome.out);
+    let [get, set] = [calls("get"), calls("set")].map(|calls| calls.iter().sum::<u64>());
+    assert_eq!(get + set, 500 + 6000);
+    for server in &servers {
+        assert!(server.calls(&[], "get") > 500, "the load is spread");
+        assert_eq!(server.cli(&["DBSIZE"]), "0");
+    }
+    let outcome = load(&uris, &["-n", "3000", "--keep"]).expect_code(0);
+    assert!(outcome.err.contains("together remove them"), "{}", outcome.err);
+    let at = |server: &Server| Address::Tcp { host: "127.0.0.1".to_owned(), port: server.port() };
+    let addresses = servers.each_ref().map(at);
+    let (ring, owners) = Ring::of(addresses.iter());
+    for (place, server) in (0..).zip(&servers) {
+        let keys = server.cli(&["KEYS", "redyno:*:0*"]);
+        assert!(keys.lines().count() > 80, "{keys}");
+        assert!(keys.lines().all(|key| owners[usize::from(ring.arc(key.as_bytes()))] == place), "{keys}");
+        run(&["clean", "-p", &server.port_text(), "--yes"]).expect_code(0);
+        assert_eq!(server.cli(&["DBSIZE"]), "0");
+    }
+}
+
+#[test]
+fn memcacheds_keys_are_divided_too_and_all_found() {
+    let servers = [(); 3].map(|()| memcached(&[]));
+    let uris = servers.each_ref().map(memcached::uri);
+    let outcome = load(&uris, &["-n", "6000", "--prefill"]).expect_code(0);
+    assert!(outcome.out.contains("hits      100 %"), "{}", outcome.out);
+    let stats = servers.each_ref().map(|server| memcached::stats(server.port()));
+    assert!(stats.iter().all(|stats| stats["get_hits"] > 500), "the load is spread");
+    assert_eq!(stats.iter().map(|stats| stats["curr_items"]).sum::<u64>(), 0, "no key and no marker");
+}
+
+#[test]
+fn what_cannot_be_divided_is_refused_in_one_line() {
+    let servers = [Server::redis().start(), Server::redis().start()];
+    let [a, b] = uris(&servers).try_into().unwrap();
+    let other = format!("{b}/3");
+    for (words, expected) in [
+        (&[&*a, &*b, "-n", "9", "--", "MGET", "{key}", "{key}"][..], "the operation 'MGET' has several keys"),
+        (&[&*a, &*a], "is named twice; leave one out"),
+        (&[&*a, &*other], "differ in protocol, user, password, database or TLS"),
+        (&[&*a, "unix:///tmp/x"], "--hash needs servers with a host and a port"),
+        (&["-p", "1"], "name them as URIs: redyno redis://a redis://b --hash ketama"),
+        (
+            &[&*a, &*b, "--load", "-n", "9", "--read-from", "any"],
+            "only the load on a cluster reads from replicas",
+        ),
+    ] {
+        let outcome =
+            run(&[words_before(words), &["--hash", "ketama", "--headless"], words_after(words)].concat())
+                .expect_code(2);
+        assert!(outcome.err.contains(expected) && outcome.err.lines().count() == 1, "{outcome:?}");
+    }
+    servers[1].cli(&["SET", "theirs", "1"]);
+    let outcome = load(&[a.clone(), b], &["-n", "9"]).expect_code(2);
+    assert!(outcome.err.contains("with 1 other server holds 1 key; the load writes keys"), "{}", outcome.err);
+    let outcome = load(&[a, "redis://127.0.0.1:1".to_owned()], &["-n", "9"]).expect_code(1);
+    assert!(outcome.err.starts_with("redyno: 127.0.0.1:1: "), "{}", outcome.err);
+    assert_eq!(servers[0].calls(&[], "set"), 0);
+}
+
+/// The words before and after `--`.
+fn words_before<'a>(words: &'a [&'a str]) -> &'a [&'a str] {
+    words.split(|word| *word == "--").next().unwrap()
+}
+
+fn words_after<'a>(words: &'a [&'a str]) -> &'a [&'a str] {
+    &words[words_before(words).len()..]
+}
