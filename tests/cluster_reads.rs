@@ -10,9 +10,9 @@ use redyno::{
 use rustix::process::Signal;
 
 use crate::support::{
-    Recipe, Server, cli_at,
+    Recipe, Server, cli_at, free_port,
     nodes::Nodes,
-    program::{Outcome, Running, redyno, run},
+    program::{Outcome, Running, records, redyno, run},
     wait_for,
 };
 
@@ -121,6 +121,30 @@ fn reads_go_where_they_are_to_go_and_the_counts_are_those_of_the_nodes() {
         let outcome = start(&nodes, &["-n", "20000", "--read-from", "nearest"]).end().expect_code(0);
         assert_agreement(&nodes, &sums(&outcome));
     }
+}
+
+#[test]
+fn the_nearest_is_the_node_that_answers_pings_first() {
+    let port = free_port().to_string();
+    let slow = ["--fault", "slow ping 50ms node 1", "--fault", "slow ping 50ms node 4"];
+    let demo = ["demo", "-p", &port, "--nodes", "2", "--replicas", "1"];
+    let demo = Running::start(redyno(&[&demo[..], &slow].concat()));
+    demo.wait_for_lines(1, "a cluster of 2 primary nodes and 2 replicas");
+    let load = ["-p", &port, "--headless", "--json", "--yes", "--ratio", "0:1", "-c", "3", "--rate", "2k"];
+    let running = Running::start(redyno(&[&load[..], &["--read-from", "nearest"]].concat()));
+    // Before the first medians, primaries are read. Node 0 is the slow primary, node 1 its replica, node 3 the slow one.
+    running.wait_for("reads from the others alone", |out| {
+        let is_divided = |record: Record| match record {
+            Record::Interval(interval) => interval.nodes.keys().eq(&[1, 2]),
+            _ => false,
+        };
+        let whole = out.rsplit_once('\n').map_or("", |(lines, _)| lines);
+        records(whole).into_iter().any(is_divided).then_some(())
+    });
+    running.signal(Signal::INT);
+    running.end();
+    demo.signal(Signal::INT);
+    demo.end();
 }
 
 #[test]
