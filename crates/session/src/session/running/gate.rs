@@ -36,10 +36,8 @@ pub(super) struct Gate {
     is_allowed: bool,
     /// The check whether load settings may do harm.
     caution: Caution,
-    /// The reason why the last requested load settings are refused, if it was not sent to the peers yet.
-    refusal: Option<String>,
-    /// The question about possible harm that was not sent to the peers yet.
-    question: Option<String>,
+    /// The question about possible harm, or the refusal, that was not sent to the peers yet.
+    unsent: Option<Admission>,
     /// The commands that the user has allowed although they may write keys of other owners; `None` before the first
     /// answer.
     agreed: Option<BTreeSet<String>>,
@@ -63,8 +61,7 @@ impl Gate {
             held: None,
             is_allowed,
             caution: Caution::new(commission),
-            refusal: None,
-            question: None,
+            unsent: None,
             agreed: None,
             trouble: None,
             names: commission.plan.names.clone(),
@@ -83,7 +80,7 @@ impl Gate {
     /// Returns the waiting load settings if they may take effect; if they may do harm, asks the user first.
     fn pass(&mut self) -> Option<Knobs> {
         if let Some(harm) = self.caution.harm(self.held.as_ref()) {
-            self.question = Some(format!("{harm}. Continue?"));
+            self.unsent = Some(Admission::Warn(format!("{harm}. Continue?")));
             let before = std::mem::replace(&mut self.stage, Stage::Shut);
             self.stage = Stage::Warning(Box::new(before));
             return None;
@@ -101,7 +98,7 @@ impl Gate {
     fn take_back(&mut self) {
         if let Stage::Warning(before) | Stage::Allowed(before) = &mut self.stage {
             self.stage = std::mem::replace(before, Stage::Shut);
-            self.question = None;
+            self.unsent = None;
         }
     }
 
@@ -124,7 +121,7 @@ impl Gate {
     pub fn want(&mut self, knobs: Knobs, holders: &mut Holders) -> Option<Knobs> {
         self.take_back();
         if let Err(error) = holders.check_keys(&knobs) {
-            (self.held, self.refusal) = (None, Some(error.to_string()));
+            (self.held, self.unsent) = (None, Some(Admission::Refuse(error.to_string())));
             return None;
         }
         let others = others(&knobs);
@@ -248,11 +245,8 @@ impl Gate {
 
     /// Waits at most `limit` for the present step, and returns its result. Each result is returned once.
     pub fn look(&mut self, limit: Duration, holders: &mut Holders) -> Option<Admission> {
-        if let Some(cause) = self.refusal.take() {
-            return Some(Admission::Refuse(cause));
-        }
-        if let Some(question) = self.question.take() {
-            return Some(Admission::Warn(question));
+        if self.unsent.is_some() {
+            return self.unsent.take();
         }
         match &mut self.stage {
             Stage::Surveying(answer) => match answer.wait(limit)? {
@@ -328,7 +322,7 @@ impl Gate {
             Stage::Asking => Stage::Shut,
             _ => return,
         };
-        self.question = None;
+        self.unsent = None;
         if yes {
             self.caution.accept(self.held.as_ref());
             self.stage = Stage::Allowed(Box::new(before));
