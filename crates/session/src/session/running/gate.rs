@@ -340,6 +340,7 @@ impl Gate {
         let Some(survey) = surveys.into_iter().map(|(_, survey)| survey).reduce(Survey::with) else {
             return Some(self.refuse("no node of the cluster is a primary".to_owned()));
         };
+        let setup = self.held.as_ref().filter(|knobs| self.lacking(knobs).is_some());
         let writes = Writes {
             names: self.names.clone(),
             is_users: matches!(self.keys, Keys::Users { .. }),
@@ -348,12 +349,7 @@ impl Gate {
             is_load: self.held.as_ref().is_some_and(|knobs| knobs.load),
             span: self.held.as_ref().map(|knobs| self.span(knobs)).unwrap_or_default(),
             others: self.held.iter().flat_map(others).collect(),
-            setup: self
-                .held
-                .as_ref()
-                .filter(|knobs| self.lacking(knobs).is_some())
-                .map(|knobs| knobs.workload.setup_names())
-                .unwrap_or_default(),
+            setup: setup.map(|knobs| knobs.workload.setup_names()).unwrap_or_default(),
         };
         // Redyno also sends reads to a replica.
         let stands_in_the_way =
