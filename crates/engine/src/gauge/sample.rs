@@ -7,22 +7,27 @@ use serde_json::{Map, Value};
 
 use super::{GAUGES, Gauge};
 
-/// The values of all gauges at one moment; a gauge may have no value.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Gauges([Option<f64>; GAUGES.len()]);
-
-impl Default for Gauges {
-    fn default() -> Self {
-        Self([None; GAUGES.len()])
-    }
+/// The values of all gauges at one moment; a gauge may have no value. A history has thousands of samples with values for
+/// a third of the gauges, so only these take memory.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Gauges {
+    /// A bit for each gauge that has a value.
+    known: u128,
+    values: Vec<Option<f64>>,
 }
+
+const _: () = assert!(GAUGES.len() <= u128::BITS as usize, "each gauge has a bit");
 
 impl Index<Gauge> for Gauges {
     type Output = Option<f64>;
 
     fn index(&self, gauge: Gauge) -> &Option<f64> {
-        &self.0[gauge as usize]
+        if self.known & bit(gauge) == 0 { &None } else { &self.values[self.place(gauge)] }
     }
+}
+
+fn bit(gauge: Gauge) -> u128 {
+    1 << gauge as u32
 }
 
 impl<const N: usize> From<[(Gauge, f64); N]> for Gauges {
@@ -36,7 +41,15 @@ impl<const N: usize> From<[(Gauge, f64); N]> for Gauges {
 impl Gauges {
     /// Sets a value.
     pub fn set(&mut self, gauge: Gauge, value: Option<f64>) {
-        self.0[gauge as usize] = value.filter(|value| value.is_finite());
+        let (place, is_known) = (self.place(gauge), self.known & bit(gauge) != 0);
+        let value = value.filter(|value| value.is_finite());
+        self.known = if value.is_some() { self.known | bit(gauge) } else { self.known & !bit(gauge) };
+        self.values.splice(place..place + usize::from(is_known), value.map(Some));
+    }
+
+    /// Returns the place of a gauge in `values`.
+    fn place(&self, gauge: Gauge) -> usize {
+        (self.known & (bit(gauge) - 1)).count_ones() as usize
     }
 
     /// Returns the value of a gauge that is a count, as a whole number.
@@ -51,16 +64,15 @@ impl Gauges {
 
     /// Returns the gauges that have a value.
     pub fn iter(&self) -> impl Iterator<Item = (Gauge, f64)> {
-        GAUGES.iter().zip(&self.0).filter_map(|(gauge, value)| Some((*gauge, (*value)?)))
+        GAUGES.into_iter().filter_map(|gauge| Some((gauge, self[gauge]?)))
     }
 
     /// Raises each gauge to its value in `other`, if that is higher.
     pub fn raise(&mut self, other: &Self) {
-        for (mine, other) in self.0.iter_mut().zip(&other.0) {
-            *mine = match (*mine, *other) {
-                (Some(mine), Some(other)) => Some(mine.max(other)),
-                (one, None) | (None, one) => one,
-            };
+        // Exact, because a history keeps many of these.
+        self.values.reserve_exact((other.known & !self.known).count_ones() as usize);
+        for (gauge, value) in other.iter() {
+            self.set(gauge, Some(self[gauge].map_or(value, |own| own.max(value))));
         }
     }
 
