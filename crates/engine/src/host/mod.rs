@@ -34,17 +34,24 @@ pub use sample::{Process, Sample};
 pub use sampler::Sampler;
 
 /// Makes the allocator request each block of 32 KiB or more from the operating system, and return the block as soon as
-/// it is freed.
+/// it is freed; and makes all threads share two areas for smaller blocks.
 ///
 /// At every tick, a session allocates and frees latency distributions of tens of kilobytes, and keeps small parts of
 /// them. By default, glibc places these small parts where large blocks were freed, which fragments the memory: after
 /// eight hours, a third of it was unused. Other C libraries place large blocks separately by default.
+///
+/// By default, there are eight areas for each core, and each has free memory of its own: 15 MB with a hundred nodes. The
+/// threads of the load do not allocate while they measure.
 pub fn return_large_blocks() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
         const LARGE: libc::c_int = 32 * 1024;
-        // SAFETY: no pointers are involved; the call sets a number, which any thread may do at any time. If it
-        // fails, nothing changes.
-        unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE) };
+        const AREAS: libc::c_int = 2;
+        // SAFETY: no pointers are involved; the calls set numbers, which any thread may do at any time. If
+        // they fail, nothing changes.
+        unsafe {
+            libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE);
+            libc::mallopt(libc::M_ARENA_MAX, AREAS);
+        }
     }
 }
