@@ -153,7 +153,7 @@ mod tests {
     };
 
     fn report(model: &mut Model, policy: &str) {
-        let config = [("maxmemory-policy".to_owned(), policy.to_owned())].into();
+        let config = std::sync::Arc::new([("maxmemory-policy".to_owned(), policy.to_owned())].into());
         let status = Status { config, ..Status::default() };
         let record = Record::Server(Box::new(Moment::new(model.timeline().now_s(), status)));
         update(model, Msg::Delivery(Delivery::Record(Arc::new(record))));
@@ -182,7 +182,7 @@ mod tests {
         let parameter = Parameter::named("latency-monitor-threshold").unwrap();
         let with = |ms: &str| {
             let mut model = Model::new(Knobs::default(), TimelineOptions::default());
-            let config = [(parameter.name.to_owned(), ms.to_owned())].into();
+            let config = std::sync::Arc::new([(parameter.name.to_owned(), ms.to_owned())].into());
             let status = Status { config, ..Status::default() };
             let record = Record::Server(Box::new(Moment::new(0.0, status)));
             update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(record))));

@@ -145,7 +145,7 @@ impl Account {
 
     fn take_status(&mut self, moment: &Moment<Status>, before: Option<f64>, segment: u32) {
         let [first, last] = &mut self.config;
-        for (name, value) in &moment.body.config {
+        for (name, value) in moment.body.config.iter() {
             first.entry(name.clone()).or_insert_with(|| value.clone());
             last.insert(name.clone(), value.clone());
         }

@@ -73,7 +73,9 @@ fn session(seconds: u32, ops: u64) -> Vec<Record> {
         }
         records.extend([interval(segment, t_s + 1.0, ops), ping(t_s + 1.0)]);
         let status = crate::server::Status {
-            config: [(text.clone(), text.clone()), ("appendonly".to_owned(), "yes".to_owned())].into(),
+            config: std::sync::Arc::new(
+                [(text.clone(), text.clone()), ("appendonly".to_owned(), "yes".to_owned())].into(),
+            ),
             gauges: [(crate::gauge::Gauge::Cpu, 0.5)].into(),
             poll_s: Some(1.0),
             ..crate::server::Status::default()

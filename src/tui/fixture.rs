@@ -181,7 +181,7 @@ impl MadeUp {
                 last_ms: 14,
                 max_ms: 31,
             }],
-            config: config(),
+            config: std::sync::Arc::new(config()),
             ..Status::default()
         }
     }

@@ -111,7 +111,8 @@ mod tests {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
         let values =
             [("maxmemory", "0"), ("maxmemory-policy", "volatile-lru"), ("slowlog-log-slower-than", "10000")];
-        let config = values.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let config =
+            std::sync::Arc::new(values.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
         let status = Status { config, ..Status::default() };
         let record = Record::Server(Box::new(Moment::new(1.0, status)));
         update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(record))));

@@ -131,7 +131,7 @@ fn a_parameter_of_the_server_is_set_after_a_yes_only() {
     let mut model = model();
     press(&mut model, "3>");
     assert!(model.message().unwrap().text.contains("does not report maxmemory"));
-    let config = [("maxmemory".to_owned(), "0".to_owned())].into();
+    let config = std::sync::Arc::new([("maxmemory".to_owned(), "0".to_owned())].into());
     let status = crate::server::Status {
         config,
         gauges: [(Gauge::UsedMemory, f64::from(1 << 20))].into(),

@@ -84,7 +84,7 @@ const GAUGES: [Gauge; 7] = [
 ];
 
 /// Draws the server's gauges on the common time axis, each with its own scale and its present value.
-fn over_time(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
+fn over_time<'a>(paint: &mut Paint, area: Rect, model: &Model, reading: &'a Reading<'a>) {
     if area.is_empty() {
         return;
     }
@@ -273,7 +273,7 @@ fn memcached_settings(paint: &mut Paint, area: Rect, status: &Status) {
     if status.config.is_empty() {
         paint.text(row(area, 0), "memcached refused stats settings", Ink::Faint);
     }
-    for (y, (name, value)) in (0..area.height).zip(&status.config) {
+    for (y, (name, value)) in (0..area.height).zip(status.config.iter()) {
         let line = row(area, y);
         paint.text(Rect { width: CONFIG_NAME.min(line.width), ..line }, name, Ink::Text);
         let value = match (name.as_str(), value.parse::<u64>()) {

@@ -74,7 +74,8 @@ mod tests {
             first(5, move |second| {
                 let get = CommandStat { calls: 90_000, usec, ..CommandStat::default() };
                 second.status.command_stats.insert("get".to_owned(), get);
-                second.status.config.insert("io-threads".to_owned(), "1".to_owned());
+                second.status.config =
+                    std::sync::Arc::new([("io-threads".to_owned(), "1".to_owned())].into());
                 second.status.gauges.set(Gauge::Cpu, Some(0.99));
             })
         };

@@ -274,7 +274,7 @@ mod tests {
         let status = |policy: &str, maxmemory| Status {
             gauges: [(Gauge::UsedMemory, f64::from(320 << 20)), (Gauge::MaxMemory, f64::from(maxmemory))]
                 .into(),
-            config: [("maxmemory-policy".to_owned(), policy.to_owned())].into(),
+            config: std::sync::Arc::new([("maxmemory-policy".to_owned(), policy.to_owned())].into()),
             ..Status::default()
         };
         let harm = |name, to, policy, maxmemory| setting_harm(name, to, &status(policy, maxmemory));

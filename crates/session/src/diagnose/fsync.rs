@@ -84,7 +84,7 @@ mod tests {
 
     fn always(second: &mut Second) {
         second.status.gauges.set(Gauge::Aof, Some(1.0));
-        second.status.config.insert("appendfsync".to_owned(), "always".to_owned());
+        second.status.config = std::sync::Arc::new([("appendfsync".to_owned(), "always".to_owned())].into());
     }
 
     #[test]

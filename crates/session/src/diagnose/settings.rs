@@ -80,7 +80,7 @@ mod tests {
         let found = first(2, |second| {
             second.host.gauges.set(Gauge::HugePages, Some(1.0));
             second.host.clock_source = "hpet".to_owned();
-            second.status.config.insert("hz".to_owned(), "500".to_owned());
+            second.status.config = std::sync::Arc::new([("hz".to_owned(), "500".to_owned())].into());
         });
         assert_eq!((found.rule, found.severity), ("settings", Severity::Note));
         for part in ["copies 2 MiB", "; hz 500: the server wakes", "; clock source hpet:"] {

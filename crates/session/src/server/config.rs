@@ -1,7 +1,7 @@
 //! Sets the [`PARAMETERS`] with CONFIG SET, and reads them and the [`WATCHED`] ones with CONFIG GET. Each parameter is
 //! requested by its name, never by a pattern. Redyno never sends CONFIG REWRITE.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
@@ -86,23 +86,26 @@ pub struct ConfigChange {
 /// The last reported values of the parameters.
 #[derive(Debug, Default)]
 pub(super) struct Config {
-    values: BTreeMap<String, String>,
+    values: Arc<BTreeMap<String, String>>,
     /// The position in the list of parameters that are requested one by one. Before Redis 7, CONFIG GET accepts only
     /// one name, so each poll requests the next parameters with a command each.
     one_by_one: Option<usize>,
 }
 
 impl Config {
-    pub(super) fn values(&self) -> &BTreeMap<String, String> {
-        &self.values
+    pub(super) fn values(&self) -> Arc<BTreeMap<String, String>> {
+        Arc::clone(&self.values)
     }
 
     /// Takes the requested parameters of a reply; returns the changes that the connection has not `sent`.
     pub(super) fn take(&mut self, found: BTreeMap<String, String>, sent: &Sent) -> Vec<EventKind> {
         let mut events = Vec::new();
         for (name, to) in found.into_iter().filter(|(name, _)| names().any(|asked| asked == name)) {
-            let from = self.values.insert(name.clone(), to.clone());
-            if let Some(from) = from.filter(|from| *from != to)
+            if self.values.get(&name) == Some(&to) {
+                continue;
+            }
+            let from = Arc::make_mut(&mut self.values).insert(name.clone(), to.clone());
+            if let Some(from) = from
                 && !sent.take_set(&name, |value| tuned::same(value, &to))
             {
                 events.push(EventKind::ConfigChanged { name, from, to });

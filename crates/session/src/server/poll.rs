@@ -226,7 +226,7 @@ impl Poller {
         if let Some(found) = self.accepted(Question::Config, others.config, events)? {
             events.extend(self.config.take(found, wire.sent()));
         }
-        status.config = self.config.values().clone();
+        status.config = self.config.values();
         if let Some(list) = self.accepted(Question::Clients, others.clients, events)? {
             self.listed = list.len();
             status.clients = Some(self.clients.read(at_ns, &list));

@@ -1,6 +1,6 @@
 //! The server's state from a poll, and the reports of the control plane.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
@@ -50,8 +50,8 @@ pub struct Status {
     /// The last event of each kind from the latency monitor.
     pub latency_events: Vec<LatencyEvent>,
     /// The values of the parameters that matter for latency, from CONFIG GET: the [`PARAMETERS`](super::PARAMETERS) and
-    /// others that redyno only reads; for memcached, values from `stats settings`.
-    pub config: BTreeMap<String, String>,
+    /// others that redyno only reads; for memcached, values from `stats settings`. Results with the same values share them.
+    pub config: Arc<BTreeMap<String, String>>,
     /// The connected clients, in the polls that asked for them.
     #[serde(default, rename = "client_list", skip_serializing_if = "Option::is_none")]
     pub clients: Option<Clients>,

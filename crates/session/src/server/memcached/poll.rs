@@ -1,6 +1,6 @@
 //! One poll of memcached: sends `stats`, and from time to time also `stats settings`.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
     Wire,
@@ -35,7 +35,7 @@ pub(in crate::server) struct Poller {
     counters: Option<Counters>,
     calls: Option<BTreeMap<&'static str, u64>>,
     news: News,
-    settings: BTreeMap<String, String>,
+    settings: Arc<BTreeMap<String, String>>,
     polls: u32,
 }
 
@@ -53,9 +53,9 @@ impl Poller {
         let at_ns = now_ns();
         if self.polls.is_multiple_of(SETTINGS_EVERY) {
             match wire.text("stats settings").await {
-                Ok(text) => self.settings = settings(&text),
+                Ok(text) => self.settings = Arc::new(settings(&text)),
                 Err(error) if error.ends_connection() => return Err(error),
-                Err(_) => self.settings.clear(),
+                Err(_) => self.settings = Arc::default(),
             }
         }
         self.polls = self.polls.wrapping_add(1);
