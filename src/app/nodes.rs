@@ -5,7 +5,7 @@ use crate::{
     events::EventKind,
     gauge::Gauge,
     protocol::SLOTS,
-    session::{Event, Record, Timeline},
+    session::{Event, Record, Timeline, TimelineOptions},
     units,
 };
 
@@ -26,7 +26,8 @@ impl Model {
                 usize::from(next < MOST_TRACKS && record.node().is_some_and(|node| usize::from(node) == next))
             }
         };
-        self.tracks.extend((0..new).map(|_| Track::new(Timeline::new(self.options))));
+        let options = TimelineOptions { nodes: next + new, ..self.options };
+        self.tracks.extend((0..new).map(|_| Track::new(Timeline::new(options))));
         // The track of a node that joins later begins with the first record that it would have had.
         if new == 1
             && let Some(mut session) = self.tracks[0].timeline().session().cloned()
@@ -37,6 +38,8 @@ impl Model {
         for (node, track) in (0..).zip(&mut self.tracks) {
             match record {
                 Record::Session(session) => track.push(&Record::Session(session.of_node(node))),
+                // The first track has what is measured on this machine; the findings of each node need it.
+                Record::Wake(_) | Record::Intrinsic(_) if node > 0 => drop(track.findings.push(record)),
                 record if record.is_of(node) => track.push(record),
                 // The first node's findings compare all nodes.
                 record if node == 0 => track.findings.hear_other(record),

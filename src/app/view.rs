@@ -16,7 +16,8 @@ use crate::session::timeline::{Reading, Segments};
 impl Model {
     /// Returns all measured values at the moment that is shown.
     pub fn shown(&self) -> Reading<'_> {
-        self.track().reading(self.view)
+        let shown = self.track().reading(self.view);
+        if self.node == 0 { shown } else { shown.beside(self.tracks[0].reading(self.view)) }
     }
 
     /// Returns the segments as they were at the latest moment, or in a frozen view when it was frozen.

@@ -83,7 +83,8 @@ impl<'a> Lanes<'a> {
         let (to_s, shown) = axis.until(model.ends_s());
         let window = axis.window(reading.timeline(), model.ends_s());
         let timed = model.charts.timed;
-        let mut levels = Measure::ALL.map(|measure| window.levels(measure));
+        let of = |measure| axis.window(reading.with(measure).timeline(), model.ends_s());
+        let mut levels = Measure::ALL.map(|measure| of(measure).levels(measure));
         let pings = window.pings();
         waits_of_pings(&mut levels[Measure::Ping as usize], &pings);
         without_parts(&mut levels, &pings);

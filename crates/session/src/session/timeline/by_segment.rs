@@ -54,7 +54,11 @@ impl BySegment {
                 mine.length_s += part.length_s;
                 mine.latency.merge(&part.latency);
             }
-            None => self.parts.push(part),
+            None => {
+                // Nearly every time slot has one part, and a vector would begin with room for four.
+                self.parts.reserve_exact(1);
+                self.parts.push(part);
+            }
         }
         if self.parts.len() > MOST_PARTS {
             let own = self.parts.iter().enumerate().filter(|(_, part)| part.segment != SHARED);

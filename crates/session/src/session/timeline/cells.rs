@@ -207,7 +207,7 @@ impl Merge for CommandCell {
 /// The server's figures during a time slot.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ServerCell {
-    /// The last status of the server in the time slot.
+    /// The last status of the server in the time slot, without its statistics of commands: `commands` has those.
     pub last: Option<Box<Moment<Status>>>,
     /// The last sample of redyno's machine in this cell.
     pub host: Option<Box<Moment<Sample>>>,
@@ -222,7 +222,9 @@ impl ServerCell {
         let status = &moment.body;
         let highest = status.rates();
         let commands = CommandCell::of(status);
-        self.merge(Self { highest, last: Some(Box::new(moment.clone())), host: None, commands });
+        let mut last = Box::new(moment.clone());
+        last.body.command_stats = BTreeMap::new();
+        self.merge(Self { highest, last: Some(last), host: None, commands });
     }
 
     pub(super) fn add_host(&mut self, moment: &Moment<Sample>) {

@@ -26,6 +26,8 @@ use crate::{
 /// The number of ticks that stay as fine as they were recorded: 100 s, so that eight hours need less than 60 MB; see
 /// [`History`].
 const KEPT: usize = 400;
+/// From this number of nodes on, each keeps fewer fine ticks, so that all together need the memory of this many.
+const MOST_AT_FULL: usize = 10;
 /// The largest number of kept events, and of kept notes.
 const KEPT_EVENTS: usize = 10_000;
 /// The largest number of seconds without a poll that the figures of a poll cover, because they count since the previous
@@ -37,12 +39,14 @@ const POLL_REACH_S: f64 = 5.0;
 pub struct TimelineOptions {
     /// The length of a ping window (`-i`).
     pub ping_window: Duration,
+    /// The number of nodes of the session. The history of one of many becomes coarser sooner.
+    pub nodes: usize,
 }
 
 impl Default for TimelineOptions {
     /// Returns the default settings: a ping window of 15 s, as in `redis-cli --latency-history`.
     fn default() -> Self {
-        Self { ping_window: Duration::from_secs(15) }
+        Self { ping_window: Duration::from_secs(15), nodes: 1 }
     }
 }
 
@@ -100,29 +104,30 @@ impl Timeline {
 
     /// Returns an empty timeline whose time slots are at most `longest_s` seconds long, for a part of a recording.
     pub(super) fn no_coarser(options: TimelineOptions, longest_s: f64) -> Self {
+        let kept = KEPT * MOST_AT_FULL / options.nodes.max(MOST_AT_FULL);
         let tick_s = seconds(TICK_NS);
         Self {
             now_s: 0.0,
             session: None,
-            load: History::new(tick_s, KEPT).no_coarser(longest_s),
+            load: History::new(tick_s, kept).no_coarser(longest_s),
             recent_ops: VecDeque::new(),
             outages: Outages::default(),
-            lanes: Measure::ALL.map(|_| Lane::new(KEPT, longest_s)),
+            lanes: Measure::ALL.map(|_| Lane::new(kept, longest_s)),
             operations: OperationLanes::new(longest_s),
             openings: OperationLanes::new(longest_s),
             nodes: NodeLanes::new(longest_s),
             ping_timing: None,
             ping_tcp: None,
             intrinsic_run: None,
-            server: History::new(tick_s, KEPT).no_coarser(longest_s),
+            server: History::new(tick_s, kept).no_coarser(longest_s),
             status: None,
             host: None,
             watches: Watches::default(),
             segments: Segments::default(),
             pings: PingWindows::new(options.ping_window.as_secs_f64()),
-            ping_cells: History::new(tick_s, KEPT).no_coarser(longest_s),
+            ping_cells: History::new(tick_s, kept).no_coarser(longest_s),
             errors: ErrorLog::default(),
-            error_cells: History::new(tick_s, KEPT).no_coarser(longest_s),
+            error_cells: History::new(tick_s, kept).no_coarser(longest_s),
             events: VecDeque::new(),
             marks: VecDeque::new(),
             forgotten: 0,

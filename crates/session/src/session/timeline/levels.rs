@@ -35,6 +35,11 @@ impl Measure {
         Self::Wake,
         Self::Intrinsic,
     ];
+
+    /// Returns whether this machine is measured, whatever the node is.
+    pub(super) fn is_of_machine(self) -> bool {
+        matches!(self, Self::Wake | Self::Intrinsic)
+    }
 }
 
 /// The moment from which the latency of a request is measured.

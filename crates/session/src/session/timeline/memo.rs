@@ -15,7 +15,7 @@ use std::{
 use super::{ErrorCell, Heat, LoadCell, Measure, PingCell, Quantiles, ServerCell};
 
 /// The largest number of cached columns: enough for a wide screen with a few column lengths.
-const MOST: usize = 1024;
+const MOST: usize = 512;
 /// The time, in seconds, by which a time slot may begin earlier than a record that changes it.
 const MARGIN_S: f64 = 1.0;
 

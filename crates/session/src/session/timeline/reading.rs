@@ -1,6 +1,6 @@
 //! All values that tables and figures show for one moment: the present, or a moment in the past.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, cell::OnceCell};
 
 use super::{
     CommandCell, ErrorLog, IntrinsicRun, Latest, Measure, PingCell, PingWindow, SegmentTotal, Segments,
@@ -37,7 +37,10 @@ pub struct Reading<'a> {
     is_latest: bool,
     /// The copy of the exact values that a frozen screen shows, if the screen is frozen.
     held: Option<&'a Latest>,
-    windows: [Recent<'a>; Measure::ALL.len()],
+    /// The values of the session's first node, whose timeline has the measurements of this machine; `None` for that node.
+    first: Option<Box<Self>>,
+    /// The latencies of each measurement, computed on demand: a screen with many nodes shows few of them.
+    windows: [OnceCell<Recent<'a>>; Measure::ALL.len()],
 }
 
 /// The latencies of one measurement before a moment, within the segment of this moment.
@@ -62,11 +65,16 @@ impl Recent<'_> {
 impl Timeline {
     /// Returns the values at the latest moment.
     pub fn latest(&self) -> Reading<'_> {
-        let windows = Measure::ALL.map(|measure| {
-            let lane = self.lane(measure);
-            Recent { now: Cow::Borrowed(lane.now()), minute: Cow::Borrowed(lane.minute()) }
-        });
-        Reading { timeline: self, cells: self, t_s: self.now_s, is_latest: true, held: None, windows }
+        let windows = Default::default();
+        Reading {
+            timeline: self,
+            cells: self,
+            t_s: self.now_s,
+            is_latest: true,
+            held: None,
+            first: None,
+            windows,
+        }
     }
 
     /// Returns the values at `t_s`; if `t_s` is after the latest record, the [`latest`](Self::latest) values.
@@ -74,18 +82,8 @@ impl Timeline {
         if t_s >= self.now_s {
             return self.latest();
         }
-        let segment = self.segments.holding_at(t_s).map_or(1, |segment| segment.start.segment);
-        let mut blend = Blend::default();
-        let finest = self.finest(t_s - MINUTE_S, t_s);
-        let windows = Measure::ALL.map(|measure| {
-            let mut over = |length_s: f64| {
-                let cells = finest.lane(measure).cells().between(t_s - length_s, t_s);
-                cells.for_each(|cell| BySegment::blend(cell.value, segment, &mut blend));
-                Cow::Owned(blend.take())
-            };
-            Recent { now: over(NOW_S), minute: over(MINUTE_S) }
-        });
-        Reading { timeline: self, cells: finest, t_s, is_latest: false, held: None, windows }
+        let cells = self.finest(t_s - MINUTE_S, t_s);
+        Reading { cells, t_s, is_latest: false, ..self.latest() }
     }
 
     /// Returns the values at `t_s` for a screen that is frozen at the moment of `held`; later records are ignored. If
@@ -94,16 +92,23 @@ impl Timeline {
         if t_s < held.t_s {
             return Reading { held: Some(held), is_latest: false, ..self.at(t_s) };
         }
-        let windows = Measure::ALL.map(|measure| {
-            let (now, minute) = &held.windows[measure as usize];
-            Recent { now: Cow::Borrowed(now), minute: Cow::Borrowed(minute) }
-        });
-        Reading { timeline: self, cells: self, t_s: held.t_s, is_latest: true, held: Some(held), windows }
+        Reading { t_s: held.t_s, held: Some(held), ..self.latest() }
     }
 }
 
 impl<'a> Reading<'a> {
-    /// Returns the timeline of the session.
+    /// Returns the same values, with those of this machine from the first node's values of the same moment.
+    #[must_use]
+    pub fn beside(self, first: Self) -> Self {
+        Self { first: Some(Box::new(first)), ..self }
+    }
+
+    /// Returns the values that contain `measure`: those of this machine are with the first node.
+    pub fn with(&self, measure: Measure) -> &Self {
+        self.first.as_deref().filter(|_| measure.is_of_machine()).unwrap_or(self)
+    }
+
+    /// Returns the timeline of the node.
     pub fn timeline(&self) -> &'a Timeline {
         self.timeline
     }
@@ -135,7 +140,33 @@ impl<'a> Reading<'a> {
 
     /// Returns the latencies of `measure` in the last second and the last 60 s.
     pub fn recent(&self, measure: Measure) -> &Recent<'a> {
-        &self.windows[measure as usize]
+        let values = self.with(measure);
+        values.windows[measure as usize].get_or_init(|| {
+            if !values.is_latest {
+                return values.past(measure);
+            }
+            let lane = values.timeline.lane(measure);
+            let (now, minute) = match values.held {
+                Some(held) => {
+                    let (now, minute) = &held.windows[measure as usize];
+                    (now, minute)
+                }
+                None => (lane.now(), lane.minute()),
+            };
+            Recent { now: Cow::Borrowed(now), minute: Cow::Borrowed(minute) }
+        })
+    }
+
+    /// Returns the latencies of `measure` before a moment in the past, from the history.
+    fn past(&self, measure: Measure) -> Recent<'a> {
+        let segment = self.timeline.segments.holding_at(self.t_s).map_or(1, |segment| segment.start.segment);
+        let mut blend = Blend::default();
+        let mut over = |length_s: f64| {
+            let cells = self.cells.lane(measure).cells().between(self.t_s - length_s, self.t_s);
+            cells.for_each(|cell| BySegment::blend(cell.value, segment, &mut blend));
+            Cow::Owned(blend.take())
+        };
+        Recent { now: over(NOW_S), minute: over(MINUTE_S) }
     }
 
     /// Returns the service times in the last second and the last 60 s.
@@ -258,10 +289,11 @@ impl<'a> Reading<'a> {
 
     /// Returns the latencies of a probe in the current segment up to this moment, from the history.
     pub fn of_segment(&self, probe: Measure) -> Latency {
+        let values = self.with(probe);
         let (segment, began_s) =
-            self.segment().map_or((1, 0.0), |segment| (segment.start.segment, segment.start.t_s));
+            values.segment().map_or((1, 0.0), |segment| (segment.start.segment, segment.start.t_s));
         let mut blend = Blend::default();
-        let cells = self.timeline.lane(probe).cells().between(began_s, self.t_s);
+        let cells = values.timeline.lane(probe).cells().between(began_s, values.t_s);
         cells.for_each(|cell| cell.value.blend(segment, &mut blend));
         blend.take()
     }
@@ -347,8 +379,9 @@ impl<'a> Reading<'a> {
 
     /// Returns the last run of the intrinsic probe, if it began before this moment.
     pub fn intrinsic_run(&self) -> Option<&'a IntrinsicRun> {
-        let run = self.held.map_or(&self.timeline.intrinsic_run, |held| &held.intrinsic_run);
-        run.as_ref().filter(|run| self.is_latest || run.began_s <= self.t_s)
+        let values = self.with(Measure::Intrinsic);
+        let run = values.held.map_or(&values.timeline.intrinsic_run, |held| &held.intrinsic_run);
+        run.as_ref().filter(|run| values.is_latest || run.began_s <= values.t_s)
     }
 
     /// If the target could not be reached at this moment, returns since when and why, from the events.
