@@ -50,11 +50,16 @@ impl ProbeThread {
         let thread = Builder::new().name(name.to_owned()).spawn(move || body(seen))?;
         Ok(Self { stop, thread: Some(thread) })
     }
+
+    /// Asks the thread to end, and does not wait.
+    pub(super) fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Drop for ProbeThread {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
+        self.stop();
         if let Some(thread) = self.thread.take() {
             // The panic hook has printed a panic of the thread, and a drop must not panic.
             let _ = thread.join();

@@ -240,6 +240,7 @@ impl Live {
     pub fn finish(mut self) {
         self.end_load();
         let Self { targets, wake, host, failover, lag, intrinsic, to_collector, collector, .. } = self;
+        targets.iter().for_each(|target| target.ping.stop());
         drop((targets, wake, host, failover, lag, intrinsic));
         drop(to_collector.send(Message::Finish));
         collector.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));

@@ -64,7 +64,7 @@ impl PingPlan {
 #[derive(Debug)]
 pub struct PingProbe {
     per_second: Arc<AtomicU32>,
-    _thread: ProbeThread,
+    thread: ProbeThread,
 }
 
 impl PingProbe {
@@ -77,7 +77,12 @@ impl PingProbe {
         let per_second = Arc::new(AtomicU32::new(plan.per_second.get()));
         let pace = Arc::clone(&per_second);
         let body = move |stop: Stop| Pinging::new(&plan, pace, clock, messages).live(&stop);
-        Ok(Self { per_second, _thread: ProbeThread::start("ping", body)? })
+        Ok(Self { per_second, thread: ProbeThread::start("ping", body)? })
+    }
+
+    /// Asks the thread to end, and does not wait: a session ends the probes of all its nodes at once.
+    pub fn stop(&self) {
+        self.thread.stop();
     }
 
     /// Changes the number of PINGs a second, from the next PING on.
