@@ -223,6 +223,7 @@ mod tests {
         ("set", "a=1 --workload=get"),
         ("dataset", "f"),
         ("maxdocs", "5 --dataset=f"),
+        ("hash", "ketama"),
         ("ratio", "1:1"),
         ("threads", "1"),
         ("key_prefix", "mine:"),
