@@ -108,6 +108,7 @@ pub(super) struct MemtierOptions {
     pub(super) is_cluster: bool,
     pub(super) run_count: u32,
     pub(super) out_file: Option<PathBuf>,
+    pub(super) shows_config: bool,
     pub(super) json_out_file: Option<PathBuf>,
     pub(super) hides_histogram: bool,
     pub(super) percentiles: Vec<f64>,

@@ -10,6 +10,7 @@
 
 mod asked;
 mod command;
+mod configuration;
 mod layout;
 mod options;
 mod parse;

@@ -14,6 +14,7 @@ use std::{
 
 use super::{
     asked::{MemtierOptions, Requests as Asking},
+    configuration,
     layout::{self, Progress, Report},
     parse::{parse, without_effect},
     requests::Requests,
@@ -88,6 +89,11 @@ impl Memtier {
         let (mut out, mut err): (Box<dyn Write>, _) = (Box::new(StreamText::stdout()), StreamText::stderr());
         for line in without_effect(&asked) {
             writeln!(err, "{line}")?;
+        }
+        if asked.shows_config {
+            writeln!(err, "============== Configuration values: ==============")?;
+            write!(out, "{}", configuration::lines(&asked, &target))?;
+            writeln!(err, "===================================================")?;
         }
         if asked.requests == Some(Asking::AllKeys) {
             writeln!(out, "setting requests to {}", asked.requests_each().unwrap_or_default())?;

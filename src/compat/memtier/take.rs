@@ -36,6 +36,7 @@ impl MemtierOptions {
             "-x" => self.run_count = positive(text, "run count")?,
             "-o" => self.out_file = Some(text.into()),
             "--json-out-file" => self.json_out_file = Some(text.into()),
+            "--show-config" => self.shows_config = true,
             "--hide-histogram" => self.hides_histogram = true,
             "--print-percentiles" => {
                 let line = "quantiles must be expressed as [0.0-100.0],[0.0-100.0](,...)";

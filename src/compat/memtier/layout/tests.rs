@@ -69,6 +69,22 @@ fn the_json_has_memtiers_names_and_units() {
     let steps = value["ALL STATS"]["GET"].as_array().unwrap();
     assert_eq!(steps[0], serde_json::json!({ "<=msec": 0.01, "percent": 0.0 }));
     assert_eq!(value["run information"]["Requests per client"], 5);
+    let theirs = include_str!("../../../../tests/fixtures/memtier-2f74d61.json");
+    let theirs: serde_json::Value = serde_json::from_str(theirs).unwrap();
+    for path in [
+        "",
+        "/run information",
+        "/ALL STATS/Runtime",
+        "/ALL STATS/Sets",
+        "/ALL STATS/Waits",
+        "/ALL STATS/Totals/Percentile Latencies",
+        "/ALL STATS/Totals/Time-Serie/0",
+    ] {
+        let names = |of: &serde_json::Value| {
+            of.pointer(path).unwrap().as_object().unwrap().keys().cloned().collect::<Vec<_>>()
+        };
+        assert_eq!(names(&value), names(&theirs), "{path}");
+    }
 
     let text = json("--test-time 5 --key-maximum 99 -a secret --hide-histogram");
     assert!(!text.contains("secret"));

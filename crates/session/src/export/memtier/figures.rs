@@ -8,6 +8,9 @@ use super::{
 };
 use crate::session::OperationInterval;
 
+/// The longest name of a percentile: memtier_benchmark's buffer cuts off the rest, as in `p99.90`.
+const LONGEST_NAME: usize = 6;
+
 /// Returns a latency in milliseconds with three decimals.
 pub(super) fn latency(ms: f64) -> Json {
     Json::Decimal((ms * 1e3).round() / 1e3)
@@ -91,11 +94,13 @@ fn percentiles(report: &Report, part: &OperationInterval) -> Json {
     Json::Object(fields)
 }
 
-/// Returns the percentiles of the table, with this number of decimals in their names.
+/// Returns the percentiles of the table, with this number of decimals in their names, but at most six characters.
 fn quantiles(report: &Report, part: &OperationInterval, decimals: usize) -> Vec<(String, Json)> {
     let one = |percentile: &f64| {
         let at = latency(ms(part.service.value_at_quantile(percentile / 100.0)));
-        (format!("p{percentile:.decimals$}"), at)
+        let mut name = format!("p{percentile:.decimals$}");
+        name.truncate(LONGEST_NAME);
+        (name, at)
     };
     report.percentiles.iter().map(one).collect()
 }

@@ -1,0 +1,213 @@
+//! The configuration: in the JSON, and as lines for `--show-config`. An option that redyno lacks has its default, and a
+//! file that is not given is null. Passwords are hidden.
+
+use std::path::PathBuf;
+
+use super::asked::{MemtierOptions, Pattern};
+use crate::{
+    compat::{
+        numbers::{Ratio, Span},
+        server::place,
+    },
+    endpoint::{Address, DEFAULT_HOST, Target, Trust},
+    export::memtier::{Json, truth},
+};
+
+/// What stands in place of a password.
+const HIDDEN: &str = "***";
+/// The ranges that have another sign between their numbers in the JSON.
+const SPANS: [&str; 3] = ["data_size_range", "expiry_range", "num-slaves"];
+
+type Fields = Vec<(&'static str, Json)>;
+
+/// Returns the whole configuration.
+pub(super) fn configuration(asked: &MemtierOptions, target: &Target) -> Json {
+    fields(asked, target).into()
+}
+
+fn fields(asked: &MemtierOptions, target: &Target) -> Fields {
+    [connection(asked, target), load(asked), objects(asked), others(asked)].concat()
+}
+
+/// Returns the lines of `--show-config`, `name = value`: all but one of the JSON's fields, some in other words.
+pub(super) fn lines(asked: &MemtierOptions, target: &Target) -> String {
+    let mut fields = fields(asked, target);
+    fields.retain(|(name, _)| *name != "key_zipf_exp");
+    let out_file = fields.iter().position(|(name, _)| *name == "out_file").map(|place| fields.remove(place));
+    let client_stats = fields.iter().position(|(name, _)| *name == "client_stats").unwrap_or(0);
+    fields.splice(client_stats..client_stats, out_file);
+    fields.insert(fields.len() - 1, ("json-out-file", path(asked.json_out_file.as_ref())));
+    let line = |(name, value): &(&str, Json)| {
+        let value = match value {
+            Json::Null => "(null)".to_owned(),
+            Json::Decimal(value) => format!("{value:.6}"),
+            Json::Text(text) if text == "true" => "yes".to_owned(),
+            Json::Text(text) if text == "false" => "no".to_owned(),
+            Json::Text(text) if SPANS.contains(name) => text.replace(':', "-"),
+            Json::Text(text) => text.clone(),
+            Json::Whole(value) => value.to_string(),
+            Json::Object(_) | Json::Array(_) => String::new(),
+        };
+        format!("{name} = {value}\n")
+    };
+    fields.iter().map(line).collect()
+}
+
+fn path(path: Option<&PathBuf>) -> Json {
+    path.map(|path| path.display().to_string()).into()
+}
+
+/// Returns credentials without the password.
+fn masked(credentials: &str) -> String {
+    credentials.split_once(':').map_or_else(|| HIDDEN.to_owned(), |(user, _)| format!("{user}:{HIDDEN}"))
+}
+
+/// Returns the parts of a URI before its credentials, the credentials, and the rest.
+fn parts(uri: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = uri.split_at(uri.find("://")? + "://".len());
+    let (credentials, rest) = rest.rsplit_once('@')?;
+    Some((before, credentials, rest))
+}
+
+fn ratio(ratio: Option<Ratio>) -> Json {
+    ratio.map_or("0:0".to_owned(), |ratio| format!("{}:{}", ratio.a, ratio.b)).into()
+}
+
+fn span(span: Option<Span>, between: char) -> Json {
+    span.map_or(format!("0{between}0"), |span| format!("{}{between}{}", span.min, span.max)).into()
+}
+
+fn connection(asked: &MemtierOptions, target: &Target) -> Fields {
+    let (server, port, socket) = match &target.address {
+        // memtier_benchmark calls its default localhost.
+        Address::Tcp { host, port } if host == DEFAULT_HOST && asked.server.host.is_none() => {
+            ("localhost".into(), u32::from(*port), Json::Null)
+        }
+        Address::Tcp { host, port } => (host.clone().into(), u32::from(*port), Json::Null),
+        Address::Unix(_) | Address::Service(_) => (Json::Null, 0, place(target).into()),
+    };
+    let uri = asked.uri.as_deref().map(|uri| match parts(uri) {
+        Some((before, credentials, rest)) => format!("{before}{}@{rest}", masked(credentials)),
+        None => uri.to_owned(),
+    });
+    let cacert = match &asked.server.tls.trust {
+        Trust::These { file, .. } => file.as_ref(),
+        Trust::System | Trust::Anybody => None,
+    };
+    vec![
+        ("server", server),
+        ("port", port.into()),
+        ("uri", uri.unwrap_or_default().into()),
+        ("unix socket", socket),
+        ("address family", "Unspecified".into()),
+        ("protocol", asked.protocol.name().into()),
+        ("out_file", path(asked.out_file.as_ref())),
+        ("tls", truth(target.tls.is_some())),
+        ("cert", path(asked.server.certificate.as_ref())),
+        ("key", path(asked.server.key.as_ref())),
+        ("cacert", path(cacert)),
+        ("tls_skip_verify", truth(matches!(asked.server.tls.trust, Trust::Anybody))),
+        ("sni", asked.server.tls.server_name.clone().into()),
+    ]
+}
+
+fn load(asked: &MemtierOptions) -> Fields {
+    vec![
+        ("client_stats", Json::Null),
+        ("run_count", asked.run_count.into()),
+        ("debug", 0_u32.into()),
+        ("requests", asked.requests_each().unwrap_or(0).into()),
+        ("rate_limit", asked.rate.unwrap_or(0).into()),
+        ("clients", asked.clients.into()),
+        ("threads", asked.threads.into()),
+        ("test_time", asked.test_time_s.unwrap_or(0).into()),
+        ("ratio", ratio(Some(asked.ratio()))),
+        ("pipeline", asked.pipeline.into()),
+    ]
+}
+
+fn objects(asked: &MemtierOptions) -> Fields {
+    let sizes = asked.data_size_list.iter().flatten().map(|(size, weight)| format!("{size}:{weight}"));
+    let [set, get] = asked.patterns().map(Pattern::letter);
+    let has_sizes = asked.data_size_list.is_some() || asked.data_size_range.is_some();
+    let size = asked.data_size.unwrap_or(if has_sizes { 0 } else { 32 });
+    vec![
+        ("data_size", size.into()),
+        ("data_offset", 0_u32.into()),
+        ("random_data", truth(asked.is_data_random)),
+        ("data_size_range", span(asked.data_size_range, ':')),
+        ("data_size_list", sizes.collect::<Vec<_>>().join(",").into()),
+        ("data_size_pattern", "R".into()),
+        ("expiry_range", span(asked.expiry_range, ':')),
+        ("data_import", Json::Null),
+        ("data_verify", truth(false)),
+        ("verify_only", truth(false)),
+        ("generate_keys", truth(false)),
+        ("key_prefix", asked.key_prefix.clone().into()),
+        ("key_minimum", asked.key_minimum.into()),
+        ("key_maximum", asked.key_maximum.into()),
+        ("key_pattern", format!("{set}:{get}").into()),
+        ("key_stddev", Json::Decimal(asked.key_stddev.unwrap_or(0.0))),
+        ("key_median", Json::Decimal(asked.key_median.unwrap_or(0.0))),
+        ("key_zipf_exp", Json::Decimal(asked.key_zipf_exp.unwrap_or(0.0))),
+    ]
+}
+
+fn others(asked: &MemtierOptions) -> Fields {
+    let of_uri = asked.uri.as_deref().and_then(parts).map(|(_, credentials, _)| credentials);
+    let credentials = of_uri.or(asked.authenticate.as_deref());
+    vec![
+        ("reconnect_interval", asked.reconnect_interval.unwrap_or(0).into()),
+        ("connection_timeout", asked.connection_timeout_s.into()),
+        ("thread_conn_start_min_jitter_micros", 0_u32.into()),
+        ("thread_conn_start_max_jitter_micros", 0_u32.into()),
+        ("multi_key_get", asked.multi_key_get.into()),
+        ("authenticate", credentials.map(masked).unwrap_or_default().into()),
+        ("select-db", (asked.server.db as u64).into()),
+        ("no-expiry", truth(false)),
+        ("wait-ratio", ratio(asked.wait_ratio)),
+        ("num-slaves", span(asked.num_slaves, ':')),
+        ("wait-timeout", span(asked.wait_timeout, '-')),
+        ("print-all-runs", truth(asked.prints_all_runs)),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::{compat::memtier::parse::tests::asked, protocol::Dialect};
+
+    /// The output of memtier_benchmark 2f74d61 for `--show-config` and `--json-out-file`.
+    const LINES: &str = include_str!("../../../tests/fixtures/memtier-2f74d61-config.txt");
+    const JSON: &str = include_str!("../../../tests/fixtures/memtier-2f74d61.json");
+
+    fn of(line: &str) -> (String, Value) {
+        let mut asked = asked(line);
+        asked.json_out_file = Some("out.json".into());
+        let target = asked.server.target(Dialect::Resp2).unwrap();
+        (lines(&asked, &target), serde_json::to_value(configuration(&asked, &target)).unwrap())
+    }
+
+    #[test]
+    fn it_is_that_of_memtier_benchmark() {
+        let (lines, json) = of("-p 6379 -n 20 -c 1 -t 2 --key-maximum 100 --hide-histogram");
+        assert_eq!(lines, LINES);
+        let theirs: Value = serde_json::from_str(JSON).unwrap();
+        assert_eq!(json, theirs["configuration"]);
+    }
+
+    #[test]
+    fn passwords_are_hidden() {
+        let hidden = |line: &str| {
+            let (lines, json) = of(line);
+            assert!(!lines.contains("s3cret") && !json.to_string().contains("s3cret"), "{lines} {json}");
+            ["uri", "authenticate"].map(|name| json[name].as_str().unwrap().to_owned())
+        };
+        assert_eq!(hidden("-a s3cret"), ["", "***"]);
+        assert_eq!(hidden("-a ann:s3cret"), ["", "ann:***"]);
+        assert_eq!(hidden("-u redis://ann:s3cret@h:7/2"), ["redis://ann:***@h:7/2", "ann:***"]);
+        assert_eq!(hidden("-u redis://h:7"), ["redis://h:7", ""]);
+    }
+}
