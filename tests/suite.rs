@@ -50,6 +50,7 @@ mod memcached;
 mod memcached_keys;
 mod memcached_reach;
 mod memtier;
+mod memtier_files;
 mod metrics;
 mod nodes;
 mod oneshot;

@@ -87,6 +87,8 @@ impl Stop {
 pub enum LoadReport<'a> {
     /// The measurements of an interval; and the sum so far, until the load is over.
     Interval(&'a Interval, Option<&'a Summary>),
+    /// The measurements of the worker with this number, if they are [wanted](Alone::divide_by_worker).
+    OfWorker(usize, &'a Interval),
     /// The first error of a kind, with its message.
     Error(&'a str, &'a str),
 }
@@ -101,30 +103,51 @@ pub fn to_its_end(
     error: &str,
     mut heed: impl FnMut(LoadReport) -> Result<ControlFlow<()>, Stop>,
 ) -> Result<End, Stop> {
-    let mut look = |record: &Record, so_far: Option<&Summary>| match record {
-        Record::Interval(interval) => heed(LoadReport::Interval(interval, so_far)),
-        Record::Event(Event { what: EventKind::FirstError { error, message }, .. }) => {
-            heed(LoadReport::Error(error, message))
-        }
-        Record::Event(Event { what: EventKind::WorkerDied { cause }, .. }) => {
-            Err(Stop::Message(format!("{error}: {}", without_number(cause))))
-        }
-        _ => Ok(ControlFlow::Continue(())),
-    };
     let mut goes_on = true;
     while goes_on && !alone.is_over() {
         std::thread::sleep(LOOK_EVERY);
         for record in alone.take() {
-            goes_on &= look(&record, Some(alone.summary()))?.is_continue();
+            let report = report(&record, Some(alone.summary()), error)?;
+            goes_on &= report.map_or(Ok(ControlFlow::Continue(())), &mut heed)?.is_continue();
+        }
+        for (worker, interval) in alone.take_of_workers() {
+            // Whether the load goes on depends on all workers together.
+            let _ = heed(LoadReport::OfWorker(worker, &interval))?;
         }
     }
+    alone.end_load();
+    let records = alone.take();
+    for (worker, interval) in alone.take_of_workers() {
+        let _ = heed(LoadReport::OfWorker(worker, &interval))?;
+    }
     let mut end = None;
-    for record in alone.finish() {
+    for record in records.into_iter().chain(alone.finish()) {
         // The load is over, so the result of this report does not matter.
-        let _ = look(&record, None)?;
+        let _ = report(&record, None, error)?.map(&mut heed).transpose()?;
         if let Record::End(record) = record {
             end = Some(*record);
         }
     }
     Ok(end.expect("the last record of a load is its end"))
+}
+
+/// Returns the report that a record is, if it is one.
+///
+/// # Errors
+/// When a worker has died.
+fn report<'a>(
+    record: &'a Record,
+    so_far: Option<&'a Summary>,
+    error: &str,
+) -> Result<Option<LoadReport<'a>>, Stop> {
+    match record {
+        Record::Interval(interval) => Ok(Some(LoadReport::Interval(interval, so_far))),
+        Record::Event(Event { what: EventKind::FirstError { error, message }, .. }) => {
+            Ok(Some(LoadReport::Error(error, message)))
+        }
+        Record::Event(Event { what: EventKind::WorkerDied { cause }, .. }) => {
+            Err(Stop::Message(format!("{error}: {}", without_number(cause))))
+        }
+        _ => Ok(None),
+    }
 }

@@ -109,6 +109,9 @@ pub(super) struct MemtierOptions {
     pub(super) run_count: u32,
     pub(super) out_file: Option<PathBuf>,
     pub(super) shows_config: bool,
+    /// The beginnings of the names of files with the results by client, and with distributions.
+    pub(super) client_stats: Option<String>,
+    pub(super) hdr_file_prefix: Option<String>,
     pub(super) json_out_file: Option<PathBuf>,
     pub(super) hides_histogram: bool,
     pub(super) percentiles: Vec<f64>,
@@ -121,6 +124,10 @@ pub(super) struct MemtierOptions {
     pub(super) clients: u32,
     pub(super) threads: u32,
     pub(super) test_time_s: Option<u64>,
+    /// The staircase: clients per thread at first, further clients of each step, and the length of a step.
+    pub(super) clients_start: Option<u32>,
+    pub(super) clients_step: Option<u32>,
+    pub(super) step_duration_s: Option<u32>,
     pub(super) ratio: Option<Ratio>,
     pub(super) pipeline: u32,
     pub(super) reconnect_interval: Option<u32>,
@@ -173,6 +180,17 @@ impl MemtierOptions {
     /// Returns the patterns of SET and GET, and of commands given by the user.
     pub(super) fn all_patterns(&self) -> impl Iterator<Item = Pattern> {
         self.patterns().into_iter().chain(self.commands.iter().map(|command| command.pattern))
+    }
+
+    /// Returns the number of clients per thread in this second; it grows in a staircase.
+    pub(super) fn clients_at(&self, second: u64) -> u32 {
+        let (Some(start), Some(step), Some(length_s)) =
+            (self.clients_start, self.clients_step, self.step_duration_s)
+        else {
+            return self.clients;
+        };
+        let more = (second / u64::from(length_s)).saturating_mul(step.into());
+        u64::from(start).saturating_add(more).min(self.clients.into()) as u32
     }
 
     /// Returns the number of all connections.

@@ -32,7 +32,8 @@ fn fields(asked: &MemtierOptions, target: &Target) -> Fields {
 /// Returns the lines of `--show-config`, `name = value`: all but one of the JSON's fields, some in other words.
 pub(super) fn lines(asked: &MemtierOptions, target: &Target) -> String {
     let mut fields = fields(asked, target);
-    fields.retain(|(name, _)| *name != "key_zipf_exp");
+    let in_json_only = ["key_zipf_exp", "clients_start", "clients_step", "step_duration"];
+    fields.retain(|(name, _)| !in_json_only.contains(name));
     let out_file = fields.iter().position(|(name, _)| *name == "out_file").map(|place| fields.remove(place));
     let client_stats = fields.iter().position(|(name, _)| *name == "client_stats").unwrap_or(0);
     fields.splice(client_stats..client_stats, out_file);
@@ -113,7 +114,7 @@ fn connection(asked: &MemtierOptions, target: &Target) -> Fields {
 
 fn load(asked: &MemtierOptions) -> Fields {
     vec![
-        ("client_stats", Json::Null),
+        ("client_stats", asked.client_stats.clone().into()),
         ("run_count", asked.run_count.into()),
         ("debug", 0_u32.into()),
         ("requests", asked.requests_each().unwrap_or(0).into()),
@@ -156,7 +157,13 @@ fn objects(asked: &MemtierOptions) -> Fields {
 fn others(asked: &MemtierOptions) -> Fields {
     let of_uri = asked.uri.as_deref().and_then(parts).map(|(_, credentials, _)| credentials);
     let credentials = of_uri.or(asked.authenticate.as_deref());
-    vec![
+    let staircase = [
+        ("clients_start", asked.clients_start),
+        ("clients_step", asked.clients_step),
+        ("step_duration", asked.step_duration_s),
+    ];
+    let staircase = staircase.into_iter().filter_map(|(name, value)| Some((name, value?.into())));
+    let usual = [
         ("reconnect_interval", asked.reconnect_interval.unwrap_or(0).into()),
         ("connection_timeout", asked.connection_timeout_s.into()),
         ("thread_conn_start_min_jitter_micros", 0_u32.into()),
@@ -169,7 +176,8 @@ fn others(asked: &MemtierOptions) -> Fields {
         ("num-slaves", span(asked.num_slaves, ':')),
         ("wait-timeout", span(asked.wait_timeout, '-')),
         ("print-all-runs", truth(asked.prints_all_runs)),
-    ]
+    ];
+    usual.into_iter().chain(staircase).collect()
 }
 
 #[cfg(test)]

@@ -32,11 +32,25 @@ impl<'a> Report<'a> {
             results: self.results,
             percentiles: &self.asked.percentiles,
             has_distributions: !self.asked.hides_histogram,
+            more: self.asked.clients_start.map(|_| ("Active Clients", self.active_clients())),
         }
     }
 
+    /// Returns the number of clients in each second of a staircase.
+    fn active_clients(&self) -> Json {
+        let of_second = |second: u64| {
+            let clients = self.asked.clients_at(second);
+            let all = u64::from(clients) * u64::from(self.asked.threads);
+            (
+                second.to_string(),
+                vec![("Clients per thread", clients.into()), ("Total clients", all.into())].into(),
+            )
+        };
+        Json::Object(self.results.seconds().map(of_second).collect())
+    }
+
     /// Returns whether the rows are commands given by the user.
-    fn is_arbitrary(&self) -> bool {
+    pub(super) fn is_arbitrary(&self) -> bool {
         !self.asked.commands.is_empty()
     }
 }

@@ -11,6 +11,7 @@
 mod asked;
 mod command;
 mod configuration;
+mod files;
 mod layout;
 mod options;
 mod parse;

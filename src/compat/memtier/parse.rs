@@ -40,7 +40,25 @@ fn check(asked: &MemtierOptions) -> Result<(), Refusal> {
     let has_bell = asked.key_stddev.is_some() || asked.key_median.is_some();
     let [size, list, range] =
         [asked.data_size.is_some(), asked.data_size_list.is_some(), asked.data_size_range.is_some()];
+    let staircase =
+        [asked.clients_start, asked.clients_step, asked.step_duration_s].map(|value| value.is_some());
     let contradictions = [
+        (
+            staircase.contains(&true) && staircase.contains(&false),
+            "--clients-start, --clients-step, and --step-duration must all be specified together.",
+        ),
+        (
+            staircase[0] && asked.requests.is_some(),
+            "--requests cannot be used with client staircase mode. Use --test-time instead.",
+        ),
+        (
+            asked.clients_start.is_some_and(|start| start >= asked.clients),
+            "--clients-start must be less than --clients.",
+        ),
+        (
+            staircase[0] && asked.test_time_s.is_none(),
+            "--test-time is required when using client staircase mode.",
+        ),
         (
             has_commands && asked.key_pattern.is_some(),
             "when using arbitrary command, key pattern is configured with --command-key-pattern option.",

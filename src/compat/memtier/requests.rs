@@ -59,26 +59,20 @@ impl Requests {
             let keys = format!("k{place}");
             let step = command.step(&keys).ok_or("data placeholder can't combined with other data")?;
             self.add_keys(&keys, command.pattern, asked);
-            let row = self.row_for(command, place, asked);
+            let row = self.row_for(command, asked);
             self.add(row, step, command.ratio);
         }
         Ok(())
     }
 
-    /// Returns the row of the command at this place.
-    fn row_for(&mut self, command: &Command, place: usize, asked: &MemtierOptions) -> usize {
+    /// Returns the row of a command. As in memtier_benchmark, rows by line may have the same name.
+    fn row_for(&mut self, command: &Command, asked: &MemtierOptions) -> usize {
         let name = command.name();
-        let known = self.rows.iter().position(|row| *row == name);
-        match (known, asked.breakdown) {
-            (Some(known), Breakdown::Command) => known,
-            (Some(_), Breakdown::Line) => self.new_row(format!("{name} (Line {})", place + 1)),
-            (None, _) => self.new_row(name),
-        }
-    }
-
-    fn new_row(&mut self, name: String) -> usize {
-        self.rows.push(name);
-        self.rows.len() - 1
+        let known = self.rows.iter().position(|row| *row == name && asked.breakdown == Breakdown::Command);
+        known.unwrap_or_else(|| {
+            self.rows.push(name);
+            self.rows.len() - 1
+        })
     }
 
     fn add(&mut self, row: usize, step: String, times: u32) {
@@ -247,7 +241,7 @@ mod tests {
         let line = "--command set --command get --command set";
         let rows = |more: &str| Requests::of(&asked(&format!("{line} {more}"))).unwrap().rows;
         assert_eq!(rows(""), ["SET", "GET"]);
-        assert_eq!(rows("--command-stats-breakdown line"), ["SET", "GET", "SET (Line 3)"]);
+        assert_eq!(rows("--command-stats-breakdown line"), ["SET", "GET", "SET"]);
     }
 
     #[test]

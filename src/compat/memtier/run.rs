@@ -14,7 +14,7 @@ use std::{
 
 use super::{
     asked::{MemtierOptions, Requests as Asking},
-    configuration,
+    configuration, files,
     layout::{self, Progress, Report},
     parse::{parse, without_effect},
     requests::Requests,
@@ -42,6 +42,9 @@ const SEED: u64 = 1;
 
 /// How long the node of a cluster may take to connect, and again to report the cluster.
 const FIND_LIMIT: Duration = Duration::from_secs(10);
+
+/// The largest number of clients with results of their own.
+const MOST_WITH_STATS: u64 = 1000;
 
 /// The kinds of errors that mean, without any answer so far, that no connection could be opened.
 const UNREACHABLE: [&str; 5] = ["refused", "unreachable", "no-port", "tls", "maxclients"];
@@ -164,7 +167,14 @@ impl Memtier {
     fn measure(&mut self, number: u32) -> Result<Results, Stop> {
         writeln!(self.err, "[RUN #{number}] Preparing benchmark client...")?;
         let failed = |error| Stop::Message(format!("error: {error}"));
-        let alone = Alone::start(&self.plan(), self.knobs(), None, self.clock).map_err(failed)?;
+        let plan = self.plan();
+        let mut alone = Alone::start(&plan, self.knobs(0), None, self.clock).map_err(failed)?;
+        alone.turn_later(self.steps());
+        let mut of_clients = Vec::new();
+        if self.asked.client_stats.is_some() {
+            alone.divide_by_worker();
+            of_clients = vec![Results::none(self.requests.rows.len(), 0); plan.threads];
+        }
         writeln!(self.err, "[RUN #{number}] Launching threads now...")?;
         let asked = self.asked.clone();
         let mut progress = Progress::new(number, &asked);
@@ -172,6 +182,10 @@ impl Memtier {
         results.redirects = self.cluster.is_some().then(BTreeMap::new);
         let end = to_its_end(alone, "error", |seen| match seen {
             LoadReport::Error(kind, message) => self.fail(kind, message),
+            LoadReport::OfWorker(client, interval) => {
+                of_clients[client].add(interval, |name| self.requests.row_of.get(name).copied());
+                Ok(ControlFlow::Continue(()))
+            }
             LoadReport::Interval(interval, so_far) => {
                 results.add(interval, |name| self.requests.row_of.get(name).copied());
                 if results.totals.all.ops == 0 && self.loss.is_some() {
@@ -198,7 +212,39 @@ impl Memtier {
         let last = progress.line();
         self.draw(&(last + "\n\n"))?;
         results.length_s = end.summary.length_s;
+        self.write_files(number, &results, &of_clients)?;
         Ok(results)
+    }
+
+    /// Writes the files of a run that are beside the table.
+    fn write_files(&mut self, run: u32, results: &Results, of_clients: &[Results]) -> Result<(), Stop> {
+        let (asked, requests) = (&self.asked, &self.requests);
+        let report = Report { title: "", asked, requests, results };
+        let clients = asked
+            .client_stats
+            .iter()
+            .flat_map(|prefix| of_clients.iter().enumerate().map(move |it| (prefix, it)));
+        let mut all: Vec<_> = clients
+            .map(|(prefix, (client, results))| {
+                let each = asked.clients as usize;
+                let file = files::client_file(prefix, run, (client / each, client % each));
+                (file, files::client_csv(&requests.rows, results, report.is_arbitrary()))
+            })
+            .collect();
+        all.extend(
+            asked.hdr_file_prefix.iter().flat_map(|prefix| files::distributions(prefix, run, &report)),
+        );
+        files::write(&all).map_err(|error| Stop::Message(format!("error: {error}")))
+    }
+
+    /// Returns the steps of the staircase, with their times.
+    fn steps(&self) -> Vec<(Duration, Knobs)> {
+        let (Some(length_s), Some(test_time_s)) = (self.asked.step_duration_s, self.asked.test_time_s) else {
+            return Vec::new();
+        };
+        let times = (1..).map(|step| step * u64::from(length_s)).take_while(|second| *second < test_time_s);
+        let grows = |second: &u64| self.asked.clients_at(*second) > self.asked.clients_at(second - 1);
+        times.take_while(grows).map(|second| (Duration::from_secs(second), self.knobs(second))).collect()
     }
 
     fn draw(&mut self, text: &str) -> Result<(), Stop> {
@@ -216,7 +262,11 @@ impl Memtier {
             target: self.target.clone(),
             first_words: FirstWords::Bare { tracks: false },
             latency_to: LatencyTo::LastByte,
-            threads: asked.threads as usize,
+            // The results of each client are those of a thread.
+            threads: match asked.client_stats {
+                Some(_) => asked.connections() as usize,
+                None => asked.threads as usize,
+            },
             seed: self.seed,
             names: KeyNames::given(&asked.key_prefix),
             timeout: match asked.connection_timeout_s {
@@ -228,9 +278,10 @@ impl Memtier {
         }
     }
 
-    fn knobs(&self) -> Knobs {
+    /// Returns the load settings from this second on.
+    fn knobs(&self, second: u64) -> Knobs {
         let asked = &self.asked;
-        let connections = asked.connections();
+        let connections = u64::from(asked.clients_at(second)) * u64::from(asked.threads);
         // memtier_benchmark's clients have a pipeline and a rate on each of their connections.
         let primaries = primaries(self.cluster.as_deref());
         Knobs {
@@ -295,6 +346,12 @@ fn check(asked: &MemtierOptions, primaries: u32) -> Result<(), String> {
         ));
     }
     let most = MAX_PIPELINE / primaries;
+    if asked.client_stats.is_some() && connections > MOST_WITH_STATS {
+        return Err(format!(
+            "--client-stats measures each client by a thread of its own, at most {MOST_WITH_STATS}; lower --clients or \
+             --threads"
+        ));
+    }
     if asked.pipeline > most {
         return Err(format!("pipeline must be at most {most}"));
     }

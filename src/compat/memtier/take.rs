@@ -37,6 +37,8 @@ impl MemtierOptions {
             "-o" => self.out_file = Some(text.into()),
             "--json-out-file" => self.json_out_file = Some(text.into()),
             "--show-config" => self.shows_config = true,
+            "--client-stats" => self.client_stats = Some(text.to_owned()),
+            "--hdr-file-prefix" => self.hdr_file_prefix = Some(text.to_owned()),
             "--hide-histogram" => self.hides_histogram = true,
             "--print-percentiles" => {
                 let line = "quantiles must be expressed as [0.0-100.0],[0.0-100.0](,...)";
@@ -70,6 +72,9 @@ impl MemtierOptions {
             }
             "--rate-limiting" => self.rate = Some(positive(text, "rate")?),
             "-c" => self.clients = positive(text, "clients")?,
+            "--clients-start" => self.clients_start = Some(positive(text, "clients-start")?),
+            "--clients-step" => self.clients_step = Some(positive(text, "clients-step")?),
+            "--step-duration" => self.step_duration_s = Some(positive(text, "step-duration")?),
             "-t" => self.threads = positive(text, "threads")?,
             "--ratio" => self.ratio = expressed(Ratio::read(text), option, "[0-n]:[0-n]")?,
             "--pipeline" => self.pipeline = positive(text, "pipeline")?,

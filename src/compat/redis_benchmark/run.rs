@@ -200,7 +200,7 @@ impl Bench {
                         self.print(&line)?;
                     }
                 }
-                LoadReport::Interval(..) => {}
+                LoadReport::Interval(..) | LoadReport::OfWorker(..) => {}
             }
             Ok(ControlFlow::Continue(()))
         })?;

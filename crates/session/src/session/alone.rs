@@ -1,10 +1,10 @@
 //! A load without a session around it: no ping probe, no control plane, and no commands to the server except the load's
 //! own.
 
-use std::{sync::mpsc::channel, time::Duration};
+use std::{collections::VecDeque, sync::mpsc::channel, time::Duration};
 
 use super::{
-    Record, Segment, Summary,
+    Interval, Record, Segment, Summary,
     target_records::{TargetInputs, TargetRecords},
 };
 use crate::{
@@ -16,8 +16,11 @@ use crate::{
 
 /// A running load, whose records the caller fetches; dropping this value stops the load.
 pub struct Alone {
+    clock: Clock,
     load: Load,
     knobs: Knobs,
+    /// Later load settings, and when they take effect, in ns.
+    later: VecDeque<(u64, Knobs)>,
     records: TargetRecords,
 }
 
@@ -37,9 +40,26 @@ impl Alone {
         let pid = ServerPid::default();
         let inputs = TargetInputs { load: output, ping, server, pid, names_nodes: false };
         let records = TargetRecords::new(clock, inputs);
-        let mut alone = Self { load, knobs, records };
+        let mut alone = Self { clock, load, knobs, later: VecDeque::new(), records };
         alone.begin_segment();
         Ok(alone)
+    }
+
+    /// Changes the load settings later, each after this time of the load, in this order.
+    pub fn turn_later(&mut self, later: impl IntoIterator<Item = (Duration, Knobs)>) {
+        let since_ns = self.load.turned().since_ns;
+        let at = |(after, knobs): (Duration, Knobs)| (since_ns + after.as_nanos() as u64, knobs);
+        self.later.extend(later.into_iter().map(at));
+    }
+
+    /// Makes the results of each worker available by themselves too. Call this before any results are taken.
+    pub fn divide_by_worker(&mut self) {
+        self.records.divide_by_worker();
+    }
+
+    /// Returns the new results of each worker, with its number, if they are made available.
+    pub fn take_of_workers(&mut self) -> impl Iterator<Item = (usize, Interval)> {
+        self.records.take_of_workers()
     }
 
     fn begin_segment(&mut self) {
@@ -48,9 +68,13 @@ impl Alone {
     }
 
     /// Returns the records since the last call. The call also ends a warm-up whose time has passed, or a complete
-    /// prefill.
+    /// prefill, and applies load settings that are due.
     pub fn take(&mut self) -> Vec<Record> {
-        if self.load.is_warm() || self.load.is_filled() {
+        let now_ns = self.clock.now_ns();
+        let due = self.later.pop_front_if(|(at_ns, _)| *at_ns <= now_ns && !self.load.is_over());
+        let is_due = due.is_some();
+        due.into_iter().for_each(|(_, knobs)| self.knobs = knobs);
+        if is_due || self.load.is_warm() || self.load.is_filled() {
             self.load.set(&self.knobs);
             self.begin_segment();
         }
@@ -67,10 +91,14 @@ impl Alone {
         self.records.summary()
     }
 
-    /// Ends the load, waits for the last replies, and returns the remaining records; the last of them is the end
-    /// record.
-    pub fn finish(mut self) -> Vec<Record> {
+    /// Ends the load, and waits for the last replies.
+    pub fn end_load(&mut self) {
         self.load.end();
+    }
+
+    /// [Ends](Self::end_load) the load, and returns the remaining records; the last of them is the end record.
+    pub fn finish(mut self) -> Vec<Record> {
+        self.end_load();
         let mut records = self.records.take();
         records.extend(self.records.end());
         records

@@ -40,6 +40,8 @@ pub(super) struct TargetRecords {
     clock: Clock,
     rings: Vec<RingEnd>,
     assembly: Assembly,
+    /// The reports of each worker by itself, if they are wanted.
+    of_workers: Vec<Assembly>,
     load_events: Receiver<LoadEvent>,
     ping: Receiver<probe::Message>,
     server: Receiver<server::Message>,
@@ -67,6 +69,7 @@ impl TargetRecords {
         Self {
             clock,
             assembly: Assembly::new(rings.len()),
+            of_workers: Vec::new(),
             connections: LostConnections::new(rings.len()),
             kinds: Kinds::default(),
             ping_is_lost: false,
@@ -96,6 +99,19 @@ impl TargetRecords {
         }
         self.take_intervals();
         std::mem::take(&mut self.made)
+    }
+
+    /// Makes the results of each worker available by themselves too.
+    pub(super) fn divide_by_worker(&mut self) {
+        self.of_workers.resize_with(self.rings.len(), || Assembly::new(1));
+    }
+
+    /// Returns the new results of each worker, with its number, if they are made available.
+    pub(super) fn take_of_workers(&mut self) -> impl Iterator<Item = (usize, Interval)> {
+        let intervals =
+            |assembly: &mut Assembly| std::iter::from_fn(|| assembly.take()).flatten().collect::<Vec<_>>();
+        let of_worker = move |(worker, assembly)| intervals(assembly).into_iter().map(move |it| (worker, it));
+        self.of_workers.iter_mut().enumerate().flat_map(of_worker)
     }
 
     /// Returns whether all workers have ended, so that their last reports can be read.
@@ -163,10 +179,12 @@ impl TargetRecords {
             let has_ended = ring.intervals.is_abandoned();
             while let Ok(buffer) = ring.intervals.pop() {
                 self.assembly.add(worker, &buffer);
+                self.of_workers.get_mut(worker).into_iter().for_each(|own| own.add(0, &buffer));
                 ring.recycle(buffer);
             }
             if has_ended {
                 self.assembly.end(worker);
+                self.of_workers.get_mut(worker).into_iter().for_each(|own| own.end(0));
             }
         }
         while let Some(intervals) = self.assembly.take() {

@@ -65,10 +65,9 @@ fn accumulated(part: &OperationInterval) -> Json {
 
 /// Returns the values of each second from the first to the last, including seconds without requests.
 fn time_serie(report: &Report, seconds: &BTreeMap<u64, OperationInterval>) -> Json {
-    let last = report.results.totals.seconds.last_key_value().map(|(second, _)| *second);
     let none = OperationInterval::default();
     let second = |second| (second, seconds.get(&second).unwrap_or(&none));
-    let each_second = last.into_iter().flat_map(|last| (0..=last).map(second)).map(|(second, part)| {
+    let each_second = report.results.seconds().map(second).map(|(second, part)| {
         let mut fields = vec![
             ("Bytes RX".to_owned(), part.bytes_in.into()),
             ("Bytes TX".to_owned(), part.bytes_out.into()),

@@ -46,6 +46,7 @@ fn results(report: &Report) -> Json {
     let mut each_row = rows.clone().map(|(name, row)| (plural(name), figures(report, row, None)));
     fields.extend(&mut each_row);
     fields.push(("Totals".to_owned(), figures(report, &results.totals, Some(results))));
+    fields.extend(report.more.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
     if report.has_distributions {
         fields.extend(rows.map(|(name, row)| (name.clone(), distribution(&row.all))));
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::value::Json;
 use crate::session::{Interval, OperationInterval, add_counts};
 
 /// The results of one row: in total, and for each second from the start of the load.
@@ -90,6 +91,11 @@ impl Results {
         self.redirects.as_ref().map(each).into_iter().flatten()
     }
 
+    /// Returns the seconds from the first to the last with requests.
+    pub fn seconds(&self) -> std::ops::Range<u64> {
+        self.totals.seconds.last_key_value().map_or(0..0, |(last, _)| 0..last + 1)
+    }
+
     /// Returns a count per second.
     pub fn per_s(&self, count: u64) -> f64 {
         if self.length_s > 0.0 { count as f64 / self.length_s } else { 0.0 }
@@ -116,7 +122,7 @@ impl Results {
 }
 
 /// Results with their title.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Report<'a> {
     /// The title of the results.
     pub title: &'a str,
@@ -128,6 +134,8 @@ pub struct Report<'a> {
     pub percentiles: &'a [f64],
     /// Whether the distribution of each row is written.
     pub has_distributions: bool,
+    /// A further field of the results.
+    pub more: Option<(&'static str, Json)>,
 }
 
 /// Converts nanoseconds to milliseconds.

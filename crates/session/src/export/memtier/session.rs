@@ -65,6 +65,7 @@ impl Sink for MemtierJson {
             results: &self.results,
             percentiles: &PERCENTILES,
             has_distributions: true,
+            more: None,
         };
         let information = vec![
             ("Threads", Json::Null),

@@ -1,0 +1,141 @@
+//! `redyno memtier`'s files beside its table, its staircase, and its configuration, as memtier_benchmark has them.
+
+use std::{fs, path::Path};
+
+use serde_json::Value;
+
+use crate::support::{
+    Server,
+    program::{Outcome, Running, redyno, run},
+};
+
+/// What it does in this directory with these words.
+fn told(directory: &Path, server: &Server, words: &[&str]) -> (Outcome, Value) {
+    let mut command = redyno(&["memtier", "-p", &server.port_text(), "--json-out-file", "out.json"]);
+    command.args(words).current_dir(directory);
+    let outcome = Running::start(command).end().expect_code(0);
+    let json = serde_json::from_slice(&fs::read(directory.join("out.json")).unwrap()).unwrap();
+    (outcome, json)
+}
+
+/// The column with this title, down to the first empty line.
+fn column(text: &str, title: &str) -> Vec<u64> {
+    let mut rows = text
+        .lines()
+        .skip(1)
+        .take_while(|line| !line.is_empty())
+        .map(|line| line.split(',').collect::<Vec<_>>());
+    let place = rows.next().unwrap().iter().position(|column| *column == title).unwrap();
+    rows.map(|row| row[place].parse().unwrap()).collect()
+}
+
+#[test]
+fn each_client_has_a_file_and_their_sum_is_the_table() {
+    let (server, directory) = (Server::redis().start(), tempfile::tempdir().unwrap());
+    let path = directory.path();
+    let (_, json) =
+        told(path, &server, &["-n", "110", "-c", "3", "-t", "2", "--client-stats", "cs", "--hide-histogram"]);
+    let mut sums = [0; 4];
+    for (thread, client) in (0..2).flat_map(|thread| (0..3).map(move |client| (thread, client))) {
+        let text = fs::read_to_string(path.join(format!("cs-1-{thread}-{client}.csv"))).unwrap();
+        let of = |title| column(&text, title).iter().sum::<u64>();
+        assert_eq!((of("SET Requests"), of("GET Requests")), (10, 100));
+        assert_eq!(of("GET Misses") + of("GET Hits"), 100);
+        assert_eq!(of("SET Total Bytes"), of("SET Total Bytes TX") + of("SET Total Bytes RX"));
+        for (sum, title) in
+            sums.iter_mut().zip(["SET Requests", "GET Requests", "SET Total Bytes TX", "GET Total Bytes RX"])
+        {
+            *sum += of(title);
+        }
+        for row in ["GET", "SET", "WAIT"] {
+            assert!(
+                text.contains(&format!("\nFull-Test {row} Latency\nLatency (<= msec),Percent\n")),
+                "{text}"
+            );
+        }
+    }
+    let bytes = |row: &str, name: &str| -> u64 {
+        let seconds = json["ALL STATS"][row]["Time-Serie"].as_object().unwrap();
+        seconds.values().map(|second| second[name].as_u64().unwrap()).sum()
+    };
+    assert_eq!(sums, [60, 600, bytes("Sets", "Bytes TX"), bytes("Gets", "Bytes RX")]);
+    let refused =
+        run(&["memtier", "-p", &server.port_text(), "-c", "501", "-t", "2", "--client-stats", "cs"]);
+    assert!(refused.expect_code(1).err.contains("a thread of its own, at most 1000"));
+}
+
+#[test]
+fn distributions_are_files_that_hdr_histograms_tools_read() {
+    let (server, directory) = (Server::redis().start(), tempfile::tempdir().unwrap());
+    let words =
+        ["-n", "50", "-c", "2", "-t", "1", "--hdr-file-prefix", "hdr", "--hide-histogram", "--ratio", "0:1"];
+    let (_, json) = told(directory.path(), &server, &words);
+    let read = |name: &str| fs::read_to_string(directory.path().join(name));
+    for name in ["hdr_FULL_RUN_1", "hdr_GET_command_run_1"] {
+        let text = read(&format!("{name}.txt")).unwrap();
+        assert!(
+            text.contains("Value     Percentile TotalCount")
+                && text.contains("Total count    =          100]"),
+            "{text}"
+        );
+        let log = read(&format!("{name}.hgrm")).unwrap();
+        let row = if name.contains("GET") { "Gets" } else { "Totals" };
+        let packed =
+            &json["ALL STATS"][row]["Percentile Latencies"]["Histogram log format"]["Compressed Histogram"];
+        assert!(log.trim_end().ends_with(&format!(",{}", packed.as_str().unwrap())), "{log}");
+    }
+    assert!(read("hdr_SET_command_run_1.txt").is_err(), "a row without requests has no file");
+}
+
+#[test]
+fn a_staircase_has_its_clients_second_by_second() {
+    let (server, directory) = (Server::redis().start(), tempfile::tempdir().unwrap());
+    let stairs =
+        ["--clients-start", "1", "--clients-step", "2", "--step-duration", "1", "-c", "4", "-t", "2"];
+    let words = [&stairs[..], &["--test-time", "3", "--hide-histogram"]].concat();
+    let before: u64 = received(&server);
+    let (_, json) = told(directory.path(), &server, &words);
+    assert_eq!(received(&server) - before, 8 + 1, "eight connections in all, beside the one that asks");
+    let all = &json["ALL STATS"];
+    let clients = |second: &str| all["Active Clients"][second]["Total clients"].as_u64();
+    assert_eq!(["0", "1", "2"].map(clients), [Some(2), Some(6), Some(8)]);
+    assert!(
+        ["0", "1", "2"].iter().all(|second| all["Totals"]["Time-Serie"][second]["Count"].as_u64() > Some(0))
+    );
+    assert_eq!(json["configuration"]["clients_step"], 2);
+    let (_, json) = told(directory.path(), &server, &["-n", "1", "-c", "1", "-t", "1"]);
+    assert!(
+        json["ALL STATS"]["Active Clients"].is_null() && json["configuration"]["clients_start"].is_null()
+    );
+}
+
+fn received(server: &Server) -> u64 {
+    let stats = server.cli(&["INFO", "stats"]);
+    let line = stats.lines().find_map(|line| line.strip_prefix("total_connections_received:")).unwrap();
+    line.trim().parse().unwrap()
+}
+
+#[test]
+fn rows_by_line_and_the_configuration_are_memtiers() {
+    let (server, directory) = (Server::redis().start(), tempfile::tempdir().unwrap());
+    let commands = ["--command", "SET a __data__", "--command", "GET a", "--command", "SET b __data__"];
+    let words = [
+        &["-n", "30", "-c", "1", "-t", "1", "--show-config", "--command-stats-breakdown=line"],
+        &commands[..],
+    ]
+    .concat();
+    let (outcome, _) = told(directory.path(), &server, &words);
+    let rows = outcome.out.lines().filter_map(|line| line.split_whitespace().next());
+    let rows: Vec<_> = rows.filter(|row| ["Sets", "Gets", "Totals"].contains(row)).collect();
+    assert_eq!(rows, ["Sets", "Gets", "Sets", "Totals"]);
+    assert!(
+        outcome.out.starts_with(&format!("server = localhost\nport = {}\nuri = \n", server.port())),
+        "{}",
+        outcome.out
+    );
+    assert!(
+        outcome.err.starts_with("============== Configuration values: ==============\n"),
+        "{}",
+        outcome.err
+    );
+}
