@@ -40,25 +40,7 @@ fn check(asked: &MemtierOptions) -> Result<(), Refusal> {
     let has_bell = asked.key_stddev.is_some() || asked.key_median.is_some();
     let [size, list, range] =
         [asked.data_size.is_some(), asked.data_size_list.is_some(), asked.data_size_range.is_some()];
-    let staircase =
-        [asked.clients_start, asked.clients_step, asked.step_duration_s].map(|value| value.is_some());
     let contradictions = [
-        (
-            staircase.contains(&true) && staircase.contains(&false),
-            "--clients-start, --clients-step, and --step-duration must all be specified together.",
-        ),
-        (
-            staircase[0] && asked.requests.is_some(),
-            "--requests cannot be used with client staircase mode. Use --test-time instead.",
-        ),
-        (
-            asked.clients_start.is_some_and(|start| start >= asked.clients),
-            "--clients-start must be less than --clients.",
-        ),
-        (
-            staircase[0] && asked.test_time_s.is_none(),
-            "--test-time is required when using client staircase mode.",
-        ),
         (
             has_commands && asked.key_pattern.is_some(),
             "when using arbitrary command, key pattern is configured with --command-key-pattern option.",
@@ -83,6 +65,42 @@ fn check(asked: &MemtierOptions) -> Result<(), Refusal> {
             asked.protocol == Protocol::MemcacheText && asked.server.db > 0,
             "select-db can only be used with redis protocol.",
         ),
+    ];
+    first_of(&contradictions).and_then(|()| check_staircase(asked)).and_then(|()| check_cluster(asked))
+}
+
+/// Refuses the first contradiction that holds.
+fn first_of(contradictions: &[(bool, &str)]) -> Result<(), Refusal> {
+    contradictions.iter().find(|(holds, _)| *holds).map_or(Ok(()), |(_, line)| refused_with(line))
+}
+
+/// Checks the options of a staircase.
+fn check_staircase(asked: &MemtierOptions) -> Result<(), Refusal> {
+    let staircase =
+        [asked.clients_start, asked.clients_step, asked.step_duration_s].map(|value| value.is_some());
+    first_of(&[
+        (
+            staircase.contains(&true) && staircase.contains(&false),
+            "--clients-start, --clients-step, and --step-duration must all be specified together.",
+        ),
+        (
+            staircase[0] && asked.requests.is_some(),
+            "--requests cannot be used with client staircase mode. Use --test-time instead.",
+        ),
+        (
+            asked.clients_start.is_some_and(|start| start >= asked.clients),
+            "--clients-start must be less than --clients.",
+        ),
+        (
+            staircase[0] && asked.test_time_s.is_none(),
+            "--test-time is required when using client staircase mode.",
+        ),
+    ])
+}
+
+/// Checks the options beside `--cluster-mode`.
+fn check_cluster(asked: &MemtierOptions) -> Result<(), Refusal> {
+    first_of(&[
         (
             asked.is_cluster && asked.server.db > 0,
             "database selection is not supported in cluster mode: a cluster has only database 0.",
@@ -105,8 +123,7 @@ fn check(asked: &MemtierOptions) -> Result<(), Refusal> {
             asked.is_cluster && asked.commands.iter().any(|command| command.keys() > 1),
             "cluster mode supports only commands with a single __key__.",
         ),
-    ];
-    contradictions.iter().find(|(holds, _)| *holds).map_or(Ok(()), |(_, line)| refused_with(line))
+    ])
 }
 
 /// Returns a warning for each option that has no effect together with the other options, as memtier_benchmark does.
