@@ -115,6 +115,7 @@ impl YcsbLine {
             ..Self::default()
         };
         let mut given = Vec::new();
+        // Any word may be a password in the wrong place, so errors repeat the names of options only.
         while let Some(word) = words.next() {
             let mut value =
                 || words.next().ok_or_else(|| UsageError::of(format!("{word} needs a value after it")));
@@ -124,17 +125,17 @@ impl YcsbLine {
                 "-P" => line.read_file(Path::new(value()?))?,
                 "-p" => {
                     let text = value()?;
-                    let (name, value) = text.split_once('=').ok_or_else(|| {
-                        let shown = untrusted::text(text);
-                        UsageError::of(format!("-p {shown}: a property has the form NAME=VALUE"))
-                    })?;
+                    let (name, value) = text
+                        .split_once('=')
+                        .ok_or_else(|| UsageError::of("-p: a property has the form NAME=VALUE"))?;
                     given.push((name.trim().to_owned(), value.trim().to_owned()));
                 }
                 "-threads" => given.push(("threadcount".to_owned(), value()?.to_owned())),
                 "-target" => given.push(("target".to_owned(), value()?.to_owned())),
                 _ => {
-                    let (shown, known) = (untrusted::text(word), "-P, -p, -threads, -target, -s and --yes");
-                    return Err(UsageError::of(format!("'{shown}' is no option of ycsb; there are {known}")));
+                    let known = "-P, -p, -threads, -target, -s and --yes";
+                    let text = format!("a word after the binding is no option of ycsb; there are {known}");
+                    return Err(UsageError::of(text));
                 }
             }
         }
@@ -170,9 +171,7 @@ impl YcsbLine {
         form: &str,
     ) -> Result<Option<T>, UsageError> {
         let Some(text) = self.properties.remove(name) else { return Ok(None) };
-        read(&text)
-            .map(Some)
-            .ok_or_else(|| UsageError::of(format!("{name}={}: give {form}", untrusted::text(&text))))
+        read(&text).map(Some).ok_or_else(|| UsageError::of(format!("the property {name} must be {form}")))
     }
 
     fn target(&mut self) -> Result<(TargetArgs, Option<Duration>), UsageError> {
@@ -266,10 +265,7 @@ impl YcsbLine {
 fn one_of<T: Copy>(word: Option<&str>, known: &[(&str, T)], what: &str) -> Result<T, UsageError> {
     let names = known.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(" or ");
     let found = known.iter().find(|(name, _)| Some(*name) == word);
-    found.map(|(_, means)| *means).ok_or_else(|| match word {
-        None => UsageError::of(format!("give the {what}: {names}")),
-        Some(word) => UsageError::of(format!("'{}' is no {what}; give {names}", untrusted::text(word))),
-    })
+    found.map(|(_, means)| *means).ok_or_else(|| UsageError::of(format!("ycsb: give the {what}, {names}")))
 }
 
 impl Arguments for YcsbArgs {
@@ -363,10 +359,13 @@ mod tests {
     #[test]
     fn a_wrong_line_is_refused_with_what_to_give() {
         for (line, error) in [
-            ("go redis", "'go' is no phase; give load or run"),
-            ("run mongodb", "'mongodb' is no binding; give redis or memcached"),
-            ("run redis -x", "'-x' is no option of ycsb; there are -P, -p, -threads, -target, -s and --yes"),
-            ("run redis -p a", "-p a: a property has the form NAME=VALUE"),
+            ("go redis", "ycsb: give the phase, load or run"),
+            ("run mongodb", "ycsb: give the binding, redis or memcached"),
+            (
+                "run redis -x",
+                "a word after the binding is no option of ycsb; there are -P, -p, -threads, -target, -s and --yes",
+            ),
+            ("run redis -p a", "-p: a property has the form NAME=VALUE"),
             ("run redis -threads", "-threads needs a value after it"),
         ] {
             assert_eq!(read(line).unwrap_err(), error);

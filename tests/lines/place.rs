@@ -88,6 +88,7 @@ impl Place {
             ("-p", "6379") if self.wants_valkey => self.valkey(),
             ("-p", "7000") if self.is_demo => "0".to_owned(),
             ("-p", "6379" | "7000") => self.redis(),
+            ("-p", "redis.port=6379") => format!("redis.port={}", self.redis()),
             ("-p", "11211") => self.memcached(),
             ("-h", _) => "127.0.0.1".to_owned(),
             ("-s", _) => format!("{folder}/demo.sock"),
@@ -185,6 +186,9 @@ fn furnish(folder: &Path) {
     xml.write_all(b"<feed><doc><url>u</url><title>t</title></doc></feed>").unwrap();
     xml.finish().unwrap();
     fs::write(folder.join("mine.toml"), example()).unwrap();
+    fs::create_dir(folder.join("workloads")).unwrap();
+    let properties = "recordcount=1000\noperationcount=1000\nreadproportion=0.5\nupdateproportion=0.5\n";
+    fs::write(folder.join("workloads/workloada"), properties).unwrap();
     fs::create_dir(folder.join("examples")).unwrap();
     fs::write(folder.join("examples/evening.script"), evening(root)).unwrap();
 }

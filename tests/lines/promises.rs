@@ -189,5 +189,7 @@ pub const PROMISES: &[Promise] = &[
     shows("-p 6379 --workload ycsb-a", Screen, &["load on", "READ 50", "UPDATE 50"]),
     shows("-p 6379 --workload ycsb-b --headless --yes --ycsb-summary --set recordcount=1M --set operationcount=5M", Ends(&[0]), &["[OVERALL], Throughput(ops/sec)", "[READ], Operations"]),
     shows("-p 6379 --workload ycsb-c --set requestdistribution=uniform --set commandgroup=string", Screen, &["uniform"]),
+    shows("ycsb load redis -P workloads/workloada -p redis.port=6379 -threads 50 -s", Ends(&[0]), &["[INSERT], Return=OK, 1000"]),
+    with("ycsb run redis -P workloads/workloada -p redis.port=6379 -threads 50 -target 20000 -s", &["--yes"], Ends(&[0]), &["[READ], Operations"]),
     shows("workloads ycsb-e", Ends(&[0]), &["[[operation]]"]),
 ];
