@@ -1,4 +1,4 @@
-//! One connection to the server with the client library fred, through a [guard](super::guard). No other module uses fred.
+//! One connection to the server with the client library fred, through a [guard]. No other module uses fred.
 //!
 //! Fred's own reconnecting is off. When the connection of a [`RedisLink`] is lost, its owner opens a new link. So every
 //! lost connection is noticed, and no command is sent twice.

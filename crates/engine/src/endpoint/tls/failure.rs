@@ -53,7 +53,7 @@ pub enum TlsFailure {
     WrongPurpose(String),
     /// The certificate has X.509 version 1, as the test script of Redis makes it with OpenSSL 3.0.
     #[error(
-        "the server's certificate has X.509 version 1, which TLS libraries refuse; sign it again as version 3: openssl \
+        "the server's certificate has X.509 version 1, which rustls does not accept; sign it again as version 3: openssl \
          x509 -req ... -extfile FILE, with 'subjectAltName=DNS:NAME,IP:ADDRESS' in FILE; or trust any server with --insecure"
     )]
     Version1,
