@@ -245,18 +245,7 @@ fn polling_surveying_and_looking_for_leftovers_write_nothing() {
 }
 
 fn writes() -> Writes {
-    let names = KeyNames::of_run(RunId::random());
-    let span = KeySpan::of_values_and_counters(10, 0);
-    Writes {
-        names,
-        is_users: false,
-        asks_always: false,
-        is_load: true,
-        kept: false,
-        span,
-        others: Vec::new(),
-        setup: Vec::new(),
-    }
+    Writes::own(KeyNames::of_run(RunId::random()), KeySpan::of_values_and_counters(10, 0))
 }
 
 #[test]

@@ -255,3 +255,27 @@ fn the_command_line_of_ycsb_loads_and_runs_without_a_question_on_an_empty_server
         assert!(refused.err.contains("holds 501 keys") && refused.err.contains("--yes"), "{refused:?}");
     }
 }
+
+#[test]
+fn records_on_memcached_have_the_names_of_ycsbs_binding_and_all_their_fields() {
+    let server = Server::memcached().start();
+    let hosts = format!("memcached.hosts=127.0.0.1:{}", server.port());
+    let ycsb = |phase: &str, more: &[&str]| {
+        let line = ["ycsb", phase, "memcached", "-p", &hosts, "-p", "recordcount=100", "-p", "fieldlength=7"];
+        run(&[&line[..], more].concat())
+    };
+    let loaded = ycsb("load", &[]).expect_code(0);
+    assert!(loaded.out.contains("[INSERT], Return=OK, 100\n"), "{loaded:?}");
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+    stream.write_all(b"get usertable-user6284781860667377211\r\n").unwrap();
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).unwrap();
+    assert!(line.trim_end().ends_with(" 70"), "ten fields of seven bytes: {line}");
+    let all =
+        ["-p", "operationcount=1000", "-p", "readproportion=1", "-p", "updateproportion=0", "-p", "x=1"];
+    let ran = ycsb("run", &all).expect_code(0);
+    assert!(ran.out.contains("[READ], Return=OK, 1000\n") && !ran.out.contains("NOT_FOUND"), "{ran:?}");
+    assert!(ran.err.contains("these properties have no effect: x"), "{ran:?}");
+    let refused = ycsb("run", &["-P", "/dev/zero"]).expect_code(2);
+    assert!(refused.err.contains("more than 1048576 bytes"), "{refused:?}");
+}

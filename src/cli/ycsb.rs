@@ -20,9 +20,9 @@ use crate::{
     endpoint::Password,
     print::{YcsbForm, YcsbInterval, YcsbStatus, YcsbText},
     runner::{Company, SessionRun, Shows, UsageError},
-    session::running::Keys,
+    session::{Notice, running::Keys},
     untrusted,
-    workload::Setting,
+    workload::{Setting, text_of, ycsb_parameters},
 };
 
 const AFTER: &str = "\
@@ -40,9 +40,6 @@ Examples:
 
 Keys have YCSB's names and stay on the server.";
 
-/// The largest workload file, in bytes.
-const LARGEST_FILE: u64 = 1 << 20;
-
 /// The arguments of `redyno ycsb`.
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER)]
@@ -57,34 +54,6 @@ pub struct YcsbArgs {
     pub words: Vec<String>,
 }
 
-/// The properties of the core workload that are parameters of redyno's workload of the same name.
-const PARAMETERS: [&str; 25] = [
-    "fieldcount",
-    "fieldlength",
-    "fieldnameprefix",
-    "hotspotdatafraction",
-    "hotspotopnfraction",
-    "insertcount",
-    "insertorder",
-    "insertproportion",
-    "insertstart",
-    "maxscanlength",
-    "minscanlength",
-    "operationcount",
-    "readallfields",
-    "readmodifywriteproportion",
-    "readproportion",
-    "recordcount",
-    "requestdistribution",
-    "scanproportion",
-    "updateproportion",
-    "writeallfields",
-    "zeropadding",
-    "commandgroup",
-    "index",
-    "table",
-    "target",
-];
 /// Properties with the only values that redyno can carry out.
 const ONLY: [(&str, &[&str]); 7] = [
     ("workload", &["site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload"]),
@@ -145,18 +114,14 @@ impl YcsbLine {
 
     /// Adds the properties of a file, which has a line `name=value` for each.
     fn read_file(&mut self, path: &Path) -> Result<(), UsageError> {
-        let failed = |why: String| UsageError::of(format!("-P {}: {why}", untrusted::path(path)));
-        let size = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?.len();
-        if size > LARGEST_FILE {
-            return Err(failed(format!("it has {size} bytes; a workload file has a few lines")));
-        }
-        let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+        let text = text_of(path).map_err(|error| UsageError::of(format!("-P: {error}")))?;
         for (n, line) in (1..).zip(text.lines().map(str::trim)) {
             if line.is_empty() || line.starts_with(['#', '!']) {
                 continue;
             }
             let Some((name, value)) = line.split_once(['=', ':']) else {
-                return Err(failed(format!("line {n} is not NAME=VALUE")));
+                let file = untrusted::path(path);
+                return Err(UsageError::of(format!("-P {file}: line {n} is not NAME=VALUE")));
             };
             self.properties.insert(name.trim().to_owned(), value.trim().to_owned());
         }
@@ -225,23 +190,22 @@ impl YcsbLine {
             self.properties.insert("commandgroup".to_owned(), group);
         }
         if self.is_memcached {
-            let usual = [("commandgroup", "string"), ("index", "false"), ("table", "usertable")];
-            for (name, value) in usual {
+            // A record is one value; its name begins with the table's.
+            for (name, value) in
+                [("commandgroup", "string"), ("index", "false"), ("table", "usertable"), ("fieldcount", "10")]
+            {
                 self.properties.entry(name.to_owned()).or_insert_with(|| value.to_owned());
             }
-        } else {
-            // The Redis binding has no tables.
-            self.properties.remove("table");
         }
-        let (loads, is_memcached) = (self.loads, self.is_memcached);
-        // The load phase inserts each record once.
+        // The Redis binding has no tables, and the load phase inserts each record once.
         let of_run = ["operationcount", "requestdistribution", "hotspotdatafraction", "hotspotopnfraction"];
-        let is_of_phase = |name: &str| !loads || !name.ends_with("proportion") && !of_run.contains(&name);
-        let taken = PARAMETERS.iter().filter_map(|name| Some((*name, self.properties.remove(*name)?)));
-        let taken = taken.filter(|(name, value)| {
-            is_of_phase(name) && !(is_memcached && *name == "fieldcount" && value == "10")
-        });
-        taken.map(|(name, value)| Setting { name: name.to_owned(), value }).collect()
+        let (loads, is_memcached) = (self.loads, self.is_memcached);
+        let is_of_run = |name: &str| name.ends_with("proportion") || of_run.contains(&name);
+        ycsb_parameters()
+            .filter(|name| is_memcached || *name != "table")
+            .filter_map(|name| Some(Setting { name: name.to_owned(), value: self.properties.remove(name)? }))
+            .filter(|setting| !loads || !is_of_run(&setting.name))
+            .collect()
     }
 
     /// Checks the rest of the properties, and returns the names of those that have no effect.
@@ -301,10 +265,8 @@ impl Arguments for YcsbArgs {
         plan.check_clients()?;
         plan.check_dialect()?;
         if !ignored.is_empty() {
-            plan.commission.notices.push(crate::session::Notice::Warning(format!(
-                "these properties have no effect: {}",
-                ignored.join(", ")
-            )));
+            let text = format!("these properties have no effect: {}", ignored.join(", "));
+            plan.commission.notices.push(Notice::Warning(text));
         }
         let every_s = every.map_or(10.0, |every| every.as_secs_f64());
         Ok(Box::new(SessionRun {

@@ -77,7 +77,7 @@ pub use self::outgoing::Outgoing;
 pub use self::parameters::{Setting, Settings};
 pub use self::parameters::{filled, settable, written};
 pub use self::presets::is_path;
-pub use self::presets::{preset, preset_names, presets, usual};
+pub use self::presets::{preset, preset_names, presets, usual, ycsb_parameters};
 pub use self::preview::{
     Asking, DatasetPreview, KeysPreview, OperationPreview, PrefillPreview, Preview, Sample,
 };

@@ -4,6 +4,8 @@ mod records;
 mod ycsb;
 mod ycsb_properties;
 
+pub use ycsb_properties::ycsb_parameters;
+
 use std::{
     path::Path,
     str::FromStr,

@@ -34,6 +34,12 @@ pub struct Writes {
 }
 
 impl Writes {
+    /// Returns the writes of a load to the run's own keys, which are removed at the end.
+    pub fn own(names: KeyNames, span: KeySpan) -> Self {
+        let (is_users, asks_always, is_load, kept) = (false, false, true, false);
+        Self { names, is_users, asks_always, is_load, kept, span, others: Vec::new(), setup: Vec::new() }
+    }
+
     /// Returns whether nothing is written and no setup runs.
     pub fn is_nothing(&self) -> bool {
         self.span.is_empty() && self.others.is_empty() && self.setup.is_empty()
@@ -202,16 +208,7 @@ mod tests {
 
     fn own() -> Writes {
         let span = KeySpan::of_values_and_counters(10_000, 0);
-        Writes {
-            names: KeyNames::of_run(run()),
-            is_users: false,
-            asks_always: false,
-            is_load: true,
-            kept: false,
-            span,
-            others: Vec::new(),
-            setup: Vec::new(),
-        }
+        Writes::own(KeyNames::of_run(run()), span)
     }
 
     fn leftover() -> Marker {

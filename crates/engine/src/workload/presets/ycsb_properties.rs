@@ -41,6 +41,11 @@ const PROPORTIONS: [(&str, f64); 5] = [
     ("scanproportion", 0.0),
     ("readmodifywriteproportion", 0.0),
 ];
+/// Returns the names of all parameters of the workload `ycsb`.
+pub fn ycsb_parameters() -> impl Iterator<Item = &'static str> {
+    PARAMETERS.into_iter().chain(PROPORTIONS.iter().map(|(name, _)| *name))
+}
+
 /// Proportions are rounded to this part.
 const SMALLEST_PART: f64 = 1e-4;
 
@@ -77,8 +82,10 @@ pub(super) struct Properties {
 impl Properties {
     /// Reads the parameters; with proportions if the workload `has_proportions`.
     pub(super) fn of(settings: &Settings, has_proportions: bool) -> Result<Self, WorkloadError> {
-        let proportions = PROPORTIONS.iter().filter(|_| has_proportions).map(|(name, _)| *name);
-        settings.only(PARAMETERS.into_iter().chain(proportions))?;
+        match has_proportions {
+            true => settings.only(ycsb_parameters())?,
+            false => settings.only(PARAMETERS)?,
+        }
         let truth =
             |name, usual| Ok(word(settings, name, &[("true", true), ("false", false)])?.unwrap_or(usual));
         let group = word(settings, "commandgroup", &Group::ALL)?.unwrap_or(Group::Hash);
