@@ -13,7 +13,7 @@ use crate::support::{
 };
 
 /// What it does with these words, and what its JSON says.
-fn told(words: &str) -> (Outcome, Value) {
+fn measured(words: &str) -> (Outcome, Value) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("memtier.json");
     let mut command = redyno(&["memtier", "--hide-histogram", "--json-out-file"]);
@@ -26,7 +26,7 @@ fn told(words: &str) -> (Outcome, Value) {
 /// The same against a server whose counts begin anew, and how often it carried out each command.
 fn asked(server: &Server, words: &str) -> (Outcome, Value, BTreeMap<String, u64>) {
     server.cli(&["CONFIG", "RESETSTAT"]);
-    let (outcome, json) = told(&format!("-p {} {words}", server.port()));
+    let (outcome, json) = measured(&format!("-p {} {words}", server.port()));
     let stats = server.cli(&["INFO", "commandstats"]);
     let calls = stats.lines().filter_map(|line| {
         let (name, rest) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
@@ -183,7 +183,7 @@ fn a_connection_is_made_and_greeted_as_it_is_asked_for() {
     server.cli(&["CONFIG", "RESETSTAT"]);
     let before = received();
     let words = "-a ann:pw --select-db 3 -P resp3 -n 100 -c 2 -t 1 --reconnect-interval 10 --wait-ratio 1:1 --ratio 1:3";
-    told(&format!("-S {} {words}", server.socket().display()));
+    measured(&format!("-S {} {words}", server.socket().display()));
     assert_eq!(received() - before, 2 * 10 + 1, "beside the one that asks");
     let stats = server.cli(&["INFO", "commandstats"]);
     let count = |command: &str| crate::support::calls(&stats, command);
@@ -198,13 +198,13 @@ fn memcached_is_asked_in_its_own_words() {
     let server = Server::memcached().start();
     let port = server.port();
     let words = "-P memcache_text -n 110 -c 2 -t 2 --key-maximum 50 --expiry-range 100-200";
-    let (_, json) = told(&format!("-p {port} {words}"));
+    let (_, json) = measured(&format!("-p {port} {words}"));
     let stats = crate::support::memcached::stats(port);
     assert_eq!((stats["cmd_set"], stats["cmd_get"]), (40, 400));
     let share = figure(&json, "Gets", "Hits/sec") / figure(&json, "Gets", "Ops/sec");
     assert!((share - stats["get_hits"] as f64 / 400.0).abs() < 0.001, "{share}");
     assert!(stats["get_misses"] > 0);
-    told(&format!("-u memcached://127.0.0.1:{port} --ratio 0:4 --multi-key-get 4 -n 10 -c 1 -t 1"));
+    measured(&format!("-u memcached://127.0.0.1:{port} --ratio 0:4 --multi-key-get 4 -n 10 -c 1 -t 1"));
     assert_eq!(crate::support::memcached::stats(port)["cmd_get"], 400 + 40);
 }
 
@@ -214,7 +214,7 @@ fn on_a_cluster_all_primaries_get_what_one_server_would_get() {
     let words = |words: &str| format!("--cluster-mode -p {} {words}", nodes.0[1].port());
     let all =
         "-n allkeys --ratio 1:0 --key-pattern P:P --key-minimum 1 --key-maximum 1000 -c 3 -t 2 --pipeline 4";
-    let (outcome, json) = told(&words(all));
+    let (outcome, json) = measured(&words(all));
     assert_eq!((nodes.calls("set"), figure(&json, "Sets", "Count")), (1000, 1000.0));
     let keys: u64 = nodes.0.iter().map(|node| node.cli(&["DBSIZE"]).parse::<u64>().unwrap()).sum();
     assert_eq!(keys, 1000);
@@ -223,7 +223,7 @@ fn on_a_cluster_all_primaries_get_what_one_server_would_get() {
     assert_eq!(head.split_whitespace().take(6).collect::<Vec<_>>(), columns);
     assert!(json["ALL STATS"]["Sets"]["MOVED/sec"].is_null());
     assert_eq!(figure(&json, "Totals", "MOVED/sec") + figure(&json, "Totals", "ASK/sec"), 0.0);
-    let (_, json) = told(&words("-n 100 -c 3 -t 2 --command time"));
+    let (_, json) = measured(&words("-n 100 -c 3 -t 2 --command time"));
     assert_eq!(json["run information"]["Requests per client"], 100);
     assert_eq!(nodes.calls("time"), 600);
     assert!(nodes.0.iter().all(|node| node.calls(&[], "time") >= 150), "a command without a key goes to all");

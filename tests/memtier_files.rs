@@ -9,8 +9,8 @@ use crate::support::{
     program::{Outcome, Running, redyno, run},
 };
 
-/// What it does in this directory with these words.
-fn told(directory: &Path, server: &Server, words: &[&str]) -> (Outcome, Value) {
+/// Runs `redyno memtier` in this directory with these words; returns its outcome and its JSON.
+fn run_in(directory: &Path, server: &Server, words: &[&str]) -> (Outcome, Value) {
     let mut command = redyno(&["memtier", "-p", &server.port_text(), "--json-out-file", "out.json"]);
     command.args(words).current_dir(directory);
     let outcome = Running::start(command).end().expect_code(0);
@@ -33,8 +33,11 @@ fn column(text: &str, title: &str) -> Vec<u64> {
 fn each_client_has_a_file_and_their_sum_is_the_table() {
     let (server, directory) = (Server::redis().start(), tempfile::tempdir().unwrap());
     let path = directory.path();
-    let (_, json) =
-        told(path, &server, &["-n", "110", "-c", "3", "-t", "2", "--client-stats", "cs", "--hide-histogram"]);
+    let (_, json) = run_in(
+        path,
+        &server,
+        &["-n", "110", "-c", "3", "-t", "2", "--client-stats", "cs", "--hide-histogram"],
+    );
     let mut sums = [0; 4];
     for (thread, client) in (0..2).flat_map(|thread| (0..3).map(move |client| (thread, client))) {
         let text = fs::read_to_string(path.join(format!("cs-1-{thread}-{client}.csv"))).unwrap();
@@ -69,7 +72,7 @@ fn distributions_are_files_that_hdr_histograms_tools_read() {
     let (server, directory) = (Server::redis().start(), tempfile::tempdir().unwrap());
     let words =
         ["-n", "50", "-c", "2", "-t", "1", "--hdr-file-prefix", "hdr", "--hide-histogram", "--ratio", "0:1"];
-    let (_, json) = told(directory.path(), &server, &words);
+    let (_, json) = run_in(directory.path(), &server, &words);
     let read = |name: &str| fs::read_to_string(directory.path().join(name));
     for name in ["hdr_FULL_RUN_1", "hdr_GET_command_run_1"] {
         let text = read(&format!("{name}.txt")).unwrap();
@@ -94,7 +97,7 @@ fn a_staircase_has_its_clients_second_by_second() {
         ["--clients-start", "1", "--clients-step", "2", "--step-duration", "1", "-c", "4", "-t", "2"];
     let words = [&stairs[..], &["--test-time", "3", "--hide-histogram"]].concat();
     let before: u64 = received(&server);
-    let (_, json) = told(directory.path(), &server, &words);
+    let (_, json) = run_in(directory.path(), &server, &words);
     assert_eq!(received(&server) - before, 8 + 1, "eight connections in all, beside the one that asks");
     let all = &json["ALL STATS"];
     let clients = |second: &str| all["Active Clients"][second]["Total clients"].as_u64();
@@ -103,7 +106,7 @@ fn a_staircase_has_its_clients_second_by_second() {
         ["0", "1", "2"].iter().all(|second| all["Totals"]["Time-Serie"][second]["Count"].as_u64() > Some(0))
     );
     assert_eq!(json["configuration"]["clients_step"], 2);
-    let (_, json) = told(directory.path(), &server, &["-n", "1", "-c", "1", "-t", "1"]);
+    let (_, json) = run_in(directory.path(), &server, &["-n", "1", "-c", "1", "-t", "1"]);
     assert!(
         json["ALL STATS"]["Active Clients"].is_null() && json["configuration"]["clients_start"].is_null()
     );
@@ -124,7 +127,7 @@ fn rows_by_line_and_the_configuration_are_memtiers() {
         &commands[..],
     ]
     .concat();
-    let (outcome, _) = told(directory.path(), &server, &words);
+    let (outcome, _) = run_in(directory.path(), &server, &words);
     let rows = outcome.out.lines().filter_map(|line| line.split_whitespace().next());
     let rows: Vec<_> = rows.filter(|row| ["Sets", "Gets", "Totals"].contains(row)).collect();
     assert_eq!(rows, ["Sets", "Gets", "Sets", "Totals"]);

@@ -57,6 +57,20 @@ fn results(outcome: &Outcome) -> Vec<(String, u64, f64)> {
     outcome.records().into_iter().filter_map(result).collect()
 }
 
+/// A primary and its replica.
+fn pair() -> (Server, Server) {
+    let (primary, replica) = (Server::redis().start(), Server::redis().start());
+    replica.cli(&["REPLICAOF", "127.0.0.1", &primary.port_text()]);
+    wait_for_link(&replica);
+    (primary, replica)
+}
+
+fn wait_for_link(replica: &Server) {
+    wait_for("the link", || {
+        replica.cli(&["INFO", "replication"]).contains("master_link_status:up").then_some(())
+    });
+}
+
 #[test]
 fn each_replica_of_a_cluster_has_a_lag_and_no_marker_is_left() {
     for recipe in [Server::redis as fn() -> Recipe, Server::valkey] {
@@ -109,9 +123,7 @@ fn delay_replication(primary: u16, replica: &Server, delay: Duration) {
         }
     });
     replica.cli(&["REPLICAOF", "127.0.0.1", &port]);
-    wait_for("the link", || {
-        replica.cli(&["INFO", "replication"]).contains("master_link_status:up").then_some(())
-    });
+    wait_for_link(replica);
 }
 
 #[test]
@@ -129,11 +141,7 @@ fn a_replica_whose_link_takes_a_second_has_a_lag_of_a_second() {
 
 #[test]
 fn a_replica_that_shows_no_marker_is_reported_and_is_measured_again_when_it_follows() {
-    let (primary, replica) = (Server::redis().start(), Server::redis().start());
-    replica.cli(&["REPLICAOF", "127.0.0.1", &primary.port_text()]);
-    wait_for("the link", || {
-        replica.cli(&["INFO", "replication"]).contains("master_link_status:up").then_some(())
-    });
+    let (primary, replica) = pair();
     let running = start(&primary);
     running.wait_for_lines(2, r#""replication_lag_us":"#);
     // The primary has no password, so that the replica cannot log in there again, and goes on with its old data.
@@ -142,9 +150,7 @@ fn a_replica_that_shows_no_marker_is_reported_and_is_measured_again_when_it_foll
     running.wait_for_lines(1, r#""event":"lag_unmeasured""#);
     let shown = replica.calls(&[], "get");
     replica.cli(&["CONFIG", "SET", "masterauth", ""]);
-    wait_for("the link", || {
-        replica.cli(&["INFO", "replication"]).contains("master_link_status:up").then_some(())
-    });
+    wait_for_link(&replica);
     let markers = primary.calls(&[], "set");
     wait_for("more markers", || (primary.calls(&[], "set") > markers + 4).then_some(()));
     let outcome = end(running);
@@ -155,11 +161,7 @@ fn a_replica_that_shows_no_marker_is_reported_and_is_measured_again_when_it_foll
 
 #[test]
 fn it_asks_before_it_writes_and_is_refused_where_it_has_no_effect() {
-    let (primary, replica) = (Server::redis().start(), Server::redis().start());
-    replica.cli(&["REPLICAOF", "127.0.0.1", &primary.port_text()]);
-    wait_for("the link", || {
-        replica.cli(&["INFO", "replication"]).contains("master_link_status:up").then_some(())
-    });
+    let (primary, replica) = pair();
     primary.cli(&["SET", "a", "1"]);
     let err = |server: &Server, more: &[&str], code| {
         let port = server.port_text();
