@@ -157,8 +157,11 @@ fn heading(paint: &mut Paint, table: &Table<Key>, model: &Model, scale: &LogScal
         Key::Figure(column) => (heading_of(column), Ink::Faint),
         Key::OverTime => {
             let top = units::latency(scale.highest_ns);
-            let words =
-                [format!("longest PING over time, log scale to {top}"), format!("longest PING, to {top}")];
+            let words = [
+                format!("longest PING over time, log scale to {top}"),
+                format!("longest PING, to {top}"),
+                "longest PING".to_owned(),
+            ];
             let fits = |words: &&String| words.chars().count() <= width;
             (words.iter().find(fits).cloned().unwrap_or_default(), Ink::Faint)
         }
