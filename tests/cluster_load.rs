@@ -72,6 +72,26 @@ fn the_counts_of_a_run_are_those_of_the_nodes_and_no_key_is_left() {
 }
 
 #[test]
+fn a_batch_of_a_closed_loop_goes_to_one_node() {
+    let nodes = Nodes::start(Server::redis, false);
+    let reads = || -> u64 {
+        let stats = nodes.0.iter().map(|node| node.cli(&["INFO", "stats"]));
+        let of = |stats: String| {
+            let line = stats.lines().find_map(|line| line.strip_prefix("total_reads_processed:"));
+            line.unwrap().trim().parse::<u64>().unwrap()
+        };
+        stats.map(of).sum()
+    };
+    let before = reads();
+    let outcome = load(&nodes.0[0], &["-n", "40003", "--no-prefill"]).expect_code(0);
+    assert_eq!(assert_agreement(&outcome, &nodes), BTreeMap::new());
+    assert_eq!(sums(&outcome)[0].values().sum::<u64>(), 40_003);
+    // Batches of 4 that are divided over three nodes are 2.4 reads each.
+    let batches = 40_003 / 4;
+    assert!(reads() - before < batches * 3 / 2, "{} reads", reads() - before);
+}
+
+#[test]
 fn the_counts_agree_through_a_live_reshard_and_keys_are_removed_wherever_they_moved() {
     for recipe in [Server::redis as fn() -> Recipe, Server::valkey] {
         let nodes = Nodes::start(recipe, false);

@@ -158,9 +158,9 @@ impl Clients {
         }
     }
 
-    /// Returns whether any client is wanted.
-    pub(super) fn any_wanted(&self) -> bool {
-        self.wanted > 0
+    /// Returns how many clients are wanted.
+    pub(super) fn how_many_wanted(&self) -> usize {
+        self.wanted
     }
 
     /// Returns whether client `i` is no longer wanted.

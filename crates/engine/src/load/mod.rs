@@ -26,6 +26,7 @@ mod core_waits;
 mod engine;
 mod errors;
 mod file_limit;
+mod gathered;
 mod interval;
 mod losses;
 mod open_segment;

@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, io, sync::Arc};
 
 use super::{
     ClusterPlan, Plan,
-    parcel::{Parcel, Refusal},
+    gathered::{Gathered, Receiver},
+    parcel::{Kept, Parcel, Refusal},
     reads::Reads,
     slot_counts::SlotCounts,
 };
@@ -33,6 +34,8 @@ pub(super) struct Spread {
     doors: Vec<Option<Endpoints>>,
     /// Parcels that wait until this time; the second number makes the entries different.
     held: BTreeMap<(u64, u64), (Parcel, Refusal)>,
+    /// Requests that are drawn and not sent.
+    pub(super) gathered: Gathered,
     entries: u64,
     /// Counts the requests without a key, which go to all primaries in turn.
     keyless: usize,
@@ -58,6 +61,7 @@ impl Spread {
             target: plan.target.clone(),
             doors: Vec::new(),
             held: BTreeMap::new(),
+            gathered: Gathered::default(),
             entries: 0,
             keyless: 0,
             reads: Reads::new(read_from, pings),
@@ -80,18 +84,23 @@ impl Spread {
     /// Divides a parcel by the owners of its slots, and by the replicas that get its reads.
     pub(super) fn by_owner(&mut self, parcel: Parcel, now_ns: u64) -> Vec<Parcel> {
         let topology = self.cluster.topology();
-        let Self { keyless, reads, .. } = self;
-        reads.next_batch();
-        let parts = parcel.divide(|_, request| {
-            let owner = match request.slot {
-                Some(slot) => topology.owner(slot),
-                None => nth_primary(&topology, std::mem::replace(keyless, keyless.wrapping_add(1))),
-            };
-            let node = owner.filter(|_| request.reads).map(|owner| reads.node(&topology, owner, now_ns));
-            (node.or(owner), node.is_some() && node != owner)
-        });
+        self.reads.next_batch();
+        let parts = parcel.divide(|_, request| self.receiver(&topology, request, now_ns));
         let to = |((node, is_for_replica), parcel)| Parcel { node, is_for_replica, ..parcel };
         parts.into_iter().map(to).collect()
+    }
+
+    /// Returns the node for a request: the owner of its slot, or a replica of it.
+    pub(super) fn receiver(&mut self, topology: &Topology, request: &Kept, now_ns: u64) -> Receiver {
+        let owner = match request.slot {
+            Some(slot) => topology.owner(slot),
+            None => {
+                self.keyless = self.keyless.wrapping_add(1);
+                nth_primary(topology, self.keyless)
+            }
+        };
+        let node = owner.filter(|_| request.reads).map(|owner| self.reads.node(topology, owner, now_ns));
+        (node.or(owner), node.is_some() && node != owner)
     }
 
     /// Returns the node for a client's own connection: the primaries in turn.

@@ -142,6 +142,12 @@ impl Program {
         self.dataset.is_some()
     }
 
+    /// Returns whether each operation is whole when it is drawn: it needs no record, and has no step that waits for a
+    /// reply.
+    pub fn is_sent_at_once(&self) -> bool {
+        self.dataset.is_none() && self.templates.later.is_empty()
+    }
+
     /// Appends the next operation of `draws` to `out`, and returns its number. Nothing is appended if the operation
     /// [needs a record](Outgoing::awaits_record) that is not read yet.
     #[inline]

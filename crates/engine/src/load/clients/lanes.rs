@@ -163,7 +163,7 @@ impl Clients {
     /// Notes that client `i` has `n` more requests to be answered.
     pub(in crate::load) fn owes(&mut self, i: usize, n: u32) {
         self.all[i].owed += n;
-        self.all[i].batch = self.all[i].owed;
+        self.all[i].batch += n;
     }
 
     /// Notes that `n` requests of client `i` are answered or lost. Returns the number of requests of its batch if all of

@@ -1,5 +1,6 @@
-//! How a worker drives a cluster: a client's batch is divided by node, and each part is written on the client's lane to
-//! its node. The client is free again when all parts are answered.
+//! How a worker drives a cluster. In a closed loop with a pipeline, a client's batch goes to one node; otherwise it is
+//! divided by node, and each part is written on the client's lane to its node. The client is free again when all parts
+//! are answered.
 
 use super::{Worker, waiting::Ready};
 use crate::{
@@ -13,8 +14,8 @@ use crate::{
 };
 
 /// A batch that a client has drawn.
+#[derive(Default)]
 struct Drawn {
-    requests: u32,
     /// When the first request was due; `None` in a closed loop.
     first_due_ns: Option<u64>,
     parcels: Vec<Parcel>,
@@ -24,7 +25,9 @@ impl Worker {
     /// Draws the next batch of client `i`, which is free, and writes it to the nodes of the cluster.
     #[cold]
     pub(super) fn send_spread(&mut self, i: usize, now_ns: u64) {
-        let Some(Drawn { requests, first_due_ns, parcels }) = self.draw_batch(i, now_ns) else { return };
+        let Drawn { first_due_ns, parcels } =
+            if self.gathers() { self.gather(i, now_ns) } else { self.draw_batch(i, now_ns) };
+        let requests: usize = parcels.iter().map(|parcel| parcel.requests.len()).sum();
         if requests == 0 {
             if self.awaits_record {
                 self.clients.queue(i);
@@ -32,86 +35,165 @@ impl Worker {
             return;
         }
         if self.pace.is_closed() {
-            self.segments.counts().due += u64::from(requests);
+            self.segments.counts().due += requests as u64;
         }
-        if self.stop_if_failed(requests.into(), now_ns) {
+        if self.stop_if_failed(requests as u64, now_ns) {
             return;
         }
         self.note_lateness(first_due_ns, now_ns);
-        self.clients.owes(i, requests);
-        self.segments.wrote(requests as usize, 0);
+        self.send_parcels(i, parcels, now_ns);
+    }
+
+    fn send_parcels(&mut self, i: usize, parcels: Vec<Parcel>, now_ns: u64) {
+        let requests: usize = parcels.iter().map(|parcel| parcel.requests.len()).sum();
+        self.clients.owes(i, requests as u32);
+        self.segments.wrote(requests, 0);
         for parcel in parcels {
-            self.route(parcel, now_ns);
+            match parcel.node {
+                Some(node) => self.deliver(parcel, node, now_ns),
+                None => self.route(parcel, now_ns),
+            }
         }
     }
 
-    fn draw_batch(&mut self, i: usize, now_ns: u64) -> Option<Drawn> {
-        let client = self.clients.get_mut(i)?;
-        let program = &self.setting.program;
-        let pipeline = match self.setting.pipeline() {
-            all if self.is_filling => all,
-            all => u64::from(all).min(client.left) as u32,
-        };
+    /// Returns whether requests are gathered until a batch for one node is complete.
+    fn gathers(&self) -> bool {
+        self.pace.is_closed()
+            && !self.is_filling
+            && self.setting.pipeline() > 1
+            && self.setting.program.is_sent_at_once()
+            && self.spread.as_ref().is_some_and(|spread| spread.gathered.is_possible())
+    }
+
+    /// Draws requests until there is a batch for the node of client `i`, or for another node that has more than its
+    /// share. The last requests of a load make smaller batches.
+    fn gather(&mut self, i: usize, now_ns: u64) -> Drawn {
+        let own = self.clients.lane(i).and_then(|lane| lane.node);
+        let pipeline = self.setting.pipeline() as usize;
+        let Some(spread) = &mut self.spread else { return Drawn::default() };
+        let topology = spread.cluster.topology();
+        spread.reads.next_batch();
+        let mut complete = spread.gathered.take_complete(own, own, pipeline);
+        while complete.is_none()
+            && let Some(request) = self.draw(i)
+        {
+            let Some(spread) = &mut self.spread else { break };
+            let to = spread.receiver(&topology, &request, now_ns);
+            spread.gathered.add(to, request, (&mut self.out, self.setting.program.values()), pipeline);
+            if spread.gathered.is_too_large() {
+                self.send_gathered(true, now_ns);
+                self.clients.queue(i);
+                return Drawn::default();
+            }
+            complete = spread.gathered.take_complete(to.0, own, pipeline);
+        }
+        self.count_without_replica();
+        let parcel = complete.or_else(|| self.spread.as_mut()?.gathered.take_largest());
+        Drawn {
+            first_due_ns: None,
+            parcels: parcel.into_iter().map(|parcel| self.drawn_by(i, parcel, now_ns)).collect(),
+        }
+    }
+
+    /// Notes that client `i` sends a gathered parcel, as if it had drawn it at `now_ns`.
+    fn drawn_by(&mut self, i: usize, parcel: Parcel, now_ns: u64) -> Parcel {
+        let mut begin = 0;
+        for request in &parcel.requests {
+            self.segments.counts().counts[request.op.index()].bytes_out += (request.end - begin) as u64;
+            begin = request.end;
+        }
+        Parcel { client: i, generation: self.segments.generation(), since_ns: now_ns, ..parcel }
+    }
+
+    /// Sends everything that is gathered, since the setting changes or the requests are too large to be gathered: the
+    /// parcels go to the clients in turn.
+    pub(super) fn send_gathered(&mut self, goes_on: bool, now_ns: u64) {
+        let parcels =
+            self.spread.as_mut().map(|spread| spread.gathered.take_all(goes_on)).unwrap_or_default();
+        let clients = self.clients.how_many_wanted().max(1);
+        for (n, parcel) in parcels.into_iter().enumerate() {
+            let parcel = self.drawn_by(n % clients, parcel, now_ns);
+            self.segments.counts().due += parcel.requests.len() as u64;
+            self.send_parcels(n % clients, vec![parcel], now_ns);
+        }
+    }
+
+    fn draw_batch(&mut self, i: usize, now_ns: u64) -> Drawn {
         let generation = self.segments.generation();
         let (mut whole, mut apart) = (Parcel::new(i, generation, now_ns), Vec::new());
         let (mut requests, mut first_due_ns) = (0, None);
-        while requests < pipeline && self.pace.is_due(now_ns) {
-            let before = program.has_records().then(|| client.draws.clone());
-            self.out.clear();
-            let (op, number): (OpId, _) = if self.is_filling {
-                let Some(request) = self.filling.next() else { break };
-                (program.append_nth(request.number, &mut client.draws, &mut self.out), Some(request))
-            } else if self.allowance.take() {
-                (program.append(&mut client.draws, &mut self.out), None)
-            } else {
-                break;
-            };
-            if self.out.awaits_record() {
-                before.into_iter().for_each(|before| client.draws = before);
-                match number {
-                    Some(request) => self.filling.put_back(request),
-                    None => self.allowance.put_back_one(),
-                }
-                self.awaits_record = true;
-                break;
-            }
+        while requests < self.setting.pipeline()
+            && self.pace.is_due(now_ns)
+            && let Some(request) = self.draw(i)
+        {
             requests += 1;
-            self.segments.counts().counts[op.index()].bytes_out += self.out.length_in_all() as u64;
+            self.segments.counts().counts[request.op.index()].bytes_out += self.out.length_in_all() as u64;
             let due_ns = self.pace.take();
             first_due_ns = first_due_ns.or(due_ns);
-            let key = program.first_key(op, self.out.copied());
-            let slot = self.spread.as_mut().zip(key).map(|(spread, key)| spread.slot(key));
-            let divides = self.spread.as_ref().is_some_and(|spread| spread.reads.are_divided());
-            let reads = divides && program.operations().of(op).only_reads;
-            let request = Kept { op, due_ns, slot, reads, end: 0, number };
             // An operation with steps that wait for one another has a parcel of its own.
             let mut alone = None;
             let parcel = match self.out.has_later() {
                 true => alone.insert(Parcel::new(i, generation, now_ns)),
                 false => &mut whole,
             };
-            parcel.add(request, &mut self.out, program.values());
+            parcel.add(Kept { due_ns, ..request }, &mut self.out, self.setting.program.values());
             apart.extend(alone);
         }
-        client.left -= if self.is_filling { 0 } else { u64::from(requests) };
         apart.extend((!whole.requests.is_empty()).then_some(whole));
-        Some(Drawn { requests, first_due_ns, parcels: apart })
+        Drawn { first_due_ns, parcels: apart }
+    }
+
+    /// Draws the next request of client `i` into `out`. Returns `None` if no request may be drawn, or if its record is not
+    /// read yet.
+    fn draw(&mut self, i: usize) -> Option<Kept> {
+        let client = self.clients.get_mut(i)?;
+        let program = &self.setting.program;
+        let before = program.has_records().then(|| client.draws.clone());
+        self.out.clear();
+        let (op, number): (OpId, _) = if self.is_filling {
+            let request = self.filling.next()?;
+            (program.append_nth(request.number, &mut client.draws, &mut self.out), Some(request))
+        } else if client.left > 0 && self.allowance.take() {
+            (program.append(&mut client.draws, &mut self.out), None)
+        } else {
+            return None;
+        };
+        if self.out.awaits_record() {
+            before.into_iter().for_each(|before| client.draws = before);
+            match number {
+                Some(request) => self.filling.put_back(request),
+                None => self.allowance.put_back_one(),
+            }
+            self.awaits_record = true;
+            return None;
+        }
+        client.left -= u64::from(number.is_none());
+        let key = program.first_key(op, self.out.copied());
+        let slot = self.spread.as_mut().zip(key).map(|(spread, key)| spread.slot(key));
+        let divides = self.spread.as_ref().is_some_and(|spread| spread.reads.are_divided());
+        let reads = divides && program.operations().of(op).only_reads;
+        Some(Kept { op, due_ns: None, slot, reads, end: 0, number })
     }
 
     /// Writes the requests of a parcel to the owners of their slots.
     pub(super) fn route(&mut self, parcel: Parcel, now_ns: u64) {
         let Some(spread) = &mut self.spread else { return };
         let parcels = spread.by_owner(parcel, now_ns);
-        let without_replica = spread.reads.take_without_replica();
-        self.segments.counts().redirects.count(&ErrorKind::NoReplica, without_replica);
-        if without_replica > 0 {
-            self.report_error(&ErrorKind::NoReplica, || "reads go to the primary of the slot".to_owned());
-        }
+        self.count_without_replica();
         for parcel in parcels {
             match parcel.node {
                 Some(node) => self.deliver(parcel, node, now_ns),
                 None => self.hold(parcel, Refusal::Later("CLUSTERDOWN"), now_ns),
             }
+        }
+    }
+
+    /// Counts the reads that go to a primary because no replica answers.
+    fn count_without_replica(&mut self) {
+        let without_replica = self.spread.as_mut().map_or(0, |spread| spread.reads.take_without_replica());
+        if without_replica > 0 {
+            self.segments.counts().redirects.count(&ErrorKind::NoReplica, without_replica);
+            self.report_error(&ErrorKind::NoReplica, || "reads go to the primary of the slot".to_owned());
         }
     }
 

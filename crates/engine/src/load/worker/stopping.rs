@@ -109,7 +109,8 @@ impl Worker {
             self.end_load(self.until_ns);
             return;
         }
-        if self.stage == Stage::Sending && self.may_be_sent().is_spent() {
+        let has_gathered = self.spread.as_ref().is_some_and(|spread| !spread.gathered.is_empty());
+        if self.stage == Stage::Sending && self.may_be_sent().is_spent() && !has_gathered {
             self.stage = Stage::Spent { is_answered: false };
             if !self.pace.is_closed() {
                 self.end_load(now_ns);

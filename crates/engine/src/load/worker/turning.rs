@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Worker, stopping::Stage};
 use crate::{
-    load::{pacing::Pace, schedule::Share},
+    load::{pacing::Pace, phase::Phase, schedule::Share},
     workload::{Draws, client_seed},
 };
 
@@ -26,6 +26,10 @@ impl Worker {
         if is_turn {
             // These requests may be sent in the old phase, and count there.
             self.send_before(since_ns);
+        }
+        // At the end of the load these requests are dropped: nothing has counted them.
+        if self.may_send() && !matches!(new.phase, Phase::Ended { .. }) {
+            self.send_gathered(false, self.seen_ns);
         }
         let was_limited = self.allowance.quota().is_some();
         let sends_again = self.follow_phase(&new.phase);
@@ -58,7 +62,7 @@ impl Worker {
         let (index, threads) = (self.setup.index, self.setup.plan.threads);
         let all = knobs.clients as usize;
         let share = all / threads + usize::from(index < all % threads);
-        if knobs.load || self.clients.any_wanted() {
+        if knobs.load || self.clients.how_many_wanted() > 0 {
             let seed = self.setup.plan.seed;
             let number = |i| index + i * threads;
             self.clients.want(share, |i| Draws::of_client(client_seed(seed, number(i)), number(i) as u64));
