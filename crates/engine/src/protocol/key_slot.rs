@@ -3,6 +3,9 @@
 /// The number of slots of a cluster.
 pub const SLOTS: u16 = 16_384;
 
+/// Reads 16 bytes at a time.
+static CRC: crc::Crc<u16, crc::Table<16>> = crc::Crc::<u16, crc::Table<16>>::new(&crc::CRC_16_XMODEM);
+
 /// Returns the slot of a key. If the key has a hash tag, a text between its first `{` and the next `}`, only the tag is
 /// hashed. The hash is CRC16-XMODEM, as in the cluster specification of Redis.
 pub fn key_slot(key: &[u8]) -> u16 {
@@ -11,7 +14,7 @@ pub fn key_slot(key: &[u8]) -> u16 {
         let end = memchr::memchr(b'}', rest)?;
         (end > 0).then(|| &rest[..end])
     };
-    crc16::State::<crc16::XMODEM>::calculate(tag().unwrap_or(key)) % SLOTS
+    CRC.checksum(tag().unwrap_or(key)) % SLOTS
 }
 
 #[cfg(test)]
