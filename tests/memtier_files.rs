@@ -10,7 +10,7 @@ use crate::support::{
 };
 
 /// Runs `redyno memtier` in this directory with these words; returns its outcome and its JSON.
-fn run_in(directory: &Path, server: &Server, words: &[&str]) -> (Outcome, Value) {
+pub(crate) fn run_in(directory: &Path, server: &Server, words: &[&str]) -> (Outcome, Value) {
     let mut command = redyno(&["memtier", "-p", &server.port_text(), "--json-out-file", "out.json"]);
     command.args(words).current_dir(directory);
     let outcome = Running::start(command).end().expect_code(0);

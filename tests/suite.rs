@@ -51,6 +51,7 @@ mod memcached_keys;
 mod memcached_reach;
 mod memtier;
 mod memtier_files;
+mod memtier_sources;
 mod metrics;
 mod nodes;
 mod oneshot;

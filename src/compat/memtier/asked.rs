@@ -136,6 +136,9 @@ pub(super) struct MemtierOptions {
     pub(super) multi_key_get: u32,
     pub(super) is_randomized: bool,
     pub(super) commands: Vec<Command>,
+    /// Whether SCANs follow the cursors in their replies, and at most how many times in a row.
+    pub(super) follows_cursors: bool,
+    pub(super) most_scans: Option<u64>,
     pub(super) data_size: Option<u32>,
     pub(super) is_data_random: bool,
     pub(super) data_size_range: Option<Span>,

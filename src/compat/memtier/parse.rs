@@ -66,7 +66,8 @@ fn check(asked: &MemtierOptions) -> Result<(), Refusal> {
             "select-db can only be used with redis protocol.",
         ),
     ];
-    first_of(&contradictions).and_then(|()| check_staircase(asked)).and_then(|()| check_cluster(asked))
+    first_of(&contradictions)?;
+    check_staircase(asked).and_then(|()| check_scan(asked)).and_then(|()| check_cluster(asked))
 }
 
 /// Refuses the first contradiction that holds.
@@ -94,6 +95,31 @@ fn check_staircase(asked: &MemtierOptions) -> Result<(), Refusal> {
         (
             staircase[0] && asked.test_time_s.is_none(),
             "--test-time is required when using client staircase mode.",
+        ),
+    ])
+}
+
+/// Checks the options beside `--scan-incremental-iteration`.
+fn check_scan(asked: &MemtierOptions) -> Result<(), Refusal> {
+    if !asked.follows_cursors {
+        return Ok(());
+    }
+    let scan = asked.commands.first();
+    first_of(&[
+        (asked.pipeline > 1, "--scan-incremental-iteration requires --pipeline 1."),
+        (scan.is_none(), "--scan-incremental-iteration requires --command with a SCAN command."),
+        (asked.is_cluster, "--scan-incremental-iteration is not supported in cluster mode."),
+        (
+            asked.commands.len() > 1,
+            "--scan-incremental-iteration requires exactly one --command (a SCAN command).",
+        ),
+        (
+            scan.is_some_and(|scan| scan.name() != "SCAN"),
+            "--scan-incremental-iteration requires the command to be a SCAN command.",
+        ),
+        (
+            scan.is_some_and(|scan| scan.words.len() < 2),
+            "SCAN command must have at least a cursor argument (e.g., 'SCAN 0').",
         ),
     ])
 }
@@ -142,6 +168,11 @@ pub(super) fn without_effect(asked: &MemtierOptions) -> Vec<String> {
             "--key-zipf-exp",
             asked.key_zipf_exp.is_some() && !patterns.contains(&Pattern::Zipf),
             "without the pattern Z",
+        ),
+        (
+            "--scan-incremental-max-iterations",
+            asked.most_scans.is_some() && !asked.follows_cursors,
+            "without --scan-incremental-iteration",
         ),
         ("--print-all-runs", asked.prints_all_runs && asked.run_count == 1, "without --run-count"),
         (
@@ -227,6 +258,14 @@ pub(super) mod tests {
                 "error: parallel key-pattern must be configured for both SET and GET commands.",
             ),
             ("-S /x -p 1", "error: UNIX domain socket and TCP cannot be used together."),
+            (
+                "--scan-incremental-iteration",
+                "error: --scan-incremental-iteration requires --command with a SCAN command.",
+            ),
+            (
+                "--command scan --scan-incremental-iteration",
+                "error: SCAN command must have at least a cursor argument (e.g., 'SCAN 0').",
+            ),
             ("--cluster-mode --multi-key-get 3", "error: cluster mode does not support multi-key-get."),
             (
                 "--cluster-mode -S /x",

@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 
 use super::asked::{Breakdown, Command, MemtierOptions, Pattern, Protocol};
 use crate::compat::numbers::{Ratio, Span};
-use crate::workload::{Content, Distribution, Keyset, Operation, Size, ValueKind, Workload};
+use crate::workload::{Content, Distribution, Keyset, Operation, Order, Size, ValueKind, Workload};
 
 /// The rows without commands given by the user.
 pub(super) const USUAL: [&str; 3] = ["SET", "GET", "WAIT"];
+
+/// The rows of SCANs that follow their cursors.
+const SCANS: [&str; 2] = ["SCAN 0", "SCAN <cursor>"];
 
 /// The requests of a run.
 #[derive(Debug)]
@@ -27,7 +30,10 @@ impl Requests {
     pub(super) fn of(asked: &MemtierOptions) -> Result<Self, String> {
         let mut requests = Self { workload: Workload::default(), rows: Vec::new(), row_of: BTreeMap::new() };
         requests.workload.name = "memtier".to_owned();
-        requests.workload.in_turn = true;
+        requests.workload.order = match asked.follows_cursors {
+            true => Order::Scan(asked.most_scans.unwrap_or(u64::MAX)),
+            false => Order::InTurn,
+        };
         requests.workload.values.insert("data".to_owned(), values(asked));
         if asked.commands.is_empty() {
             requests.add_usual(asked)?;
@@ -59,6 +65,14 @@ impl Requests {
             let keys = format!("k{place}");
             let step = command.step(&keys).ok_or("data placeholder can't combined with other data")?;
             self.add_keys(&keys, command.pattern, asked);
+            if asked.follows_cursors {
+                let rest = Command { words: command.words[2..].to_vec(), ..command.clone() };
+                let rest = rest.step(&keys).unwrap_or_default();
+                self.rows = SCANS.map(str::to_owned).into();
+                self.add(0, step, 1);
+                self.add(1, format!("SCAN {{cursor}} {rest}"), 1);
+                return Ok(());
+            }
             let row = self.row_for(command, asked);
             self.add(row, step, command.ratio);
         }
@@ -234,6 +248,18 @@ mod tests {
         assert_eq!(texts(line), expected);
         assert!(Requests::of(&asked("--ratio 0:1 --wait-ratio 1:1")).is_err());
         assert!(Requests::of(&asked("--ratio 1000:1 --wait-ratio 1:1")).unwrap_err().contains("256 turns"));
+    }
+
+    #[test]
+    fn a_scan_is_followed_by_its_continuation() {
+        let mut line = asked("--command scan --scan-incremental-max-iterations 3");
+        (line.follows_cursors, line.commands) =
+            (true, vec![Command::read("scan 0 match a:* count __key__").unwrap()]);
+        let Requests { workload, rows, .. } = Requests::of(&line).unwrap();
+        assert_eq!((workload.order, rows), (Order::Scan(3), SCANS.map(str::to_owned).to_vec()));
+        let steps: Vec<_> = workload.operations.iter().map(|operation| operation.steps.concat()).collect();
+        let rest = r#""match" "a:*" "count" "{k0}""#;
+        assert_eq!(steps, [format!(r#""scan" "0" {rest}"#), format!("SCAN {{cursor}} {rest}")]);
     }
 
     #[test]

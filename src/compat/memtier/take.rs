@@ -104,6 +104,11 @@ impl MemtierOptions {
                 let line = format!("key-pattern for command {name} must be in the format of [S/R/Z/G/P].");
                 command.pattern = must(Pattern::read(text), &line)?;
             }
+            "--scan-incremental-iteration" => self.follows_cursors = true,
+            "--scan-incremental-max-iterations" => {
+                let most = number(text).map(|most| Some(most).filter(|most| *most > 0));
+                self.most_scans = must(most, "scan-incremental-max-iterations must be a number.")?;
+            }
             option => return self.take_objects(option, text),
         }
         Ok(())

@@ -72,6 +72,8 @@ pub(super) struct Connection {
     /// The steps of the batch, if there are several; `operations` then contains the operations of the last written
     /// step.
     sequence: Option<Box<Sequence>>,
+    /// The cursor in the last reply to a SCAN, which the client's next request sends.
+    cursor: Option<u64>,
     /// Keys that the batch inserts and whose inserts are not answered yet.
     inserted: Insertions,
     generation: u32,
@@ -121,6 +123,7 @@ impl Connection {
             dues: Vec::new(),
             answered: Answered::default(),
             sequence: None,
+            cursor: None,
             inserted: Insertions::default(),
             generation: 0,
             since_ns: now_ns,

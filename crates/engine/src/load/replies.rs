@@ -3,7 +3,7 @@
 use super::{ErrorKind, IntervalBuffer};
 use crate::{
     endpoint::NodeNumber,
-    protocol::Reply,
+    protocol::{Parts, Reply},
     workload::{Expected, Misses, OpId},
 };
 
@@ -110,11 +110,10 @@ impl<'a> Replies<'a> {
         self.buffer.counts[op.index()].bytes_in += n as u64;
     }
 
-    /// Returns whether parts of replies are needed: elements that are hits or misses, or item numbers for a later
-    /// step.
+    /// Returns which parts of replies are needed: elements that are hits or misses, or numbers for a later request.
     #[inline]
-    pub(super) fn wants_parts(&self) -> bool {
-        self.buffer.operations.wants_parts()
+    pub(super) fn parts(&self) -> Parts {
+        self.buffer.operations.parts()
     }
 
     /// Returns whether the replies to an operation are examined one by one: there are several, or the only one can

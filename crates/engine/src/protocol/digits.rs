@@ -53,6 +53,14 @@ fn lanes(n: u64) -> u64 {
     tens | ((twos - tens * 10) << 8)
 }
 
+/// Appends the digits among these bytes to a number.
+#[cold]
+pub(super) fn add_digits(number: &mut u64, bytes: &[u8]) {
+    for digit in bytes.iter().filter(|byte| byte.is_ascii_digit()) {
+        *number = number.wrapping_mul(10).wrapping_add((digit - b'0').into());
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

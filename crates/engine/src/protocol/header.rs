@@ -1,7 +1,8 @@
-//! Parses the header lines of RESP, and defines the errors for invalid replies of all dialects.
+//! Parses the header lines of RESP and its shortest replies, and defines the errors for invalid replies of all dialects.
 
 use thiserror::Error;
 
+use super::Reply;
 use crate::untrusted;
 
 /// The longest accepted line (a header, a status, an error).
@@ -100,4 +101,25 @@ fn parse_length(digits: &[u8]) -> Result<Option<u64>, ProtocolError> {
 #[cold]
 fn excerpt(bytes: &[u8]) -> String {
     untrusted::bytes(bytes[..bytes.len().min(60)].trim_ascii_end())
+}
+
+/// Parses the most frequent replies of a load, if they are complete: a null, an OK, a short bulk string. Returns the
+/// reply and its length in bytes, or `None` for other and for incomplete replies, which `advance_by_lines` parses.
+#[inline]
+pub(super) fn whole_reply(input: &[u8]) -> Option<(Reply<'static>, usize)> {
+    match *input {
+        [b'$', b'-', b'1', b'\r', b'\n', ..] => Some((Reply::Nil, 5)),
+        [b'+', b'O', b'K', b'\r', b'\n', ..] => Some((Reply::Value, 5)),
+        [b'$', digit @ b'0'..=b'9', b'\r', b'\n', ..] => whole_bulk(input, 4, usize::from(digit - b'0')),
+        [b'$', tens @ b'1'..=b'9', digit @ b'0'..=b'9', b'\r', b'\n', ..] => {
+            whole_bulk(input, 5, usize::from(tens - b'0') * 10 + usize::from(digit - b'0'))
+        }
+        _ => None,
+    }
+}
+
+#[inline]
+fn whole_bulk(input: &[u8], header: usize, payload: usize) -> Option<(Reply<'static>, usize)> {
+    let length = header + payload + 2;
+    (input.len() >= length).then_some((Reply::Value, length))
 }

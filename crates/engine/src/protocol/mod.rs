@@ -29,7 +29,7 @@ pub(crate) use introduction::Refusal;
 pub use introduction::{Introduction, Step};
 pub use key_slot::{SLOTS, key_slot};
 pub use kinds::{Kinds, MAX_KINDS, OTHER};
-pub use reply::{Piece, Reply, error_code};
+pub use reply::{Parts, Piece, Reply, error_code};
 pub(crate) use request::Template;
 pub use request_parts::Unspoken;
 pub(crate) use request_parts::{Fill, Part};

@@ -14,6 +14,18 @@ pub enum Reply<'a> {
     Error(&'a [u8]),
 }
 
+/// The parts of replies that a skipper returns before the reply itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Parts {
+    /// No parts.
+    #[default]
+    None,
+    /// The elements of Redis' lists, and the CAS numbers of memcached's items.
+    Elements,
+    /// The number at the beginning of Redis' lists: the cursor in a reply to SCAN.
+    Cursors,
+}
+
 /// What a skipper returns: a complete reply, or a part of a reply if parts are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece<'a> {
@@ -24,8 +36,9 @@ pub enum Piece<'a> {
         /// Whether the element is null or an empty list.
         is_null: bool,
     },
-    /// The CAS number ("cas unique") of an item in memcached's reply in progress.
-    Cas(u64),
+    /// A number that a later request sends: the CAS number ("cas unique") of an item in memcached's reply in progress,
+    /// or the cursor of a SCAN.
+    Number(u64),
     /// A complete reply.
     Reply(Reply<'a>),
 }

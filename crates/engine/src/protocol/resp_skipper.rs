@@ -13,9 +13,10 @@
 use memchr::memchr;
 
 use super::{
-    Piece, Reply,
+    Parts, Piece, Reply,
     bounds::Bounds,
-    header::{Header, ProtocolError, parse_header},
+    digits::add_digits,
+    header::{Header, ProtocolError, parse_header, whole_reply},
     partial_line::PartialLine,
 };
 
@@ -46,6 +47,8 @@ pub struct RespSkipper {
     ahead: u64,
     /// The number of bytes of a bulk string that are still to come, with its final CRLF.
     payload: u64,
+    /// The cursor at the beginning of the reply, while its digits are read.
+    cursor: Option<u64>,
     /// The line being read.
     line: PartialLine,
     /// Pushes that began since the last call of `take_pushes`.
@@ -76,12 +79,12 @@ impl RespSkipper {
         std::mem::take(&mut self.pushes)
     }
 
-    /// Works like [`Skipper::advance`](super::Skipper::advance); the parts that it returns are elements.
+    /// Works like [`Skipper::advance`](super::Skipper::advance); the parts that it returns are elements or cursors.
     #[inline]
     pub(super) fn advance<'r, 'i: 'r>(
         &'r mut self,
         input: &mut &'i [u8],
-        wants_elements: bool,
+        parts: Parts,
     ) -> Result<Option<Piece<'r>>, ProtocolError> {
         if self.inside == Inside::Between
             && self.line.is_empty()
@@ -90,7 +93,7 @@ impl RespSkipper {
             *input = &input[length..];
             return Ok(Some(Piece::Reply(reply)));
         }
-        self.advance_by_lines(input, wants_elements)
+        self.advance_by_lines(input, parts)
     }
 
     /// Parses the whole grammar.
@@ -98,7 +101,7 @@ impl RespSkipper {
     fn advance_by_lines<'r, 'i: 'r>(
         &'r mut self,
         input: &mut &'i [u8],
-        wants_elements: bool,
+        parts: Parts,
     ) -> Result<Option<Piece<'r>>, ProtocolError> {
         if self.inside == Inside::Ended {
             self.inside = Inside::Between;
@@ -107,12 +110,20 @@ impl RespSkipper {
         loop {
             if self.payload > 0 {
                 let n = self.payload.min(input.len() as u64);
-                *input = &input[n as usize..];
+                let (bytes, rest) = input.split_at(n as usize);
+                *input = rest;
                 self.payload -= n;
+                if let Some(cursor) = &mut self.cursor {
+                    add_digits(cursor, bytes);
+                }
                 if self.payload > 0 {
                     return Ok(None);
                 }
-                if self.element_ended() {
+                let is_ended = self.element_ended();
+                if let Some(cursor) = self.cursor.take() {
+                    return Ok(Some(self.part(Piece::Number(cursor), is_ended)));
+                }
+                if is_ended {
                     return Ok(Some(Piece::Reply(self.whole())));
                 }
                 continue;
@@ -131,13 +142,10 @@ impl RespSkipper {
             if matches!(header, Header::Error) && self.inside == Inside::Reply {
                 note(&mut self.inner, if whole_line { head } else { self.line.whole() });
             }
-            let element = if wants_elements { self.element(&header) } else { None };
+            let element = if parts == Parts::None { None } else { self.element(&header, parts) };
             let is_ended = self.enter(&header)?;
-            if element.is_some() {
-                if is_ended {
-                    self.inside = Inside::Ended;
-                }
-                return Ok(element);
+            if let Some(element) = element {
+                return Ok(Some(self.part(element, is_ended)));
             }
             if is_ended {
                 let reply = match header {
@@ -153,9 +161,17 @@ impl RespSkipper {
         }
     }
 
-    /// Returns the element that begins with `header`, if it is a direct element of the reply and not an error. Must be
-    /// called before `enter`.
-    fn element(&mut self, header: &Header) -> Option<Piece<'static>> {
+    /// Returns a part of the reply. A reply that has ended with it is returned next.
+    fn part(&mut self, part: Piece<'static>, is_ended: bool) -> Piece<'static> {
+        if is_ended {
+            self.inside = Inside::Ended;
+        }
+        part
+    }
+
+    /// Returns the element that begins with `header`, if it is a direct element of the reply and not an error, or begins
+    /// to read a cursor. Must be called before `enter`.
+    fn element(&mut self, header: &Header, parts: Parts) -> Option<Piece<'static>> {
         // Open elements within an element are counted in addition to those ahead.
         let begins = self.inside == Inside::Reply && self.open == self.ahead;
         if !begins || matches!(header, Header::Attribute(_)) {
@@ -163,6 +179,10 @@ impl RespSkipper {
         }
         let place = self.elements - self.ahead;
         self.ahead -= 1;
+        if parts == Parts::Cursors {
+            self.cursor = (place == 0 && matches!(header, Header::Bulk(_))).then_some(0);
+            return None;
+        }
         let is_null = matches!(header, Header::Nil | Header::Aggregate(0));
         (!matches!(header, Header::Error)).then_some(Piece::Element { place, is_null })
     }
@@ -247,27 +267,6 @@ fn note(inner: &mut Option<Box<Inner>>, line: &[u8]) {
     }
 }
 
-/// Parses the most frequent replies of a load, if they are complete: a null, an OK, a short bulk string. Returns the
-/// reply and its length in bytes, or `None` for other and for incomplete replies, which `advance_by_lines` parses.
-#[inline]
-fn whole_reply(input: &[u8]) -> Option<(Reply<'static>, usize)> {
-    match *input {
-        [b'$', b'-', b'1', b'\r', b'\n', ..] => Some((Reply::Nil, 5)),
-        [b'+', b'O', b'K', b'\r', b'\n', ..] => Some((Reply::Value, 5)),
-        [b'$', digit @ b'0'..=b'9', b'\r', b'\n', ..] => whole_bulk(input, 4, usize::from(digit - b'0')),
-        [b'$', tens @ b'1'..=b'9', digit @ b'0'..=b'9', b'\r', b'\n', ..] => {
-            whole_bulk(input, 5, usize::from(tens - b'0') * 10 + usize::from(digit - b'0'))
-        }
-        _ => None,
-    }
-}
-
-#[inline]
-fn whole_bulk(input: &[u8], header: usize, payload: usize) -> Option<(Reply<'static>, usize)> {
-    let length = header + payload + 2;
-    (input.len() >= length).then_some((Reply::Value, length))
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -337,18 +336,18 @@ mod tests {
         assert_eq!(replies(&long, &[]).unwrap()[0].len(), MAX_KEPT);
     }
 
-    /// Returns elements and replies in `stream`, which is split at `cuts`.
-    fn pieces(stream: &[u8], cuts: &[usize]) -> Vec<String> {
+    /// Returns these parts and the replies in `stream`, which is split at `cuts`.
+    fn pieces(stream: &[u8], cuts: &[usize], parts: Parts) -> Vec<String> {
         let (mut skipper, mut found, mut start) = (RespSkipper::default(), Vec::new(), 0);
         for end in cuts.iter().copied().chain([stream.len()]) {
             let mut rest = &stream[start..end];
-            while let Some(piece) = skipper.advance(&mut rest, true).unwrap() {
+            while let Some(piece) = skipper.advance(&mut rest, parts).unwrap() {
                 found.push(match piece {
                     Piece::Element { place, is_null: true } => format!("{place} null"),
                     Piece::Element { place, is_null: false } => format!("{place}"),
                     Piece::Reply(Reply::Error(line)) => String::from_utf8_lossy(line).into_owned(),
                     Piece::Reply(reply) => format!("{reply:?}"),
-                    Piece::Cas(number) => panic!("{number} is memcached's"),
+                    Piece::Number(cursor) => format!("cursor {cursor}"),
                 });
             }
             start = end;
@@ -367,7 +366,25 @@ mod tests {
         ] {
             let every_byte: Vec<_> = (1..stream.len()).collect();
             for cuts in [&[][..], &every_byte] {
-                assert_eq!(pieces(stream.as_bytes(), cuts).join(", "), expected, "{stream}");
+                assert_eq!(pieces(stream.as_bytes(), cuts, Parts::Elements).join(", "), expected, "{stream}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_scan_s_cursor_is_reported_before_its_reply() {
+        for (stream, expected) in [
+            ("*2\r\n$3\r\n170\r\n*1\r\n$2\r\n99\r\n", "cursor 170, Value"),
+            (
+                "*2\r\n$20\r\n18446744073709551615\r\n*0\r\n-ERR a\r\n",
+                "cursor 18446744073709551615, Value, ERR a",
+            ),
+            ("*1\r\n$1\r\n7\r\n$1\r\n5\r\n", "cursor 7, Value, Value"),
+            ("*2\r\n:5\r\n$1\r\n7\r\n", "Value"),
+        ] {
+            let every_byte: Vec<_> = (1..stream.len()).collect();
+            for cuts in [&[][..], &every_byte] {
+                assert_eq!(pieces(stream.as_bytes(), cuts, Parts::Cursors).join(", "), expected, "{stream}");
             }
         }
     }
@@ -378,7 +395,7 @@ mod tests {
             let cut = cut.index(bytes.len() + 1);
             let _ = replies(&bytes, &[cut]);
             let (mut skipper, mut rest) = (RespSkipper::default(), &bytes[..]);
-            while let Ok(Some(_)) = skipper.advance(&mut rest, true) {}
+            while let Ok(Some(_)) = skipper.advance(&mut rest, Parts::Cursors) {}
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Finds the ends of replies in any dialect, across any number of reads, without storing the replies.
 
-use super::{Piece, Reply, header::ProtocolError, memcached::MemcachedSkipper, resp_skipper::RespSkipper};
+use super::{
+    Parts, Piece, Reply, header::ProtocolError, memcached::MemcachedSkipper, resp_skipper::RespSkipper,
+};
 
 /// The state of one connection's stream of replies. Between replies, it usually uses no heap memory.
 #[derive(Debug)]
@@ -12,7 +14,7 @@ pub enum Skipper {
 }
 
 impl Skipper {
-    /// Removes the next reply from the front of `input` and returns its kind. If `wants_parts` is true, removes and
+    /// Removes the next reply from the front of `input` and returns its kind. If `parts` are wanted, removes and
     /// returns only the next part of a reply. Returns `None` if `input` ends first; the next call continues from there.
     ///
     /// # Errors
@@ -21,11 +23,11 @@ impl Skipper {
     pub fn advance<'r, 'i: 'r>(
         &'r mut self,
         input: &mut &'i [u8],
-        wants_parts: bool,
+        parts: Parts,
     ) -> Result<Option<Piece<'r>>, ProtocolError> {
         match self {
-            Self::Resp(skipper) => skipper.advance(input, wants_parts),
-            Self::Memcached(skipper) => skipper.advance(input, wants_parts),
+            Self::Resp(skipper) => skipper.advance(input, parts),
+            Self::Memcached(skipper) => skipper.advance(input, parts != Parts::None),
         }
     }
 
@@ -35,7 +37,7 @@ impl Skipper {
     /// As [`advance`](Self::advance).
     #[inline]
     pub fn next<'r, 'i: 'r>(&'r mut self, input: &mut &'i [u8]) -> Result<Option<Reply<'r>>, ProtocolError> {
-        Ok(match self.advance(input, false)? {
+        Ok(match self.advance(input, Parts::None)? {
             Some(Piece::Reply(reply)) => Some(reply),
             _ => None,
         })

@@ -243,6 +243,8 @@ pub struct Draws {
     client: u64,
     /// The index of the client's next operation, if it sends its operations in turn.
     turn: u64,
+    /// The cursor in the reply to the client's last SCAN. It is sent once: after an error, the SCAN begins again.
+    pub(super) cursor: u64,
     /// For each set of keys, the number of keys that this client has drawn in sequence by itself.
     steps: Vec<u64>,
 }
@@ -250,7 +252,7 @@ pub struct Draws {
 impl Draws {
     /// Creates the random numbers for this seed. Different seeds give different requests.
     pub fn new(seed: u64) -> Self {
-        Self { random: Pcg64Mcg::seed_from_u64(seed), client: 0, turn: 0, steps: Vec::new() }
+        Self { random: Pcg64Mcg::seed_from_u64(seed), client: 0, turn: 0, cursor: 0, steps: Vec::new() }
     }
 
     /// Creates the random numbers for this seed, for client number `client` of the run, from 0.
@@ -268,6 +270,19 @@ impl Draws {
         let turn = self.turn;
         self.turn = if turn + 1 < n { turn + 1 } else { 0 };
         turn
+    }
+
+    /// Stores the cursor in the reply to a SCAN.
+    #[cold]
+    pub fn take_cursor(&mut self, cursor: u64) {
+        self.cursor = cursor;
+    }
+
+    /// Returns the index of the next operation of a SCAN that is continued at most `most` times.
+    pub(super) fn turn_of_scan(&mut self, most: u64) -> u64 {
+        let goes_on = self.cursor != 0 && self.turn < most;
+        self.turn = if goes_on { self.turn + 1 } else { 0 };
+        u64::from(goes_on)
     }
 
     /// Counts the calls for set number `set`; returns the number of earlier calls.

@@ -36,10 +36,9 @@ pub struct Workload {
     /// every key of the set `post`.
     #[serde(default, skip_serializing_if = "Steps::is_empty")]
     pub prefill: Steps,
-    /// Whether each client sends its operations in turn, each as often as its weight, and not in random order. Files
-    /// and recordings never contain this setting.
+    /// The order in which each client sends its operations. Files and recordings never contain this setting.
     #[serde(skip)]
-    pub in_turn: bool,
+    pub order: Order,
     /// The workload's dataset, if the workload sends records. Files and recordings do not contain the dataset.
     #[serde(skip)]
     pub dataset: Option<Dataset>,
@@ -47,6 +46,19 @@ pub struct Workload {
     /// copy of the workload.
     #[serde(skip)]
     pub compiled: CompiledOnce,
+}
+
+/// The order in which a client sends its operations.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Order {
+    /// At random, by their weights.
+    #[default]
+    Random,
+    /// In turn, each as often as its weight.
+    InTurn,
+    /// The first operation begins a SCAN. The second one, with `{cursor}` from the last reply, continues it until the
+    /// cursor is 0, or at most so many times.
+    Scan(u64),
 }
 
 /// A set of keys, named by a prefix and a number.

@@ -58,7 +58,7 @@ pub use self::check::MAX_OPERATIONS;
 pub(crate) use self::chooser::part_of;
 pub use self::chooser::{Draws, client_seed};
 pub use self::commands::Misses;
-pub use self::data::{Keyset, Operation, Steps, Together, Workload};
+pub use self::data::{Keyset, Operation, Order, Steps, Together, Workload};
 pub use self::dataset::{Dataset, DatasetError, Portion};
 pub use self::distribution::{DISTRIBUTIONS, Distribution, MAX_EXPONENT};
 pub use self::error::WorkloadError;

@@ -1,7 +1,7 @@
 //! How the replies to operations are counted: the names of the operations, and their requests on the wire.
 
 use super::{Misses, Operation, Together, commands, spoken, step::Step};
-use crate::protocol::Dialect;
+use crate::protocol::{Dialect, Parts};
 
 /// The requests at the beginning and at the end of a transaction.
 pub(super) const MULTI: &str = "MULTI";
@@ -23,7 +23,7 @@ impl OpId {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Operations {
     all: Vec<Expected>,
-    wants_parts: bool,
+    parts: Parts,
 }
 
 /// The requests of one operation, and their expected replies.
@@ -56,8 +56,14 @@ impl Operations {
     pub(super) fn of_all(operations: &[(&Operation, &[Step])], dialect: Dialect) -> Self {
         let expected = operations.iter().map(|(operation, steps)| Expected::of(operation, steps, dialect));
         let all: Vec<_> = expected.collect();
-        let awaits = operations.iter().any(|(_, steps)| steps.iter().any(Step::awaits_cas));
-        Self { wants_parts: awaits || all.iter().any(|expected| !expected.elements.is_empty()), all }
+        let any = |is: fn(&Step) -> bool| operations.iter().any(|(_, steps)| steps.iter().any(is));
+        let has_elements = any(Step::awaits_cas) || all.iter().any(|expected| !expected.elements.is_empty());
+        let parts = match (any(Step::has_cursor), has_elements) {
+            (true, _) => Parts::Cursors,
+            (false, true) => Parts::Elements,
+            (false, false) => Parts::None,
+        };
+        Self { all, parts }
     }
 
     /// Returns the number of operations.
@@ -72,11 +78,11 @@ impl Operations {
         &self.all[op.index()]
     }
 
-    /// Returns whether parts of replies are needed: elements that show whether keys were found, or CAS numbers for a
-    /// later step.
+    /// Returns which parts of replies are needed: elements that show whether keys were found, or numbers for a later
+    /// request.
     #[inline]
-    pub fn wants_parts(&self) -> bool {
-        self.wants_parts
+    pub fn parts(&self) -> Parts {
+        self.parts
     }
 
     /// Returns all operations, in the order of their numbers.

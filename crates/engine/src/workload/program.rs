@@ -11,7 +11,7 @@ mod filling;
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
-    Dataset, DatasetError, Draws, KeyNames, OpId, Operations, Outgoing, Values, Workload,
+    Dataset, DatasetError, Draws, KeyNames, OpId, Operations, Order, Outgoing, Values, Workload,
     chooser::{Chooser, Counters},
     key_form::SetNames,
     slots::{NumberSource, Sources},
@@ -45,8 +45,8 @@ pub struct Program {
     called: Vec<SetName>,
     /// The counters that all clients share, for each set of keys in this program or in an earlier program.
     counted: BTreeMap<SetName, Counters>,
-    /// Whether each client sends its operations in turn, and not at random.
-    in_turn: bool,
+    /// The order in which each client sends its operations.
+    order: Order,
     /// The dataset.
     dataset: Option<Dataset>,
 }
@@ -94,9 +94,9 @@ impl Program {
         let counted = called.iter().cloned().zip(sets.iter().map(|set| set.counters.clone())).collect();
         let same = workload.compiled().keysets.iter().map(|keys| keys.same).collect();
         let dataset = workload.dataset.clone();
-        let in_turn = workload.in_turn;
+        let order = workload.order;
         let sources = Sources { sets, others, values };
-        Self { templates, sources, same, called, counted, in_turn, dataset }.growing_together()
+        Self { templates, sources, same, called, counted, order, dataset }.growing_together()
     }
 
     fn growing_together(mut self) -> Self {
@@ -156,7 +156,11 @@ impl Program {
             [only] => only,
             several => {
                 let total = self.templates.total;
-                let drawn = if self.in_turn { draws.turn(total) } else { draws.below(total) };
+                let drawn = match self.order {
+                    Order::Random => draws.below(total),
+                    Order::InTurn => draws.turn(total),
+                    Order::Scan(most) => draws.turn_of_scan(most),
+                };
                 let next = several.iter().find(|(upto, ..)| drawn < *upto);
                 next.expect("the last sum is the total, above every draw")
             }
@@ -230,7 +234,7 @@ mod tests {
     fn operations_that_come_in_turn_come_as_often_as_their_weight_before_the_next() {
         let operations = [("SET {key} {value}", 1), ("PING", 0), ("GET {key}", 3)];
         let operations = operations.map(|(step, weight)| Operation::command(step, weight)).into();
-        let (labels, _) = drawn(&Workload { in_turn: true, ..of(operations) }, 10, 9, 3);
+        let (labels, _) = drawn(&Workload { order: Order::InTurn, ..of(operations) }, 10, 9, 3);
         assert_eq!(labels, ["SET", "GET", "GET", "GET", "SET", "GET", "GET", "GET", "SET"]);
     }
 

@@ -27,6 +27,8 @@ pub(super) enum NumberSource {
     SameSlot(u16),
     /// The time in milliseconds since 1970.
     Now,
+    /// The cursor in the reply to the client's last SCAN.
+    Cursor,
 }
 
 impl NumberSource {
@@ -43,6 +45,7 @@ impl NumberSource {
             Fragment::SameSlot(set) => Some(Self::SameSlot(*set)),
             Fragment::Number(from, to) => Some(Self::Number(*from, *to)),
             Fragment::Now => Some(Self::Now),
+            Fragment::Cursor => Some(Self::Cursor),
             Fragment::Text(_) | Fragment::Value(_) | Fragment::OfRecord(_) | Fragment::Cas => None,
         }
     }
@@ -111,6 +114,7 @@ impl Filling<'_> {
             }
             NumberSource::Given(set) => self.keep(set, self.sources.sets[usize::from(set)].named(self.given)),
             NumberSource::Now => clock::unix_ms(),
+            NumberSource::Cursor => std::mem::take(&mut self.draws.cursor),
         }
     }
 

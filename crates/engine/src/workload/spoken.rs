@@ -81,7 +81,7 @@ impl Workload {
             }
             Fragment::Value(_) | Fragment::OfRecord(_) => None,
             Fragment::Number(_, to) => Some(to.to_string().into_bytes()),
-            Fragment::Now | Fragment::Cas => Some(u64::MAX.to_string().into_bytes()),
+            Fragment::Now | Fragment::Cas | Fragment::Cursor => Some(u64::MAX.to_string().into_bytes()),
         };
         step.0.iter().map(|word| word.iter().map(part).collect()).collect()
     }

@@ -30,6 +30,8 @@ pub(super) enum Fragment {
     Now,
     /// The CAS number of the item in the reply to the previous step.
     Cas,
+    /// The cursor in the reply to the client's last SCAN.
+    Cursor,
     /// A part of the record that the operation uses.
     OfRecord(Portion),
 }
@@ -122,6 +124,11 @@ impl Step {
     /// Returns whether the step sends the CAS number from the reply to the previous step.
     pub(super) fn awaits_cas(&self) -> bool {
         self.fragments().any(|fragment| *fragment == Fragment::Cas)
+    }
+
+    /// Returns whether the step sends the cursor from the reply to the last SCAN.
+    pub(super) fn has_cursor(&self) -> bool {
+        self.fragments().any(|fragment| *fragment == Fragment::Cursor)
     }
 
     /// Returns all fragments of the step, in their order on the wire.

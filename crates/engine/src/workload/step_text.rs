@@ -1,7 +1,7 @@
 //! The syntax of a step: words, quotes, and placeholders in braces or between underscores.
 
 use super::{
-    Portion, Workload, inline,
+    Order, Portion, Workload, inline,
     step::{Fragment, Step},
 };
 
@@ -156,6 +156,7 @@ fn placeholder<'a>(text: &'a str, workload: &Workload) -> Option<(Fragment, &'a 
             Some(drawn) => drawn,
             None if name == "now" => Fragment::Now,
             None if name == "cas" => Fragment::Cas,
+            None if name == "cursor" && matches!(workload.order, Order::Scan(_)) => Fragment::Cursor,
             None => match name.rsplit_once('.')? {
                 (name, "same") => Fragment::Same(set(name)?),
                 (name, "same_slot") => Fragment::SameSlot(set(name)?),

@@ -187,7 +187,7 @@ impl<'v> Making<'v> {
                 None => portion.placeholder().map(|part| Part::Text(part.as_bytes())).into(),
             },
             Fragment::Cas => vec![Part::Awaited],
-            Fragment::Number(..) | Fragment::Now => {
+            Fragment::Number(..) | Fragment::Now | Fragment::Cursor => {
                 vec![Part::Number(number().expect("its source was added before"))]
             }
         }

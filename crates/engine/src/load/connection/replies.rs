@@ -146,10 +146,10 @@ impl Connection {
         replies: &mut Replies,
         first_errors: &mut FirstErrors,
     ) -> Result<(), Broken> {
-        let Self { skipper, operations, dues, answered, sequence, inserted, flight, .. } = self;
+        let Self { skipper, operations, dues, answered, sequence, inserted, flight, cursor, .. } = self;
         // Bytes that are not counted yet, and those of them that are not parsed yet.
-        let (mut uncounted, mut rest, wants_parts) = (bytes.len(), bytes, replies.wants_parts());
-        while let Some(piece) = skipper.advance(&mut rest, wants_parts)? {
+        let (mut uncounted, mut rest, parts) = (bytes.len(), bytes, replies.parts());
+        while let Some(piece) = skipper.advance(&mut rest, parts)? {
             let Some(op) = operations.get(answered.place()).copied() else {
                 let Piece::Reply(reply) = piece else { return Err(Broken::Unasked) };
                 return Err(Broken::unasked(reply, dialect));
@@ -160,11 +160,10 @@ impl Connection {
                     replies.count_element(op, answered.replies, (place, is_null));
                     continue;
                 }
-                Piece::Cas(number) => {
-                    if let Some(sequence) = sequence
-                        && replies.is_sequence(op)
-                    {
-                        sequence.take_cas(number);
+                Piece::Number(number) => {
+                    match sequence {
+                        Some(sequence) if replies.is_sequence(op) => sequence.take_cas(number),
+                        _ => *cursor = Some(number),
                     }
                     continue;
                 }

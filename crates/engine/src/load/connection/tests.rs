@@ -45,6 +45,7 @@ impl Bench {
         ours.set_nonblocking(true).unwrap();
         let (ring, end) = ring::pair(2);
         let connection = Connection {
+            cursor: None,
             transport: Transport::Plain(ours.into()),
             token: Token(0),
             phase: ConnectionPhase::Idle,

@@ -13,10 +13,19 @@ use crate::{
         sequence::Sequence,
         unsent::Unsent,
     },
-    workload::{Outgoing, Values},
+    workload::{Draws, Outgoing, Values},
 };
 
 impl Connection {
+    /// Works like [`next_batch`](Self::next_batch), and passes a cursor in the last reply to the client's `draws`.
+    #[inline]
+    pub(in crate::load) fn next_batch_of(&mut self, draws: &mut Draws) -> Batch<'_> {
+        if let Some(cursor) = self.cursor.take() {
+            draws.take_cursor(cursor);
+        }
+        self.next_batch()
+    }
+
     /// Empties the connection's batch and returns it; the caller fills the batch before [`send`](Self::send).
     #[inline]
     pub(in crate::load) fn next_batch(&mut self) -> Batch<'_> {

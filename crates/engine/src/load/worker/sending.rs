@@ -142,7 +142,7 @@ impl Worker {
         let client = self.clients.get_mut(i)?;
         let ClientConnection::Open(connection) = &mut client.lane.link else { return None };
         self.out.clear();
-        let mut batch = connection.next_batch();
+        let mut batch = connection.next_batch_of(&mut client.draws);
         let pipeline = match self.setting.pipeline() {
             all if self.is_filling => all,
             all => u64::from(all).min(client.left) as u32,

@@ -133,7 +133,7 @@ impl MemcachedSkipper {
                 ReplyLine::Value(length) => (self.inside, self.payload) = (Inside::Value, length + 2),
             }
             if let Some(number) = cas {
-                return Ok(Some(Piece::Cas(number)));
+                return Ok(Some(Piece::Number(number)));
             }
         }
     }
@@ -228,8 +228,7 @@ mod tests {
         let stream =
             b"VALUE a 0 1 7\r\nx\r\nVALUE b 0 1 18446744073709551615\r\ny\r\nEND\r\nEND\r\nHD t9 c5 s1\r\n\
             VA 2 c6\r\nc8\r\nVALUE a 0 1\r\nx\r\nEND\r\nHD\r\nHD Oc9 kc9\r\nEN\r\n";
-        let expected =
-            "Cas(7) Cas(18446744073709551615) Value Nil Cas(5) Value Cas(6) Value Value Value Value Nil";
+        let expected = "Number(7) Number(18446744073709551615) Value Nil Number(5) Value Number(6) Value Value Value Value Nil";
         let every_byte: Vec<_> = (1..stream.len()).collect();
         for cuts in [&[][..], &every_byte] {
             let (mut skipper, mut found, mut start) = (MemcachedSkipper::default(), Vec::new(), 0);
