@@ -1,4 +1,4 @@
-//! What `redyno memtier` sends where it comes from somewhere else: from replies to SCAN.
+//! What `redyno memtier` sends where it comes from somewhere else: from replies to SCAN, and from files.
 
 use crate::{memtier_files::run_in, support::Server};
 
@@ -34,4 +34,41 @@ fn a_scan_follows_the_cursor_in_its_reply_to_the_end_or_so_many_times() {
         assert_eq!([count("Scan 0s"), count("Scan <cursor>s")], [3, 3 * (repeated.len() - 1)]);
         assert!(outcome.out.contains("\nScan <cursor>s "), "{}", outcome.out);
     }
+}
+
+/// The first line of a file of records.
+const HEADING: &str = "dumpflags, time, exptime, nbytes, nsuffix, it_flags, clsid, nkey, key, data";
+
+#[test]
+fn records_of_a_file_are_set_in_their_order_by_each_client_and_read_back() {
+    let (server, directory) = (Server::redis().start(), tempfile::tempdir().unwrap());
+    let rows = "0, 0, 0, 5, 0, 0, 0, 1, a, one\n0, 0, 60, 5, 0, 0, 0, 3, \"b,c\", \"t \"\"2\"\"\"\n";
+    std::fs::write(directory.path().join("in.csv"), format!("{HEADING}\n{rows}")).unwrap();
+    let words = ["--data-import", "in.csv", "--data-verify", "-c", "3", "-t", "2", "--ratio"];
+    let (outcome, json) = run_in(directory.path(), &server, &[&words[..], &["1:1", "-n", "10"]].concat());
+    assert!(outcome.err.contains("Reading keys from in.csv... 2 keys read.\n"), "{}", outcome.err);
+    let verified = "\n\nPerforming data verification...\nData verification completed:\n2          keys verified \
+                    successfuly.\n0          keys failed.\n";
+    assert!(outcome.out.ends_with(verified), "{}", outcome.out);
+    assert_eq!(json["client verifications results"]["keys verified successfuly"], 2);
+    let figure = |row: &str, name: &str| json["ALL STATS"][row][name].as_f64().unwrap();
+    assert_eq!((figure("Sets", "Count"), figure("Gets", "Count")), (30.0, 30.0));
+    assert!(figure("Gets", "Hits/sec") > figure("Gets", "Misses/sec"));
+    assert_eq!(
+        (server.cli(&["GET", "a"]).as_str(), server.cli(&["GET", "b,c"]).as_str()),
+        ("one", "t \"2\"")
+    );
+    assert_eq!(server.cli(&["TTL", "a"]), "-1");
+    assert!(server.cli(&["TTL", "b,c"]).parse::<u32>().unwrap() > 50);
+    let names = ["key_prefix", "key_maximum", "data_size", "data_import", "data_verify"];
+    let configuration = names.map(|name| json["configuration"][name].to_string());
+    assert_eq!(configuration, ["null", "0", "0", "\"in.csv\"", "\"true\""]);
+    server.cli(&["SET", "a", "other"]);
+    let words = ["--data-import", "in.csv", "--verify-only", "--no-expiry"];
+    let (outcome, _) = run_in(directory.path(), &server, &words);
+    let verified = verified
+        .replace("2          keys v", "1          keys v")
+        .replace("0          keys f", "1          keys f");
+    assert_eq!(outcome.out, verified);
+    assert!(outcome.err.contains("error: key [a]: it is not as in the file\n"), "{}", outcome.err);
 }

@@ -1,7 +1,8 @@
 //! The values of the options, with memtier_benchmark's defaults.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
+use super::import::ImportedRecord;
 use crate::{
     compat::{
         numbers::{Ratio, Span},
@@ -97,6 +98,18 @@ pub(super) enum Breakdown {
     Line,
 }
 
+/// The values of the options about a file of records.
+#[derive(Clone, Default)]
+pub(super) struct Import {
+    pub(super) file: Option<PathBuf>,
+    /// The file's records, once they are read.
+    pub(super) records: Arc<[ImportedRecord]>,
+    pub(super) is_verified: bool,
+    /// Whether the records are only verified.
+    pub(super) is_only_verified: bool,
+    pub(super) has_no_expiry: bool,
+}
+
 /// The values of the options.
 #[derive(Clone, Default)]
 pub(super) struct MemtierOptions {
@@ -144,6 +157,7 @@ pub(super) struct MemtierOptions {
     pub(super) data_size_range: Option<Span>,
     pub(super) data_size_list: Option<Vec<(u32, u32)>>,
     pub(super) expiry_range: Option<Span>,
+    pub(super) import: Import,
     pub(super) key_prefix: String,
     pub(super) key_minimum: u64,
     pub(super) key_maximum: u64,

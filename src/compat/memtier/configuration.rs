@@ -130,7 +130,11 @@ fn load(asked: &MemtierOptions) -> Fields {
 fn objects(asked: &MemtierOptions) -> Fields {
     let sizes = asked.data_size_list.iter().flatten().map(|(size, weight)| format!("{size}:{weight}"));
     let [set, get] = asked.patterns().map(Pattern::letter);
-    let has_sizes = asked.data_size_list.is_some() || asked.data_size_range.is_some();
+    let is_imported = asked.import.file.is_some();
+    let has_sizes = asked.data_size_list.is_some() || asked.data_size_range.is_some() || is_imported;
+    let prefix = Some(asked.key_prefix.clone()).filter(|_| !is_imported);
+    let [lowest, highest] =
+        [asked.key_minimum, asked.key_maximum].map(|key| if is_imported { 0 } else { key });
     let size = asked.data_size.unwrap_or(if has_sizes { 0 } else { 32 });
     vec![
         ("data_size", size.into()),
@@ -140,13 +144,13 @@ fn objects(asked: &MemtierOptions) -> Fields {
         ("data_size_list", sizes.collect::<Vec<_>>().join(",").into()),
         ("data_size_pattern", "R".into()),
         ("expiry_range", span(asked.expiry_range, ':')),
-        ("data_import", Json::Null),
-        ("data_verify", truth(false)),
-        ("verify_only", truth(false)),
+        ("data_import", path(asked.import.file.as_ref())),
+        ("data_verify", truth(asked.import.is_verified)),
+        ("verify_only", truth(asked.import.is_only_verified)),
         ("generate_keys", truth(false)),
-        ("key_prefix", asked.key_prefix.clone().into()),
-        ("key_minimum", asked.key_minimum.into()),
-        ("key_maximum", asked.key_maximum.into()),
+        ("key_prefix", prefix.into()),
+        ("key_minimum", lowest.into()),
+        ("key_maximum", highest.into()),
         ("key_pattern", format!("{set}:{get}").into()),
         ("key_stddev", Json::Decimal(asked.key_stddev.unwrap_or(0.0))),
         ("key_median", Json::Decimal(asked.key_median.unwrap_or(0.0))),
@@ -171,7 +175,7 @@ fn others(asked: &MemtierOptions) -> Fields {
         ("multi_key_get", asked.multi_key_get.into()),
         ("authenticate", credentials.map(masked).unwrap_or_default().into()),
         ("select-db", (asked.server.db as u64).into()),
-        ("no-expiry", truth(false)),
+        ("no-expiry", truth(asked.import.has_no_expiry)),
         ("wait-ratio", ratio(asked.wait_ratio)),
         ("num-slaves", span(asked.num_slaves, ':')),
         ("wait-timeout", span(asked.wait_timeout, '-')),

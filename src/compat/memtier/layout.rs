@@ -4,7 +4,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::{asked::MemtierOptions, configuration::configuration, requests::Requests};
+use super::{asked::MemtierOptions, configuration::configuration, import::Verified, requests::Requests};
 use crate::{
     endpoint::Target,
     export::memtier::{self, Json, Results, STEPS, kib, ms, plural},
@@ -64,7 +64,12 @@ fn amount(asked: &MemtierOptions) -> (u64, &'static str) {
 }
 
 /// Returns the JSON of all reports of a program's run.
-pub(super) fn json(asked: &MemtierOptions, target: &Target, reports: &[Report]) -> Json {
+pub(super) fn json(
+    asked: &MemtierOptions,
+    target: &Target,
+    reports: &[Report],
+    verified: Option<&Verified>,
+) -> Json {
     let (number, unit) = amount(asked);
     let information = vec![
         ("Threads", asked.threads.into()),
@@ -72,7 +77,34 @@ pub(super) fn json(asked: &MemtierOptions, target: &Target, reports: &[Report]) 
         (unit, number.into()),
     ];
     let reports: Vec<_> = reports.iter().map(Report::exported).collect();
-    memtier::json(configuration(asked, target), information, &reports)
+    let mut json = memtier::json(configuration(asked, target), information, &reports);
+    if let (Some(verified), Json::Object(fields)) = (verified, &mut json) {
+        let counts =
+            vec![("keys verified successfuly", verified.good.into()), ("keys failed", verified.bad.into())];
+        fields.push(("client verifications results".to_owned(), counts.into()));
+    }
+    json
+}
+
+/// Returns the results with their titles: of a single run, or the best, the worst and all together.
+pub(super) fn titled<'a>(
+    asked: &MemtierOptions,
+    runs: &'a [Results],
+    together: &'a Results,
+) -> Vec<(String, &'a Results)> {
+    let [first, _, ..] = runs else {
+        return runs.iter().map(|only| ("ALL STATS".to_owned(), only)).collect();
+    };
+    let all = runs.iter().enumerate().filter(|_| asked.prints_all_runs);
+    let mut titled: Vec<_> = all.map(|(n, run)| (format!("RUN #{} RESULTS", n + 1), run)).collect();
+    let ops_per_s = |run: &Results| run.per_s(run.totals.in_rate.ops);
+    // Of equal runs, the first counts.
+    let better = |best: &'a Results, run| if ops_per_s(run) > ops_per_s(best) { run } else { best };
+    let worse = |worst: &'a Results, run| if ops_per_s(run) < ops_per_s(worst) { run } else { worst };
+    titled.push(("BEST RUN RESULTS".to_owned(), runs.iter().fold(first, better)));
+    titled.push(("WORST RUN RESULTS".to_owned(), runs.iter().fold(first, worse)));
+    titled.push((format!("AGGREGATED AVERAGE RESULTS ({} runs)", runs.len()), together));
+    titled
 }
 
 /// Returns the lines above the tables.

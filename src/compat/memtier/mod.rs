@@ -12,6 +12,7 @@ mod asked;
 mod command;
 mod configuration;
 mod files;
+mod import;
 mod layout;
 mod options;
 mod parse;

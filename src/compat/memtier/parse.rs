@@ -67,7 +67,7 @@ fn check(asked: &MemtierOptions) -> Result<(), Refusal> {
         ),
     ];
     first_of(&contradictions)?;
-    check_staircase(asked).and_then(|()| check_scan(asked)).and_then(|()| check_cluster(asked))
+    [check_staircase, check_scan, check_import, check_cluster].iter().try_for_each(|check| check(asked))
 }
 
 /// Refuses the first contradiction that holds.
@@ -121,6 +121,31 @@ fn check_scan(asked: &MemtierOptions) -> Result<(), Refusal> {
             scan.is_some_and(|scan| scan.words.len() < 2),
             "SCAN command must have at least a cursor argument (e.g., 'SCAN 0').",
         ),
+    ])
+}
+
+/// Checks the options beside `--data-import`.
+fn check_import(asked: &MemtierOptions) -> Result<(), Refusal> {
+    let (import, usual) = (&asked.import, MemtierOptions::usual());
+    if import.file.is_none() {
+        return first_of(&[
+            (import.is_verified, "use data-verify only with data-import."),
+            (import.has_no_expiry, "use no-expiry only with data-import."),
+        ]);
+    }
+    let has_keys = asked.key_prefix != usual.key_prefix
+        || (asked.key_minimum, asked.key_maximum) != (usual.key_minimum, usual.key_maximum);
+    first_of(&[
+        (asked.is_cluster, "cluster mode cannot be specified when importing."),
+        (
+            asked.data_size.or(asked.data_size_range.map(|range| range.max)).is_some()
+                || asked.data_size_list.is_some(),
+            "data size cannot be specified when importing.",
+        ),
+        (asked.is_data_random, "random-data cannot be specified when importing."),
+        (has_keys, "key-minimum, key-maximum and key-prefix cannot be used with data-import."),
+        (!asked.commands.is_empty(), "command cannot be used with data-import: SETs and GETs are sent."),
+        (asked.multi_key_get > 0, "multi-key-get cannot be used with data-import."),
     ])
 }
 

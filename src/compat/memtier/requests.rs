@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::asked::{Breakdown, Command, MemtierOptions, Pattern, Protocol};
+use super::{
+    asked::{Breakdown, Command, MemtierOptions, Pattern, Protocol},
+    import,
+};
 use crate::compat::numbers::{Ratio, Span};
 use crate::workload::{Content, Distribution, Keyset, Operation, Order, Size, ValueKind, Workload};
 
@@ -47,6 +50,9 @@ impl Requests {
 
     fn add_usual(&mut self, asked: &MemtierOptions) -> Result<(), String> {
         self.rows = USUAL.map(str::to_owned).into();
+        if !asked.import.records.is_empty() {
+            return self.add_imported(asked);
+        }
         for (name, pattern) in ["set", "get"].into_iter().zip(asked.patterns()) {
             self.add_keys(name, pattern, asked);
         }
@@ -55,6 +61,30 @@ impl Requests {
                 RequestKind::Set => self.add(0, set(asked), times),
                 RequestKind::Get(keys) => self.add(1, get(keys), times),
                 RequestKind::Wait => self.add(2, wait(asked), times),
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the SETs of a file's records, which each client sends in their order, and GETs of their keys by pattern.
+    fn add_imported(&mut self, asked: &MemtierOptions) -> Result<(), String> {
+        let patterns = [Pattern::Sequential, asked.patterns()[1]];
+        for (name, pattern) in import::SETS.into_iter().zip(patterns) {
+            self.add_keys(name, pattern, asked);
+            self.workload.keys.values_mut().for_each(|keys| {
+                (keys.first, keys.count) = (0, Some(asked.keys()));
+            });
+        }
+        let [sets, gets] = import::requests(asked);
+        for (turn, times) in turns(asked)? {
+            let (row, step, ready) = match turn {
+                RequestKind::Set => (0, "SET".to_owned(), Some(sets.clone())),
+                RequestKind::Get(_) => (1, "GET".to_owned(), Some(gets.clone())),
+                RequestKind::Wait => (2, wait(asked), None),
+            };
+            self.add(row, step, times);
+            if let Some(added) = self.workload.operations.last_mut() {
+                (added.is_raw, added.ready) = (ready.is_some(), ready);
             }
         }
         Ok(())

@@ -14,7 +14,7 @@ use std::{
 
 use super::{
     asked::{MemtierOptions, Requests as Asking},
-    configuration, files,
+    configuration, files, import,
     layout::{self, Progress, Report},
     parse::{parse, without_effect},
     requests::Requests,
@@ -78,8 +78,9 @@ struct Memtier {
 
 impl Memtier {
     /// Opens the outputs, and prints the text before the runs.
-    fn begin(asked: MemtierOptions) -> Result<Self, Stop> {
+    fn begin(mut asked: MemtierOptions) -> Result<Self, Stop> {
         let failed = |line: String| Stop::Message(format!("error: {line}"));
+        let imported = asked.read_import().map_err(failed)?;
         let requests = Requests::of(&asked).map_err(failed)?;
         let dialect = asked.protocol.dialect();
         let checked = requests.workload.check_dialect(dialect, &KeyNames::given(&asked.key_prefix));
@@ -90,7 +91,7 @@ impl Memtier {
         check(&asked, primaries(cluster.as_deref())).map_err(failed)?;
         let interrupts = listen(&[Signal::Interrupt]).map_err(|error| failed(error.to_string()))?;
         let (mut out, mut err): (Box<dyn Write>, _) = (Box::new(StreamText::stdout()), StreamText::stderr());
-        for line in without_effect(&asked) {
+        for line in without_effect(&asked).into_iter().chain(imported) {
             writeln!(err, "{line}")?;
         }
         if asked.shows_config {
@@ -117,7 +118,8 @@ impl Memtier {
 
     fn run(&mut self) -> Result<ExitCode, Stop> {
         let mut runs = Vec::new();
-        for number in 1..=self.asked.run_count {
+        let count = if self.asked.import.is_only_verified { 0 } else { self.asked.run_count };
+        for number in 1..=count {
             let results = self.measure(number)?;
             let is_last = results.is_interrupted == Some(true) || self.loss.is_some();
             runs.push(results);
@@ -138,8 +140,8 @@ impl Memtier {
     /// Prints the results of the runs.
     fn report(&mut self, runs: &[Results]) -> Result<(), Stop> {
         let together = Results::together(runs);
-        let mut text = layout::head(&self.asked);
-        let titled = titled(&self.asked, runs, &together);
+        let mut text = if runs.is_empty() { String::new() } else { layout::head(&self.asked) };
+        let titled = layout::titled(&self.asked, runs, &together);
         let (asked, requests) = (&self.asked, &self.requests);
         let report = |(title, results)| Report { title, asked, requests, results };
         let reports: Vec<_> = titled.iter().map(|(title, results)| report((title, *results))).collect();
@@ -150,9 +152,20 @@ impl Memtier {
             }
         }
         self.out.write_all(text.as_bytes())?;
+        let mut verified = None;
+        if asked.import.is_verified && self.loss.is_none() {
+            writeln!(self.out, "\n\nPerforming data verification...")?;
+            let failed = |error| Stop::Message(format!("error: {error}"));
+            let results = import::verify(asked, &self.target, FIND_LIMIT).map_err(failed)?;
+            for line in &results.lines {
+                writeln!(self.err, "{line}")?;
+            }
+            write!(self.out, "{}", results.text())?;
+            verified = Some(results);
+        }
         self.out.flush()?;
         if let Some((file, name)) = &mut self.json {
-            let json = layout::json(&self.asked, &self.target, &reports);
+            let json = layout::json(&self.asked, &self.target, &reports, verified.as_ref());
             serde_json::to_writer_pretty(&mut *file, &json).map_err(io::Error::from)?;
             writeln!(file)?;
             writeln!(self.err, "Saving JSON output file: {name}")?;
@@ -361,25 +374,4 @@ fn check(asked: &MemtierOptions, primaries: u32) -> Result<(), String> {
         return Err(format!("rate-limiting must be at most {most} requests a second over all connections"));
     }
     Ok(())
-}
-
-/// Returns the results with their titles: of a single run, or the best, the worst and all together.
-fn titled<'a>(
-    asked: &MemtierOptions,
-    runs: &'a [Results],
-    together: &'a Results,
-) -> Vec<(String, &'a Results)> {
-    let [first, _, ..] = runs else {
-        return runs.iter().map(|only| ("ALL STATS".to_owned(), only)).collect();
-    };
-    let all = runs.iter().enumerate().filter(|_| asked.prints_all_runs);
-    let mut titled: Vec<_> = all.map(|(n, run)| (format!("RUN #{} RESULTS", n + 1), run)).collect();
-    let ops_per_s = |run: &Results| run.per_s(run.totals.in_rate.ops);
-    // Of equal runs, the first counts.
-    let better = |best: &'a Results, run| if ops_per_s(run) > ops_per_s(best) { run } else { best };
-    let worse = |worst: &'a Results, run| if ops_per_s(run) < ops_per_s(worst) { run } else { worst };
-    titled.push(("BEST RUN RESULTS".to_owned(), runs.iter().fold(first, better)));
-    titled.push(("WORST RUN RESULTS".to_owned(), runs.iter().fold(first, worse)));
-    titled.push((format!("AGGREGATED AVERAGE RESULTS ({} runs)", runs.len()), together));
-    titled
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, ops::Range, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Dataset, Distribution, KeyForm, ValueKind,
+    Dataset, Distribution, KeyForm, ReadyRequests, ValueKind,
     compiled::CompiledOnce,
     quantity::{quantity, some_quantity},
     step::Step,
@@ -155,6 +155,10 @@ pub struct Operation {
     /// never contain this setting.
     #[serde(skip)]
     pub is_raw: bool,
+    /// The operation's requests, if they are complete; they replace its step, which only names the command. Workload
+    /// files never contain this setting.
+    #[serde(skip)]
+    pub ready: Option<ReadyRequests>,
 }
 
 /// How the steps of an operation are combined.

@@ -11,7 +11,8 @@ mod filling;
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
-    Dataset, DatasetError, Draws, KeyNames, OpId, Operations, Order, Outgoing, Values, Workload,
+    Dataset, DatasetError, Draws, KeyNames, OpId, Operations, Order, Outgoing, ReadyRequests, Values,
+    Workload,
     chooser::{Chooser, Counters},
     key_form::SetNames,
     slots::{NumberSource, Sources},
@@ -49,6 +50,8 @@ pub struct Program {
     order: Order,
     /// The dataset.
     dataset: Option<Dataset>,
+    /// The operations whose requests are complete, with the number of the set of keys that chooses the next one.
+    ready: Vec<(OpId, usize, ReadyRequests)>,
 }
 
 impl Program {
@@ -64,7 +67,12 @@ impl Program {
         let (sets, names) = workload.sets(keyspace, names);
         let templates = Templates::of_operations(workload, dialect, &names, &values);
         assert!(templates.0.total > 0, "a workload that can be run has an operation with a weight");
-        Self::of(workload, templates, sets, names, values)
+        let ready = workload.operations.iter().enumerate().filter_map(|(place, operation)| {
+            let ready = operation.ready.clone()?;
+            let set = workload.keys.keys().position(|known| *known == ready.set)?;
+            Some((OpId(place as u16), set, ready))
+        });
+        Self { ready: ready.collect(), ..Self::of(workload, templates, sets, names, values) }
     }
 
     /// Compiles the prefill of a workload in the same way as [`new`](Self::new). [`append_nth`](Self::append_nth)
@@ -96,7 +104,8 @@ impl Program {
         let dataset = workload.dataset.clone();
         let order = workload.order;
         let sources = Sources { sets, others, values };
-        Self { templates, sources, same, called, counted, order, dataset }.growing_together()
+        let ready = Vec::new();
+        Self { templates, sources, same, called, counted, order, dataset, ready }.growing_together()
     }
 
     fn growing_together(mut self) -> Self {

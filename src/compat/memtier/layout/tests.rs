@@ -63,7 +63,7 @@ fn the_json_has_memtiers_names_and_units() {
         let requests = Requests::of(&asked).unwrap();
         let results = results(&requests);
         let report = Report { title: "ALL STATS", asked: &asked, requests: &requests, results: &results };
-        serde_json::to_string_pretty(&json(&asked, &Target::default(), &[report])).unwrap()
+        serde_json::to_string_pretty(&json(&asked, &Target::default(), &[report], None)).unwrap()
     };
     let value: serde_json::Value = serde_json::from_str(&json("-n 5")).unwrap();
     let steps = value["ALL STATS"]["GET"].as_array().unwrap();

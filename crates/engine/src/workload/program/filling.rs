@@ -19,6 +19,12 @@ impl Program {
             return *op;
         }
         let start = out.bytes.len();
+        if let Some((_, set, ready)) = self.ready.iter().find(|(ready, ..)| ready == op) {
+            let number = self.sources.sets[*set].choose(*set, draws);
+            out.bytes.extend_from_slice(ready.get(number));
+            out.appended += 1;
+            return *op;
+        }
         let Outgoing { left_out, noted, record, inserted, appended, .. } = out;
         let mut filling = Filling {
             sources: &self.sources,

@@ -1,0 +1,269 @@
+//! The records of a file for `--data-import`, as memcached dumps them, and their verification after a run.
+//!
+//! ```text
+//!  dumpflags, time, exptime, nbytes, nsuffix, it_flags, clsid, nkey, key, data
+//!  0, 0, 60, 12, 0, 0, 0, 4, key1, "ten ""bytes"
+//! ```
+//! Columns with lengths and flags have no effect: a record is its key, its data and its expiry.
+
+use std::{path::Path, time::Duration};
+
+use super::asked::MemtierOptions;
+use crate::{
+    compat::server::plain,
+    endpoint::{Target, talk},
+    protocol::Dialect,
+    untrusted,
+    workload::ReadyRequests,
+};
+
+/// The first line of a file.
+const HEADING: &str = "dumpflags, time, exptime, nbytes, nsuffix, it_flags, clsid, nkey, key, data";
+/// The columns of a row, and the places of those that are used.
+const COLUMNS: usize = 10;
+const EXPIRY: usize = 2;
+const KEY: usize = 8;
+const DATA: usize = 9;
+
+/// How many records are read back at a time, and how many that differ are named.
+const AT_A_TIME: usize = 256;
+const NAMED: u64 = 5;
+
+/// The largest length of a key of memcached.
+const LONGEST_KEY: usize = 250;
+
+/// The names of the sets whose numbers choose records.
+pub(super) const SETS: [&str; 2] = ["set", "get"];
+
+/// A record of the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ImportedRecord {
+    key: Vec<u8>,
+    data: Vec<u8>,
+    /// The expiry in seconds; 0 means none.
+    expiry_s: u32,
+}
+
+impl MemtierOptions {
+    /// Reads the file of `--data-import`, and returns a line about it. Its records are then the keys of the run.
+    ///
+    /// # Errors
+    /// What is wrong with the file, and where.
+    pub(super) fn read_import(&mut self) -> Result<Option<String>, String> {
+        let Some(path) = &self.import.file else { return Ok(None) };
+        let mut records = read(path)?;
+        let range = self.expiry_range.filter(|_| !self.import.has_no_expiry);
+        for record in &mut records {
+            record.expiry_s = match range {
+                Some(range) => rand::random_range(range.min.max(1)..=range.max),
+                None if self.import.has_no_expiry => 0,
+                None => record.expiry_s,
+            };
+        }
+        let is_key = |key: &[u8]| {
+            (1..=LONGEST_KEY).contains(&key.len()) && !key.iter().any(|byte| *byte <= b' ' || *byte == 127)
+        };
+        let bad = records.iter().position(|record| !is_key(&record.key));
+        if let Some(place) = bad.filter(|_| self.protocol.dialect() == Dialect::Memcached) {
+            return Err(format!("record {}: its key is no key of memcached", place + 1));
+        }
+        (self.key_minimum, self.key_maximum) = (1, records.len() as u64);
+        let line = format!("Reading keys from {}... {} keys read.", untrusted::path(path), records.len());
+        self.import.records = records.into();
+        Ok(Some(line))
+    }
+}
+
+impl ImportedRecord {
+    fn set(&self, dialect: Dialect) -> Vec<u8> {
+        let Self { key, data, expiry_s } = self;
+        let expiry = expiry_s.to_string();
+        match (dialect, *expiry_s) {
+            (Dialect::Memcached, _) => {
+                let head = format!(" 0 {expiry} {}\r\n", data.len());
+                [b"set ", &key[..], head.as_bytes(), data, b"\r\n"].concat()
+            }
+            (_, 0) => dialect.encode(&[b"SET", key, data]),
+            _ => dialect.encode(&[b"SETEX", key, expiry.as_bytes(), data]),
+        }
+    }
+
+    fn get(&self, dialect: Dialect) -> Vec<u8> {
+        match dialect {
+            Dialect::Memcached => [b"get ", &self.key[..], b"\r\n"].concat(),
+            _ => dialect.encode(&[b"GET", &self.key]),
+        }
+    }
+
+    /// Returns the reply to GET if the record is on the server.
+    fn reply(&self, dialect: Dialect) -> Vec<u8> {
+        let (head, end) = match dialect {
+            Dialect::Memcached => (format!("VALUE {} 0 ", untrusted::bytes(&self.key)), "END\r\n"),
+            _ => ("$".to_owned(), ""),
+        };
+        let length = format!("{}\r\n", self.data.len());
+        [head.as_bytes(), length.as_bytes(), &self.data, b"\r\n", end.as_bytes()].concat()
+    }
+}
+
+/// Returns the SETs and the GETs of all records.
+pub(super) fn requests(asked: &MemtierOptions) -> [ReadyRequests; 2] {
+    let (records, dialect) = (&asked.import.records, asked.protocol.dialect());
+    let [set, get] = SETS;
+    [
+        ReadyRequests::new(set, records.iter().map(|record| record.set(dialect))),
+        ReadyRequests::new(get, records.iter().map(|record| record.get(dialect))),
+    ]
+}
+
+/// The result of a verification.
+#[derive(Debug, Default)]
+pub(super) struct Verified {
+    pub(super) good: u64,
+    pub(super) bad: u64,
+    /// A line for each of the first records that differ.
+    pub(super) lines: Vec<String>,
+}
+
+impl Verified {
+    /// Returns the lines of memtier_benchmark about it.
+    pub(super) fn text(&self) -> String {
+        let Self { good, bad, .. } = self;
+        format!(
+            "Data verification completed:\n{good:<10} keys verified successfuly.\n{bad:<10} keys failed.\n"
+        )
+    }
+}
+
+/// Reads all records back from the server, each once.
+///
+/// # Errors
+/// When the server cannot be reached.
+pub(super) fn verify(asked: &MemtierOptions, target: &Target, limit: Duration) -> Result<Verified, String> {
+    let mut verified = Verified::default();
+    let mut talk = talk(target, limit).map_err(|error| error.to_string())?;
+    for records in asked.import.records.chunks(AT_A_TIME) {
+        let questions: Vec<_> = records.iter().flat_map(|record| record.get(target.dialect)).collect();
+        let mut expected = records.iter();
+        let asked = talk.ask(&questions, records.len(), limit, |bytes, _| {
+            let Some(record) = expected.next() else { return };
+            if bytes == record.reply(target.dialect) {
+                verified.good += 1;
+                return;
+            }
+            verified.bad += 1;
+            if verified.bad <= NAMED {
+                let key = untrusted::bytes(&record.key);
+                verified.lines.push(format!("error: key [{key}]: it is not as in the file"));
+            }
+        });
+        asked.map_err(|error| error.to_string())?;
+    }
+    Ok(verified)
+}
+
+/// Reads a file.
+fn read(path: &Path) -> Result<Vec<ImportedRecord>, String> {
+    let name = untrusted::path(path);
+    let bytes = std::fs::read(path).map_err(|error| format!("{name}: {}", plain(&error)))?;
+    let mut rest = match bytes.strip_prefix(HEADING.as_bytes()) {
+        Some(rest) => rest.trim_ascii_start(),
+        None => return Err(format!("{name}: the first line must be: {HEADING}")),
+    };
+    let mut records = Vec::new();
+    while !rest.is_empty() {
+        let number = records.len() + 1;
+        let faulty = |what: &str| format!("{name}: record {number}: {what}");
+        let row = row(&mut rest).map_err(|what| faulty(&what))?;
+        let expiry_s = untrusted::bytes(&row[EXPIRY]).parse();
+        let expiry_s = expiry_s.map_err(|_| faulty("the column exptime must be a number of seconds"))?;
+        let [key, data] = [KEY, DATA].map(|column| row[column].clone());
+        records.push(ImportedRecord { key, data, expiry_s });
+    }
+    if records.is_empty() { Err(format!("{name}: it has no records")) } else { Ok(records) }
+}
+
+/// Returns the columns of the next row, and removes it from `rest`.
+fn row(rest: &mut &[u8]) -> Result<Vec<Vec<u8>>, String> {
+    let mut columns = Vec::new();
+    loop {
+        *rest = without(rest, b" ");
+        columns.push(column(rest)?);
+        let is_further = rest.first() == Some(&b',');
+        *rest = &rest[usize::from(is_further)..];
+        if !is_further {
+            break;
+        }
+    }
+    *rest = without(without(rest, b"\r"), b"\n");
+    match columns.len() {
+        COLUMNS => Ok(columns),
+        n => Err(format!(
+            "it has {n} columns in place of {COLUMNS}; write keys and data with commas in quotes"
+        )),
+    }
+}
+
+/// Returns the bytes without this beginning.
+fn without<'a>(bytes: &'a [u8], beginning: &[u8]) -> &'a [u8] {
+    bytes.strip_prefix(beginning).unwrap_or(bytes)
+}
+
+/// Returns the next column without its quotes, and removes it from `rest`.
+fn column(rest: &mut &[u8]) -> Result<Vec<u8>, String> {
+    let Some(mut quoted) = rest.strip_prefix(b"\"") else {
+        let end = memchr::memchr3(b',', b'\r', b'\n', rest).unwrap_or(rest.len());
+        let (column, behind) = rest.split_at(end);
+        *rest = behind;
+        return Ok(column.to_vec());
+    };
+    let mut column = Vec::new();
+    loop {
+        let end = memchr::memchr(b'"', quoted).ok_or("a quote is never closed")?;
+        column.extend_from_slice(&quoted[..end]);
+        quoted = &quoted[end + 1..];
+        if quoted.first() != Some(&b'"') {
+            break;
+        }
+        column.push(b'"');
+        quoted = &quoted[1..];
+    }
+    *rest = quoted;
+    match rest.first() {
+        None | Some(b',' | b'\r' | b'\n') => Ok(column),
+        Some(_) => Err("neither a comma nor the end of the line follows a closing quote".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn imported(rows: &str) -> Result<Vec<ImportedRecord>, String> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), format!("{HEADING}\n{rows}")).unwrap();
+        read(file.path()).map_err(|error| error.split_once(": ").unwrap().1.to_owned())
+    }
+
+    #[test]
+    fn records_have_quotes_or_none_and_any_bytes_within_them() {
+        let record =
+            |key: &str, data: &str, expiry_s| ImportedRecord { key: key.into(), data: data.into(), expiry_s };
+        let rows = "0, 0, 10, 12, 0, 0, 0, 4, key1, xxxxxxxxxx\r\n0,0,0,0,0,0,0,0,\"k,\"\"2\", \"a\r\n\"\n";
+        assert_eq!(imported(rows), Ok(vec![record("key1", "xxxxxxxxxx", 10), record("k,\"2", "a\r\n", 0)]));
+        let good = "0, 0, 0, 3, 0, 0, 0, 1, k, x\n";
+        for (row, expected) in [
+            ("", "it has no records"),
+            (
+                "0, 0, 0, 3, 0, 0, 0, 1, k, x,y",
+                "record 1: it has 11 columns in place of 10; write keys and data",
+            ),
+            (&format!("{good}0, 0, a, 3, 0, 0, 0, 1, k, x"), "record 2: the column exptime must be a number"),
+            (&format!("{good}0, 0, 0, 3, 0, 0, 0, 1, k, \"x"), "record 2: a quote is never closed"),
+            ("0, 0, 0, 3, 0, 0, 0, 1, \"k\"x, x", "record 1: neither a comma"),
+        ] {
+            let error = imported(row).unwrap_err();
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+}
