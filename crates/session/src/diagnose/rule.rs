@@ -77,13 +77,25 @@ pub(super) trait Rule: Copied + fmt::Debug + Send + Sync {
     }
 }
 
-/// A rule without a state of its own. It judges server, host and pings with each of their records.
+/// How long after the last look a record of the pings is a reason for another look, in seconds. Server and host are
+/// polled once a second, and each of their records is one.
+const LOOK_S: f64 = 1.0;
+
+/// A rule about the present figures of server, host and pings.
 #[derive(Debug, Clone)]
 pub(super) struct Condition {
     /// The name of the rule.
     pub(super) name: &'static str,
     /// Returns the finding at present; the second parameter is whether the rule already has a finding.
     pub(super) look: fn(&Now, bool) -> Option<Finding>,
+    /// When the rule looked last, in seconds of the session.
+    looked_s: f64,
+}
+
+impl Condition {
+    pub(super) const fn new(name: &'static str, look: fn(&Now, bool) -> Option<Finding>) -> Self {
+        Self { name, look, looked_s: 0.0 }
+    }
 }
 
 impl Rule for Condition {
@@ -94,7 +106,9 @@ impl Rule for Condition {
     fn push(&mut self, record: &Record, now: &Now, stands: bool) -> Verdict {
         match record {
             Record::End(_) => Verdict::Clear,
+            Record::Ping(_) if now.t_s < self.looked_s + LOOK_S => Verdict::AsBefore,
             Record::Server(_) | Record::Host(_) | Record::Ping(_) => {
+                self.looked_s = now.t_s;
                 (self.look)(now, stands).map(|finding| Finding { rule: self.name, ..finding }).into()
             }
             _ => Verdict::AsBefore,

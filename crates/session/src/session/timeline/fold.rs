@@ -27,7 +27,7 @@ use crate::{
 /// [`History`].
 const KEPT: usize = 400;
 /// From this number of nodes on, each keeps fewer fine ticks, so that all together need the memory of this many.
-const MOST_AT_FULL: usize = 10;
+const MOST_AT_FULL: usize = 4;
 /// The largest number of kept events, and of kept notes.
 const KEPT_EVENTS: usize = 10_000;
 /// The largest number of seconds without a poll that the figures of a poll cover, because they count since the previous
