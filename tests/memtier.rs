@@ -311,31 +311,38 @@ fn an_error_of_the_server_is_told_once_and_counted_apart() {
 #[test]
 fn what_was_measured_is_told_when_it_is_interrupted_or_the_server_goes() {
     let mut server = Server::redis().start();
-    let begin = || {
+    let begin = |server: &Server, more: &str| {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("json");
         let mut command =
             redyno(&["memtier", "-p", &server.port_text(), "-c", "2", "-t", "1", "--test-time", "600"]);
-        command.arg("--memtier-json").arg(&path);
+        command.arg("--memtier-json").arg(&path).args(more.split_whitespace());
         server.cli(&["CONFIG", "RESETSTAT"]);
         let running = Running::start(command);
         crate::support::wait_for("a load", || (server.calls(&[], "get") > 1000).then_some(()));
         (running, directory, path)
     };
-    let (running, _directory, path) = begin();
+    let (running, _directory, path) = begin(&server, "");
     running.signal(Signal::INT);
     let outcome = running.end().expect_code(0);
     let json: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
     assert_eq!(json["ALL STATS"]["Runtime"]["Interrupted"], "true");
     assert!(figure(&json, "Totals", "Count") > 1000.0);
     assert!(outcome.err.contains("Interrupted by user (Ctrl+C)") && outcome.out.contains("ALL STATS"));
-    let (running, _directory, _) = begin();
+    let (running, _directory, _) = begin(&server, "");
     let port = server.port();
     server.kill();
     let outcome = running.end().expect_code(1);
     assert!(outcome.out.contains("ALL STATS"));
     let last = outcome.err.lines().last().unwrap();
     assert!(last.starts_with(&format!("127.0.0.1:{port}: connection error: ")), "{last}");
+    let mut server = Server::redis().start();
+    let attempts = "--reconnect-on-error --max-reconnect-attempts 2 --reconnect-backoff-factor 1.5";
+    let (running, _directory, _) = begin(&server, attempts);
+    server.kill();
+    let outcome = running.end().expect_code(1);
+    assert!(outcome.err.contains(", attempting reconnection...\n"), "{}", outcome.err);
+    assert!(outcome.err.ends_with("\nMaximum reconnection attempts (2) exceeded.\n"), "{}", outcome.err);
 }
 
 #[test]

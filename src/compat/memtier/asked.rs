@@ -8,6 +8,7 @@ use crate::{
         numbers::{Ratio, Span},
         server::Server,
     },
+    endpoint::ReadFrom,
     export::memtier::PERCENTILES,
     protocol::Dialect,
 };
@@ -145,6 +146,10 @@ pub(super) struct MemtierOptions {
     pub(super) pipeline: u32,
     pub(super) reconnect_interval: Option<u32>,
     pub(super) reconnects_on_error: bool,
+    /// How many attempts of each client may fail before the run ends.
+    pub(super) most_attempts: Option<u64>,
+    pub(super) has_backoff_factor: bool,
+    pub(super) read_from: ReadFrom,
     pub(super) connection_timeout_s: u64,
     pub(super) multi_key_get: u32,
     pub(super) is_randomized: bool,

@@ -7,9 +7,12 @@ use super::{
     options::{OPTIONS, usage},
     take::refused_with,
 };
-use crate::compat::{
-    options::{Habit, Reader, Refusal},
-    run::Answer,
+use crate::{
+    compat::{
+        options::{Habit, Reader, Refusal},
+        run::Answer,
+    },
+    endpoint::ReadFrom,
 };
 
 /// The exit code of a refused command line, the same as memtier_benchmark's.
@@ -174,6 +177,10 @@ fn check_cluster(asked: &MemtierOptions) -> Result<(), Refusal> {
             asked.is_cluster && asked.commands.iter().any(|command| command.keys() > 1),
             "cluster mode supports only commands with a single __key__.",
         ),
+        (
+            !asked.is_cluster && asked.read_from != ReadFrom::Primary,
+            "read-preference needs cluster-mode: one server has no replicas that are read.",
+        ),
     ])
 }
 
@@ -198,6 +205,16 @@ pub(super) fn without_effect(asked: &MemtierOptions) -> Vec<String> {
             "--scan-incremental-max-iterations",
             asked.most_scans.is_some() && !asked.follows_cursors,
             "without --scan-incremental-iteration",
+        ),
+        (
+            "--reconnect-backoff-factor",
+            asked.has_backoff_factor,
+            "in redyno: the pauses between attempts double from 10 ms to 1 s",
+        ),
+        (
+            "--max-reconnect-attempts",
+            asked.most_attempts.is_some() && !asked.reconnects_on_error,
+            "without --reconnect-on-error",
         ),
         ("--print-all-runs", asked.prints_all_runs && asked.run_count == 1, "without --run-count"),
         (
@@ -291,6 +308,12 @@ pub(super) mod tests {
                 "--command scan --scan-incremental-iteration",
                 "error: SCAN command must have at least a cursor argument (e.g., 'SCAN 0').",
             ),
+            (
+                "--read-preference nearest",
+                "error: read-preference needs cluster-mode: one server has no replicas that are read.",
+            ),
+            ("--verify-only", "error: use data-verify only with data-import."),
+            ("--data-import x -d 5", "error: data size cannot be specified when importing."),
             ("--cluster-mode --multi-key-get 3", "error: cluster mode does not support multi-key-get."),
             (
                 "--cluster-mode -S /x",

@@ -190,6 +190,7 @@ impl Memtier {
         }
         writeln!(self.err, "[RUN #{number}] Launching threads now...")?;
         let asked = self.asked.clone();
+        let mut failed = 0;
         let mut progress = Progress::new(number, &asked);
         let mut results = Results::none(self.requests.rows.len(), clock::unix_ms());
         results.redirects = self.cluster.is_some().then(BTreeMap::new);
@@ -201,6 +202,16 @@ impl Memtier {
             }
             LoadReport::Interval(interval, so_far) => {
                 results.add(interval, |name| self.requests.row_of.get(name).copied());
+                failed = if interval.ops > 0 {
+                    0
+                } else {
+                    failed + interval.connects_failed.values().sum::<u64>()
+                };
+                if let Some(most) = asked.most_attempts.filter(|most| failed >= most * asked.connections()) {
+                    let line = format!("Maximum reconnection attempts ({most}) exceeded.");
+                    self.loss.get_or_insert((line, false));
+                    return Ok(ControlFlow::Break(()));
+                }
                 if results.totals.all.ops == 0 && self.loss.is_some() {
                     return Ok(ControlFlow::Continue(()));
                 }
@@ -270,7 +281,7 @@ impl Memtier {
         Plan {
             cluster: self.cluster.clone().map(|cluster| {
                 let max_connections = asked.connections() as usize * primaries(Some(&cluster)) as usize;
-                ClusterPlan::new(cluster, max_connections)
+                ClusterPlan { read_from: asked.read_from, ..ClusterPlan::new(cluster, max_connections) }
             }),
             target: self.target.clone(),
             first_words: FirstWords::Bare { tracks: false },

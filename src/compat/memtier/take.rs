@@ -8,6 +8,7 @@ use crate::{
         numbers::{Ratio, Span, number, percentiles, weights},
         options::{Choice, Given, Refusal, invalid},
     },
+    endpoint::ReadFrom,
     protocol::Dialect,
 };
 
@@ -80,6 +81,14 @@ impl MemtierOptions {
             "--pipeline" => self.pipeline = positive(text, "pipeline")?,
             "--reconnect-interval" => self.reconnect_interval = Some(positive(text, "reconnect-interval")?),
             "--reconnect-on-error" => self.reconnects_on_error = true,
+            "--max-reconnect-attempts" => {
+                let most = must(number(text), "max-reconnect-attempts must be a valid number.")?;
+                self.most_attempts = Some(most).filter(|most| *most > 0);
+            }
+            "--reconnect-backoff-factor" => {
+                self.has_backoff_factor = finite(text, "reconnect-backoff-factor").map(|_| true)?;
+            }
+            "--read-preference" => self.read_from = read_preference(text)?,
             "--connection-timeout" => {
                 self.connection_timeout_s = must(number(text), "connection-timeout must be a valid number.")?;
             }
@@ -235,6 +244,17 @@ fn check_tls_protocols(text: &str) -> Result<(), Refusal> {
 
 fn requests(text: &str) -> Result<Requests, Refusal> {
     if text == "allkeys" { Ok(Requests::AllKeys) } else { positive(text, "requests").map(Requests::Each) }
+}
+
+fn read_preference(text: &str) -> Result<ReadFrom, Refusal> {
+    // Without a replica that answers, all but the first read from the primary.
+    let read_from = match text {
+        "primary" => Some(ReadFrom::Primary),
+        "secondary" | "secondaryPreferred" => Some(ReadFrom::Replica),
+        "nearest" => Some(ReadFrom::Nearest),
+        _ => None,
+    };
+    must(read_from, "read-preference must be primary, secondary, secondaryPreferred or nearest.")
 }
 
 fn key_pattern(text: &str) -> Result<[Pattern; 2], Refusal> {

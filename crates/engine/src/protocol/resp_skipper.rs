@@ -79,7 +79,7 @@ impl RespSkipper {
         std::mem::take(&mut self.pushes)
     }
 
-    /// Works like [`Skipper::advance`](super::Skipper::advance); the parts that it returns are elements or cursors.
+    /// Works like [`Skipper::advance`](super::Skipper::advance).
     #[inline]
     pub(super) fn advance<'r, 'i: 'r>(
         &'r mut self,
@@ -163,14 +163,12 @@ impl RespSkipper {
 
     /// Returns a part of the reply. A reply that has ended with it is returned next.
     fn part(&mut self, part: Piece<'static>, is_ended: bool) -> Piece<'static> {
-        if is_ended {
-            self.inside = Inside::Ended;
-        }
+        self.inside = if is_ended { Inside::Ended } else { self.inside };
         part
     }
 
-    /// Returns the element that begins with `header`, if it is a direct element of the reply and not an error, or begins
-    /// to read a cursor. Must be called before `enter`.
+    /// Returns the element that begins with `header`, if it is direct and not an error, or begins to read a cursor.
+    /// Must be called before `enter`.
     fn element(&mut self, header: &Header, parts: Parts) -> Option<Piece<'static>> {
         // Open elements within an element are counted in addition to those ahead.
         let begins = self.inside == Inside::Reply && self.open == self.ahead;
