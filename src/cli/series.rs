@@ -11,7 +11,7 @@ use super::{
     command::{Arguments, Invocation, Planned},
     config,
     load_args::LoadArgs,
-    nodes_args::OneNodeArgs,
+    nodes_args::{HashMethod, NodesArgs, OneNodeArgs},
     preview::preview,
     session_args::SessionArgs,
     session_plan::session_plan,
@@ -19,11 +19,11 @@ use super::{
     values::{requests, threads},
 };
 use crate::{
-    endpoint::Target,
-    experiment::series::{Cell, Scale, Series},
+    endpoint::{Password, Target},
+    experiment::series::{Cell, Scale, Scaling, Series},
     load::Requests,
     print::series::Lines,
-    runner::{Company, SeriesRun, SessionPlan, Text, UsageError},
+    runner::{Company, PlannedCell, SeriesRun, SessionPlan, Text, UsageError},
     units::{counted, percent},
     untrusted,
     workload::Setting,
@@ -55,9 +55,15 @@ pub struct SeriesArgs {
     /// Run only the runs with this name; can be given several times
     #[arg(long, value_name = "RUN")]
     pub only: Vec<String>,
-    /// Multiply requests, seconds, keys, clients and threads by this factor between 0 and 1
+    /// Multiply requests, seconds, pauses and keys by this factor between 0 and 1
     #[arg(long, value_name = "PART")]
     pub scale: Option<Scale>,
+    /// Multiply clients and threads by this factor between 0 and 1
+    #[arg(long, value_name = "PART")]
+    pub scale_clients: Option<Scale>,
+    /// Run each cell for this long, in place of its requests or seconds
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub duration: Option<u32>,
     /// Print the published figures below the measured ones
     #[arg(long)]
     pub published: bool,
@@ -88,6 +94,12 @@ pub struct SeriesArgs {
     /// The server.
     #[command(flatten)]
     pub target: TargetArgs,
+    /// Servers that share the load of each cell, with --hash
+    #[arg(value_name = "URI")]
+    pub nodes: Vec<Password>,
+    /// Divide the keys among several servers, named as URIs: redyno series NAME URI URI --hash ketama
+    #[arg(long, value_name = "METHOD", value_enum, hide_possible_values = true, requires = "nodes")]
+    pub hash: Option<HashMethod>,
     /// --one-node.
     #[command(flatten)]
     pub one_node: OneNodeArgs,
@@ -95,22 +107,30 @@ pub struct SeriesArgs {
 
 impl Arguments for SeriesArgs {
     fn plan(mut self: Box<Self>, given: Invocation) -> Planned {
+        let (nodes, hash, one_node) = (std::mem::take(&mut self.nodes), self.hash, self.one_node);
+        let nodes = NodesArgs { one_node, nodes, hash };
+        let servers = nodes.targets(&mut self.target, given)?;
         config::resolve(&mut self.target, given, !self.plan)?;
         let target = self.target.target()?;
-        let series = Series::find(&self.series, &self.set.clone().into()).map_err(UsageError::of)?;
+        let mut series = Series::find(&self.series, &self.set.clone().into()).map_err(UsageError::of)?;
+        let scaling = Scaling { amounts: self.scale, clients: self.scale_clients, duration: self.duration };
+        let changed = scaling.apply(&mut series);
         let mut cells = Vec::new();
         for (place, cell) in series.cells.iter().enumerate() {
             let is_wanted = self.only.is_empty() || self.only.contains(&cell.run);
             if is_wanted && cell.speaks.is_none_or(|speaks| speaks.includes(target.dialect)) {
-                let plan = self.session(cell, place);
-                let plan = plan.map_err(|error| UsageError::of(format!("{}: {error}", cell.title())));
-                cells.push((place, plan?));
+                let plan = self.session(cell, place, (&nodes, &servers));
+                let named = |error| UsageError::of(format!("{}: {error}", cell.title()));
+                let plan = plan.map_err(named)?;
+                // A limit of this machine stops this cell only.
+                let limited = plan.check_clients().map_err(|error| error.to_string());
+                cells.push((place, limited.map(|()| plan)));
             }
         }
         self.check(&series, &cells, &target)?;
-        let lines = Lines { scale: self.scale, is_published: self.published, is_json: self.json };
+        let lines = Lines { changed, scaling, is_published: self.published, is_json: self.json };
         if self.plan {
-            return Ok(Box::new(Text(text(&series, &cells, lines)?)));
+            return Ok(Box::new(Text(text(&series, &cells, &lines)?)));
         }
         Ok(Box::new(SeriesRun { series, cells, target, lines, record: self.record }))
     }
@@ -118,12 +138,7 @@ impl Arguments for SeriesArgs {
 
 impl SeriesArgs {
     /// Refuses options that contradict the series.
-    fn check(
-        &self,
-        series: &Series,
-        cells: &[(usize, SessionPlan)],
-        target: &Target,
-    ) -> Result<(), UsageError> {
+    fn check(&self, series: &Series, cells: &[PlannedCell], target: &Target) -> Result<(), UsageError> {
         let name = &series.name;
         let wrong = if let Some(none) =
             self.only.iter().find(|run| series.cells.iter().all(|cell| cell.run != **run))
@@ -132,7 +147,10 @@ impl SeriesArgs {
         } else if cells.is_empty() {
             format!("the series '{name}' has no run for {}", target.dialect.words().server)
         } else if self.dataset.is_some()
-            && cells.iter().all(|(_, plan)| plan.commission.knobs.workload.dataset.is_none())
+            && cells
+                .iter()
+                .flat_map(|(_, plan)| plan)
+                .all(|plan| plan.commission.knobs.workload.dataset.is_none())
         {
             format!("--dataset: no run of the series '{name}' uses a dataset; leave it out")
         } else if self.published && series.published.is_empty() {
@@ -144,7 +162,12 @@ impl SeriesArgs {
     }
 
     /// Returns the session of a cell.
-    fn session(&self, cell: &Cell, place: usize) -> Result<SessionPlan, UsageError> {
+    fn session(
+        &self,
+        cell: &Cell,
+        place: usize,
+        (nodes, servers): (&NodesArgs, &[TargetArgs]),
+    ) -> Result<SessionPlan, UsageError> {
         let has_records = !cell.workload.portions().is_empty();
         let mut load = LoadArgs {
             load: true,
@@ -156,33 +179,39 @@ impl SeriesArgs {
             maxdocs: self.maxdocs.filter(|_| has_records),
             ..LoadArgs::default()
         };
-        let suggested = self.scale.map_or_else(|| cell.load.clone(), |scale| scale.scaled(&cell.load));
         let file = |directory: &PathBuf| directory.join(format!("{:03}.jsonl", place + 1));
         let mut session =
             SessionArgs { record: self.record.as_ref().map(file).map(Some), ..SessionArgs::default() };
-        load.follow(&suggested);
-        session.follow(&suggested);
+        load.follow(&cell.load);
+        session.follow(&cell.load);
         load.read_dataset()?;
         session.end_after_a_pass(&load)?;
         let mut plan = session_plan(&self.target, &load, &session)?;
-        self.one_node.settle(Company::Cluster, &mut plan)?;
-        plan.check_clients()?;
+        if servers.is_empty() {
+            self.one_node.settle(Company::Cluster, &mut plan)?;
+        } else {
+            nodes.settle(servers, &mut plan)?;
+        }
+        if !cell.config.is_empty() && servers.len() > 1 {
+            let text = "the run sets parameters of one server; leave --hash out, or the run (--only)";
+            return Err(UsageError::of(text));
+        }
+        plan.commission.config.clone_from(&cell.config);
         plan.check_dialect()?;
         Ok(plan)
     }
 }
 
 /// Returns the cells as text, in their order.
-pub(super) fn text(
-    series: &Series,
-    planned: &[(usize, SessionPlan)],
-    lines: Lines,
-) -> Result<String, UsageError> {
+pub(super) fn text(series: &Series, planned: &[PlannedCell], lines: &Lines) -> Result<String, UsageError> {
     let cells: Vec<_> = planned.iter().map(|(place, _)| &series.cells[*place]).collect();
-    let mut text = lines.head(series, &cells, None);
+    let mut text = lines.head(series, None);
     for (cell, (_, plan)) in cells.iter().zip(planned) {
         text += "\n";
-        text += &of_cell(cell, plan)?;
+        text += &match plan {
+            Ok(plan) => of_cell(cell, plan)?,
+            Err(limit) => untrusted::text(&cell.title()) + &format!("\n  not possible here: {limit}\n"),
+        };
     }
     Ok(text)
 }
@@ -199,8 +228,10 @@ fn of_cell(cell: &Cell, plan: &SessionPlan) -> Result<String, UsageError> {
         load.requests.map(|(Requests::InAll(n) | Requests::Parted(n))| counted(n, "request")),
         load.length.map(|length| format!("{} s", length.as_secs_f64())),
         preview.prefill.map(|prefill| format!("{} before", counted(prefill.requests, "request"))),
+        cell.pause_s.map(|pause| format!("after a pause of {pause} s")),
     ];
-    let ends = ends.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let config = cell.config.iter().map(|(parameter, to)| format!("{} {to}", parameter.name));
+    let ends = ends.into_iter().flatten().chain(config).collect::<Vec<_>>().join(", ");
     let mut text =
         untrusted::text(&cell.title()) + &format!("\n  {}\n  {ends}\n", untrusted::text(&knobs.to_string()));
     for operation in &preview.operations {

@@ -3,7 +3,7 @@
 //! ```text
 //! redyno 0.1.0  127.0.0.1:6379  redis 7.0.15 master
 //! tair-threads: Alibaba Cloud's white paper, multi-threaded edition
-//! scaled by 0.01: requests 3 M to 30 k, keys 100 k to 1000, clients 256 to 3, threads 16 to 1
+//! changed: requests 3 M to 30 k, keys 100 k to 1000
 //!
 //! run  size  operation  ops/s   mean     p99
 //! SET  64    SET        121 k  21 µs   48 µs
@@ -14,15 +14,17 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::{
-    experiment::series::{Cell, Figures, OfOperations, Outcome, Scale, Series, Table},
+    experiment::series::{Cell, Figures, OfOperations, Outcome, Scale, Scaling, Series, Table},
     untrusted,
 };
 
 /// A writer of the lines of a series.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Lines {
-    /// The factor that scales all sizes of the series.
-    pub scale: Option<Scale>,
+    /// The line about the amounts that were changed, if there is one.
+    pub changed: Option<String>,
+    /// The changes of the amounts.
+    pub scaling: Scaling,
     /// Whether the published figures are printed below the measured ones.
     pub is_published: bool,
     /// Whether to print JSON, one object per cell.
@@ -30,14 +32,12 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Returns the head of the table of these cells; `server` is the server's version, if it is known.
-    pub fn head(&self, series: &Series, cells: &[&Cell], server: Option<&str>) -> String {
-        let server = server.map(|server| format!("{server}\n")).unwrap_or_default();
-        let scaled = self.scale.map(|scale| {
-            let loads: Vec<_> = cells.iter().map(|cell| &cell.load).collect();
-            format!("scaled by {}: {}\n", scale.part(), scale.words(&loads))
-        });
-        let text = format!("{server}{}: {}\n{}", series.name, series.about, scaled.unwrap_or_default());
+    /// Returns the head of the table; `server` is the server's version, if it is known.
+    pub fn head(&self, series: &Series, server: Option<&str>) -> String {
+        let line = |text: &str| format!("{text}\n");
+        let server = server.map(line).unwrap_or_default();
+        let changed = self.changed.as_deref().map(line).unwrap_or_default();
+        let text = format!("{server}{}: {}\n{}", series.name, series.about, changed);
         untrusted::lines(text.as_bytes())
     }
 
@@ -63,7 +63,8 @@ impl Lines {
             run: &cell.run,
             at: cell.at.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect(),
             workload: &cell.workload.name,
-            scale: self.scale.map(Scale::part),
+            scale: self.scaling.amounts.map(Scale::part),
+            scale_clients: self.scaling.clients.map(Scale::part),
             ops: measured.map(|measured| measured.summary.ops),
             length_s: measured.map(|measured| measured.summary.length_s),
             errors: measured.map(|measured| &measured.summary.errors),
@@ -86,6 +87,8 @@ struct Json<'a> {
     workload: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     scale: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scale_clients: Option<f64>,
     /// The number of requests answered without an error.
     #[serde(skip_serializing_if = "Option::is_none")]
     ops: Option<u64>,

@@ -33,5 +33,5 @@ pub use gate::{Gate, add_to_job_summary, end as end_gate, named, read, refuse};
 pub use listener::Listener;
 pub use plan::{Company, Export, Outputs, Plan, ProgramWords, SessionPlan, Text};
 pub use running::ends;
-pub use series::SeriesRun;
+pub use series::{PlannedCell, SeriesRun};
 pub use session::{Screen, SessionRun, Shows, complain};

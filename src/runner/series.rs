@@ -34,12 +34,15 @@ use crate::{
 /// The time limit for a server to report its commands.
 const ASK_LIMIT: Duration = Duration::from_secs(5);
 
+/// The number of a cell in its series, and its session, or the limit of this machine that stops it.
+pub type PlannedCell = (usize, Result<SessionPlan, String>);
+
 /// A series to run.
 pub struct SeriesRun {
     /// The series.
     pub series: Series,
     /// The cells for this kind of target, by their number in the series, and their sessions.
-    pub cells: Vec<(usize, SessionPlan)>,
+    pub cells: Vec<PlannedCell>,
     /// The target.
     pub target: Target,
     /// The form of the output.
@@ -74,7 +77,7 @@ impl Plan for SeriesRun {
         StreamText::stdout().make_room_for_last();
         let Cells { table, server, lines, .. } = running;
         if !lines.is_json {
-            print(&(lines.head(&series, &cells, server.as_deref()) + &lines.table(&table, &series)))?;
+            print(&(lines.head(&series, server.as_deref()) + &lines.table(&table, &series)))?;
         }
         ended?;
         match table.failed() {
@@ -112,13 +115,20 @@ struct Cells<'a> {
 
 impl Cells<'_> {
     /// Runs the cells, and prints each result.
-    fn all(&mut self, planned: Vec<(usize, SessionPlan)>) -> Result<(), Failure> {
+    fn all(&mut self, planned: Vec<PlannedCell>) -> Result<(), Failure> {
         for (n, (place, plan)) in planned.into_iter().enumerate() {
             let cell = &self.series.cells[place];
             let title = untrusted::text(&cell.title());
             // If stderr is gone, the progress has no reader.
             let _ = writeln!(StreamText::stderr(), "{} of {}: {title}", n + 1, self.count);
-            let outcome = match self.one(plan, title) {
+            if let Some(pause_s) = cell.pause_s.filter(|_| n > 0) {
+                let _ = writeln!(StreamText::stderr(), "a pause of {pause_s} s");
+                if self.stop.recv_timeout(Duration::from_secs(pause_s.into())).is_ok() {
+                    return Err(Failure::Interrupted);
+                }
+            }
+            let one = plan.map_or_else(|limit| Ok(Err(limit)), |plan| self.one(plan, title));
+            let outcome = match one {
                 // A refusal of the first cell is valid for all cells.
                 Err(Failure::Usage(error)) if n == 0 => return Err(error.into()),
                 Err(Failure::Interrupted) => {
@@ -147,7 +157,8 @@ impl Cells<'_> {
         if is_stopped {
             session.peer.order(Order::End);
         }
-        let mut gathering = Gathering { gathered: Gathered::default(), server: &mut self.server };
+        let mut gathering =
+            Gathering { gathered: Gathered::new(&self.series.layout), server: &mut self.server };
         session.run(&mut [&mut gathering, &mut Said::of(vec![title], Which::All)])?;
         if is_stopped {
             return Err(Failure::Interrupted);

@@ -84,7 +84,7 @@ pub use self::preview::{
 };
 pub use self::program::Program;
 pub use self::quantity::MAX_WEIGHT;
-pub use self::quantity::quantity;
+pub use self::quantity::{quantity, some_quantity};
 pub use self::read_back::{ReadBack, RecordCheck};
 pub use self::ready::ReadyRequests;
 pub use self::setup::SetupCommand;

@@ -23,6 +23,10 @@ use crate::protocol::Dialect;
 /// The name of a set of keys, and the prefix before their numbers.
 type SetName = (String, String);
 
+/// The fewest draws of an operation whose mean length is asked for, and how many bytes of further ones are enough.
+const FEWEST_DRAWS: u64 = 20;
+const ENOUGH_BYTES: usize = 256 * 1024;
+
 /// Figures of an operation.
 pub(super) struct Weighed {
     /// The operation's index.
@@ -198,12 +202,19 @@ impl Program {
     pub(super) fn weighed(&self, of: u64, draws: &mut Draws) -> Result<Vec<Weighed>, DatasetError> {
         let records = self.dataset.as_ref().map_or(1, Dataset::records);
         let of = of - of % records.min(of);
+        let is_drawn = self.dataset.is_none() && self.templates.firsts.is_empty();
         let mut before = 0;
         let weighed = self.templates.asked.iter().enumerate().map(|(place, asked)| {
             let (weight, mut bytes, mut crosses_slots) = (asked.0 - before, 0, false);
             before = asked.0;
             let first = self.templates.firsts.get(place).copied().unwrap_or_default();
+            let mut drawn = 0;
             for n in 0..of {
+                // A batch of many commands has little chance in its length.
+                if is_drawn && n >= FEWEST_DRAWS && bytes > ENOUGH_BYTES {
+                    break;
+                }
+                drawn += 1;
                 let mut out = Outgoing::default();
                 let given = first + (u128::from(weight) * u128::from(n) / u128::from(of)) as u64;
                 self.fill(asked, given, draws, &mut out);
@@ -214,7 +225,12 @@ impl Program {
                 crosses_slots |= self.templates.keys[asked.1.index()].cross_slots(&out);
             }
             let share = weight as f64 / self.templates.total as f64;
-            Ok(Weighed { place: asked.1.index(), share, bytes: bytes as f64 / of as f64, crosses_slots })
+            Ok(Weighed {
+                place: asked.1.index(),
+                share,
+                bytes: bytes as f64 / f64::from(drawn.max(1)),
+                crosses_slots,
+            })
         });
         weighed.collect()
     }

@@ -23,9 +23,10 @@ pub fn quantity<'de, D: Deserializer<'de>, N: TryFrom<u64>>(from: D) -> Result<N
     N::try_from(number).map_err(|_| de::Error::custom(format!("{number} is too large")))
 }
 
-/// Parses a whole number that may be missing.
-pub(super) fn some_quantity<'de, D: Deserializer<'de>, N: TryFrom<u64>>(
-    from: D,
-) -> Result<Option<N>, D::Error> {
+/// Reads a quantity that may be absent.
+///
+/// # Errors
+/// As [`quantity`].
+pub fn some_quantity<'de, D: Deserializer<'de>, N: TryFrom<u64>>(from: D) -> Result<Option<N>, D::Error> {
     quantity(from).map(Some)
 }

@@ -65,21 +65,29 @@ impl Setting {
         Ok(())
     }
 
-    fn set_parameter(&mut self, text: &str) -> Result<(), WordsError> {
-        let (name, value) = text.split_once(' ').unwrap_or((text, ""));
+    /// Returns a parameter that redyno can set, with a value.
+    ///
+    /// # Errors
+    /// When redyno cannot set the parameter, or there is no value.
+    pub fn parameter(name: &str, value: &str) -> Result<(&'static Parameter, String), WordsError> {
         let names = || PARAMETERS.iter().map(|parameter| parameter.name).collect::<Vec<_>>().join(", ");
         let none =
             || WordsError::of(format!("redyno cannot set the parameter '{name}'; give one of {}", names()));
         let parameter = Parameter::named(name).ok_or_else(none)?;
-        let value = match value.trim() {
-            "" => return Err(WordsError::of(format!("config {name} needs a value"))),
+        match value.trim() {
+            "" => Err(WordsError::of(format!("config {name} needs a value"))),
             // This is the shell's notation for empty values and values with spaces.
-            quoted => quoted.trim_matches(['"', '\'']),
-        };
+            quoted => Ok((parameter, quoted.trim_matches(['"', '\'']).to_owned())),
+        }
+    }
+
+    fn set_parameter(&mut self, text: &str) -> Result<(), WordsError> {
+        let (name, value) = text.split_once(' ').unwrap_or((text, ""));
+        let (parameter, value) = Self::parameter(name, value)?;
         if self.config.iter().any(|(set, _)| set.name == parameter.name) {
             return Err(WordsError::of(format!("config {name} is given twice; leave one out")));
         }
-        self.config.push((parameter, value.to_owned()));
+        self.config.push((parameter, value));
         Ok(())
     }
 }

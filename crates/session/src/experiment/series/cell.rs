@@ -6,8 +6,10 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    experiment::Setting as Turned,
     protocol::Dialect,
-    workload::{Chosen, Setting, Settings, Suggested, Workload, quantity, written},
+    server::Parameter,
+    workload::{Chosen, Setting, Settings, Suggested, Workload, quantity, some_quantity, written},
 };
 
 /// The largest number of commands in a batch.
@@ -54,6 +56,12 @@ pub(super) struct Run {
     each: u32,
     /// Whether to run a prefill; `None` if the workload decides.
     prefill: Option<bool>,
+    /// How long the server rests before the run, in seconds.
+    #[serde(default, deserialize_with = "some_quantity")]
+    pause: Option<u32>,
+    /// The server's parameters during the run; they are restored at its end.
+    #[serde(default)]
+    config: BTreeMap<String, toml::Value>,
     #[serde(default)]
     pub(super) load: Suggested,
     target: Option<Speaks>,
@@ -76,8 +84,12 @@ pub(super) struct KnownWorkloads<'a> {
 pub struct Cell {
     /// The name of the run.
     pub run: String,
-    /// The lists of the run in order, each with its value in this cell.
+    /// The lists of the run in order, each with its value in this cell, after [`Scaling`](super::Scaling).
     pub at: Vec<(String, String)>,
+    /// The same lists with the values of the file.
+    pub(super) listed: Vec<(String, String)>,
+    /// The lists that set an amount of the load.
+    pub(super) amounts: BTreeMap<String, &'static str>,
     /// The workload.
     pub workload: Arc<Workload>,
     /// The other settings of the load.
@@ -86,13 +98,17 @@ pub struct Cell {
     pub each: u64,
     /// The kind of targets that the cell is limited to.
     pub speaks: Option<Speaks>,
+    /// How long the server rests before the cell, in seconds.
+    pub pause_s: Option<u32>,
+    /// The server's parameters during the cell.
+    pub config: Vec<(&'static Parameter, String)>,
 }
 
 impl Cell {
     /// Returns the cell of `run` with these values. `of_all` has defaults for the load.
     pub(super) fn of(
         run: &Run,
-        at: Vec<(String, String)>,
+        (at, amounts): (Vec<(String, String)>, BTreeMap<String, &'static str>),
         of_all: &Suggested,
         known: &KnownWorkloads,
     ) -> Result<Self, String> {
@@ -107,7 +123,21 @@ impl Cell {
                 run.name
             ));
         }
-        Ok(Self { run: run.name.clone(), at, workload, load, each, speaks: run.target })
+        let parameter = |(name, value): (&String, _)| {
+            Turned::parameter(name, &written(value)).map_err(|error| error.to_string())
+        };
+        Ok(Self {
+            run: run.name.clone(),
+            listed: at.clone(),
+            at,
+            amounts,
+            workload,
+            load,
+            each,
+            speaks: run.target,
+            pause_s: run.pause,
+            config: run.config.iter().map(parameter).collect::<Result<_, _>>()?,
+        })
     }
 
     /// Returns the title of the cell: `GET, size 64`.
@@ -178,6 +208,9 @@ pub struct Figures {
     /// For each time limit of the table, the percentage of requests that took at most that long.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub within: Vec<f64>,
+    /// The means of the table's gauges, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub gauges: BTreeMap<String, f64>,
 }
 
 /// The figures of a cell, and of its operations.

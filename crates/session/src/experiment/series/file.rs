@@ -5,14 +5,16 @@ use std::{
     path::Path,
 };
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de::Error as _};
 use toml::Spanned;
 
 use super::{
     Cell, Published,
     cell::{KnownWorkloads, Run},
     lists::{MAX_CELLS, Parameter, axes, combinations, first_values, parameters},
+    scale::amount,
 };
+use crate::gauge::{GAUGES, Gauge};
 use crate::workload::{FileError, Settings, Suggested, Wrong, filled, line_start, text_of};
 
 /// A series.
@@ -39,6 +41,22 @@ pub struct Layout {
     /// Times in milliseconds. For each of these times, a column shows the share of requests that took at most that
     /// long.
     pub within_ms: Vec<f64>,
+    /// Gauges of the server and of its machine. For each, a column shows its mean over the load; of one that counts, the
+    /// mean per second.
+    #[serde(deserialize_with = "gauges")]
+    pub gauges: Vec<Gauge>,
+}
+
+/// Reads the names of gauges.
+fn gauges<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Gauge>, D::Error> {
+    let names = Vec::<String>::deserialize(deserializer)?;
+    let gauge = |name: &String| {
+        GAUGES
+            .into_iter()
+            .find(|gauge| gauge.about().name == name)
+            .ok_or_else(|| D::Error::custom(format!("there is no gauge '{name}'")))
+    };
+    names.iter().map(gauge).collect()
 }
 
 /// The file as written.
@@ -182,7 +200,17 @@ impl Raw<'_> {
         let load: Suggested = read(fill(self.load))?;
         let table = self.workload.map(|(name, table)| Ok((name.to_owned(), read(filled_in(table, values))?)));
         let tables = table.transpose().map_err(|error: String| error)?.into_iter().collect();
-        Cell::of(&read::<Run>(fill(self.run))?, at, &load, &KnownWorkloads { directory, tables: &tables })
+        let known = KnownWorkloads { directory, tables: &tables };
+        let amounts = at.iter().filter_map(|(name, _)| Some((name.clone(), self.amount(name)?))).collect();
+        Cell::of(&read::<Run>(fill(self.run))?, (at, amounts), &load, &known)
+    }
+
+    /// Returns the amount of the load that is the parameter `name`.
+    fn amount(&self, name: &str) -> Option<&'static str> {
+        let of_run = self.run.and_then(|run| run.get("load"));
+        let loads = [of_run, self.load].into_iter().flatten().filter_map(toml::Value::as_table);
+        let is_it = |(_, value): &(_, &toml::Value)| value.as_str() == Some(&format!("${name}"));
+        loads.flatten().filter(is_it).find_map(|(known, _)| amount(known))
     }
 }
 

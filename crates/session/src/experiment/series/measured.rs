@@ -1,11 +1,12 @@
 //! The results of a cell's session.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Cell, Figures, Layout, OfOperations};
 use crate::{
     diagnose::our_limit,
-    session::{Interval, Record, Summary},
+    gauge::Gauge,
+    session::{Interval, Record, Summary, timeline::GaugeMeans},
     stats::Latency,
 };
 
@@ -16,6 +17,9 @@ pub struct Gathered {
     aside: BTreeSet<u32>,
     all: Interval,
     summary: Option<Summary>,
+    /// Whether the present segment is not counted.
+    is_aside: bool,
+    means: GaugeMeans,
 }
 
 /// The results of the load of a cell, without its prefill.
@@ -24,14 +28,24 @@ pub struct MeasuredCell {
     /// The sum over the whole load.
     pub summary: Summary,
     all: Interval,
+    means: GaugeMeans,
 }
 
 impl Gathered {
+    /// Returns sums for a table with this layout.
+    pub fn new(layout: &Layout) -> Self {
+        Self { means: GaugeMeans::of_gauges(&layout.gauges), ..Self::default() }
+    }
+
     /// Takes the next record.
     pub fn push(&mut self, record: &Record) {
+        if !self.is_aside {
+            self.means.push_record(record);
+        }
         match record {
-            Record::Segment(segment) if segment.aside().is_some() => {
-                self.aside.insert(segment.segment);
+            Record::Segment(segment) => {
+                self.is_aside = segment.aside().is_some();
+                self.aside.extend(self.is_aside.then_some(segment.segment));
             }
             Record::Interval(interval) if !self.aside.contains(&interval.segment) => self.all.add(interval),
             Record::End(end) => self.summary = Some(end.summary.clone()),
@@ -42,7 +56,7 @@ impl Gathered {
     /// Returns the result after the end of the session; `None` if no request was sent.
     pub fn measured(self) -> Option<MeasuredCell> {
         let summary = self.summary.filter(|summary| summary.ops > 0 || !summary.errors.is_empty())?;
-        Some(MeasuredCell { summary, all: self.all })
+        Some(MeasuredCell { summary, all: self.all, means: self.means })
     }
 }
 
@@ -59,7 +73,9 @@ impl MeasuredCell {
 
     /// Returns the figures of the `cell`. Under a rate, the latencies of all operations together are response times.
     pub fn figures(&self, cell: &Cell, layout: &Layout) -> OfOperations {
+        let gauge = |gauge: &Gauge| Some((gauge.about().name.to_owned(), self.means.of(*gauge)?));
         let figures = |in_rate: u64, latency: &Latency| Figures {
+            gauges: BTreeMap::new(),
             ops_per_s: (self.summary.length_s > 0.0)
                 .then(|| (in_rate * cell.each) as f64 / self.summary.length_s),
             mean_us: (!latency.is_empty()).then(|| latency.mean_ns() / 1e3),
@@ -72,7 +88,10 @@ impl MeasuredCell {
         };
         let latency = self.summary.response.as_ref().unwrap_or(&self.summary.service);
         OfOperations {
-            all: figures(self.all.in_rate(), latency),
+            all: Figures {
+                gauges: layout.gauges.iter().filter_map(gauge).collect(),
+                ..figures(self.all.in_rate(), latency)
+            },
             operations: cell.workload.asked().map(of_operation).collect(),
         }
     }

@@ -20,5 +20,5 @@ pub use file::{Layout, Series};
 pub use measured::{Gathered, MeasuredCell};
 pub use presets::{series_file, series_presets};
 pub use published::Published;
-pub use scale::Scale;
+pub use scale::{Scale, Scaling};
 pub use table::{Outcome, Table};

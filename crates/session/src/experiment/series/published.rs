@@ -37,7 +37,7 @@ struct OfCell {
 impl OfCell {
     fn is_of(&self, cell: &Cell) -> bool {
         let has = |(name, value): (&String, _)| {
-            cell.at.iter().any(|(list, at)| list == name && *at == written(value))
+            cell.listed.iter().any(|(list, at)| list == name && *at == written(value))
         };
         self.run == cell.run && self.at.iter().all(has)
     }
@@ -53,7 +53,7 @@ impl Published {
     pub fn of(&self, cell: &Cell) -> Option<OfOperations> {
         let found = self.cells.iter().find(|published| published.is_of(cell))?;
         let OfCell { ops_per_s, mean_us, p99_us, ref within, ref operations, .. } = *found;
-        let all = Figures { ops_per_s, mean_us, p99_us, within: within.clone() };
+        let all = Figures { ops_per_s, mean_us, p99_us, within: within.clone(), ..Figures::default() };
         Some(OfOperations { all, operations: operations.clone() })
     }
 

@@ -1,15 +1,40 @@
-//! Scales a series down for a smaller machine.
+//! Changes the amounts of a series, for a smaller machine or less time.
 
 use std::str::FromStr;
 
+use super::{Cell, Series};
 use crate::{experiment::WordsError, units, workload::Suggested};
 
 /// A factor above 0 and up to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale(f64);
 
-/// A function that returns one of the numbers to scale.
-type Number = fn(&Suggested) -> Option<u64>;
+/// The changes of a series' amounts.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Scaling {
+    /// The factor for requests, seconds, pauses and keys.
+    pub amounts: Option<Scale>,
+    /// The factor for clients and threads.
+    pub clients: Option<Scale>,
+    /// The length of each cell in seconds, in place of its requests or its length.
+    pub duration: Option<u32>,
+}
+
+/// An amount of a load that can change: its name in a file, and its value.
+type Amount = (&'static str, fn(&Suggested) -> Option<u64>);
+
+const AMOUNTS: [Amount; 5] = [
+    ("requests", |load| load.requests),
+    ("duration", |load| load.duration.map(u64::from)),
+    ("keys", |load| load.keys),
+    ("clients", |load| load.clients.map(u64::from)),
+    ("threads", |load| load.threads.map(u64::from)),
+];
+
+/// Returns the name of the amount that is called so in the load of a file.
+pub(super) fn amount(name: &str) -> Option<&'static str> {
+    AMOUNTS.into_iter().map(|(known, _)| known).find(|known| *known == name)
+}
 
 impl FromStr for Scale {
     type Err = WordsError;
@@ -31,67 +56,114 @@ impl Scale {
         // At least one.
         ((n as f64 * self.0).round() as u64).clamp(n.min(1), n)
     }
+}
 
-    fn of_32(self, n: u32) -> u32 {
-        // At most the original.
-        u32::try_from(self.of(n.into())).unwrap_or(n)
-    }
-
-    /// Returns the load with fewer requests, seconds, keys, clients and threads; absent values stay absent.
-    pub fn scaled(self, load: &Suggested) -> Suggested {
-        Suggested {
-            clients: load.clients.map(|n| self.of_32(n)),
-            keys: load.keys.map(|n| self.of(n)),
-            duration: load.duration.map(|n| self.of_32(n)),
-            requests: load.requests.map(|n| self.of(n)),
-            threads: load.threads.map(|n| self.of_32(n)),
-            ..load.clone()
-        }
-    }
-
-    /// Returns a line with the effect on these loads: `requests 3 M to 30 k, clients 256 to 3`.
-    pub fn words(self, loads: &[&Suggested]) -> String {
-        let numbers: [(_, Number); 5] = [
-            ("requests", |load| load.requests),
-            ("seconds", |load| load.duration.map(u64::from)),
-            ("keys", |load| load.keys),
-            ("clients", |load| load.clients.map(u64::from)),
-            ("threads", |load| load.threads.map(u64::from)),
-        ];
-        let word = |(name, number): (&str, Number)| {
-            let mut all: Vec<_> = loads.iter().filter_map(|load| number(load)).collect();
-            all.sort_unstable();
-            let (first, last) = (*all.first()?, *all.last()?);
-            let range = |first: u64, last: u64| match first == last {
-                true => units::setting(first),
-                false => format!("{}..{}", units::setting(first), units::setting(last)),
-            };
-            Some(format!("{name} {} to {}", range(first, last), range(self.of(first), self.of(last))))
+impl Scaling {
+    /// Changes the cells of a series. Returns a line with the effect, such as
+    /// `changed: requests 3 M to 30 k, clients 256 to 3`; `None` if nothing changes. The values of lists that set an
+    /// amount change with it, so that each cell is named after what is run.
+    pub fn apply(&self, series: &mut Series) -> Option<String> {
+        let before: Vec<_> = series.cells.iter().map(|cell| cell.load.clone()).collect();
+        series.cells.iter_mut().for_each(|cell| self.change(cell));
+        let range = |loads: &mut dyn Iterator<Item = u64>| {
+            let (first, last) = loads.fold(None, |range: Option<(u64, u64)>, n| {
+                Some(range.map_or((n, n), |(low, high)| (low.min(n), high.max(n))))
+            })?;
+            Some(if first == last {
+                units::setting(first)
+            } else {
+                format!("{}..{}", units::setting(first), units::setting(last))
+            })
         };
-        numbers.into_iter().filter_map(word).collect::<Vec<_>>().join(", ")
+        let effect = |(name, of): Amount| {
+            let was = range(&mut before.iter().filter_map(of));
+            let is = range(&mut series.cells.iter().filter_map(|cell| of(&cell.load)));
+            let seconds = if name == "duration" { "seconds" } else { name };
+            match (was, is) {
+                (Some(was), Some(is)) if was != is => Some(format!("{seconds} {was} to {is}")),
+                (None, Some(is)) => Some(format!("{seconds} {is}")),
+                (Some(was), None) => Some(format!("no limit of {was} {seconds}")),
+                _ => None,
+            }
+        };
+        let effects: Vec<_> = AMOUNTS.into_iter().filter_map(effect).collect();
+        (!effects.is_empty()).then(|| format!("changed: {}", effects.join(", ")))
+    }
+
+    fn change(&self, cell: &mut Cell) {
+        let small = |scale: Option<Scale>, n: Option<u32>| {
+            n.map(|n| scale.map_or(n, |scale| u32::try_from(scale.of(n.into())).unwrap_or(n)))
+        };
+        let large = |n: Option<u64>| n.map(|n| self.amounts.map_or(n, |scale| scale.of(n)));
+        let load = cell.load.clone();
+        cell.load = Suggested {
+            clients: small(self.clients, load.clients),
+            threads: small(self.clients, load.threads),
+            keys: large(load.keys),
+            requests: large(load.requests).filter(|_| self.duration.is_none()),
+            duration: self.duration.or_else(|| small(self.amounts, load.duration)),
+            ..load.clone()
+        };
+        cell.pause_s = small(self.amounts, cell.pause_s);
+        for (name, value) in &mut cell.at {
+            let amount = AMOUNTS
+                .into_iter()
+                .find(|(known, _)| Some(known) == cell.amounts.get(name).as_ref().copied());
+            // A list of requests means nothing to a cell that has a length.
+            let changed = amount.and_then(|(_, of)| Some((of(&load)?, of(&cell.load)?)));
+            if let Some((_, changed)) = changed.filter(|(was, is)| was != is) {
+                *value = units::setting(changed);
+            }
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::Settings;
+
+    const FILE: &str = r#"
+[parameters]
+size = [64]
+records = ["3M", 7]
+clients = [256, 20]
+[load]
+requests = "$records"
+clients = "$clients"
+data-size = "$size"
+[[run]]
+name = "GET"
+workload = "get"
+pause = 60
+"#;
+
+    fn changed(scaling: Scaling) -> (Vec<String>, Vec<Suggested>, Option<String>) {
+        let file = ("mine.toml", "mine");
+        let mut series = Series::parse(FILE, file, std::path::Path::new(""), &Settings::default()).unwrap();
+        let effect = scaling.apply(&mut series);
+        let titles = series.cells.iter().map(Cell::title).collect();
+        (titles, series.cells.into_iter().map(|cell| cell.load).collect(), effect)
+    }
 
     #[test]
-    fn what_is_scaled_becomes_less_but_never_nothing_and_is_reported() {
-        let scale: Scale = "0.01".parse().unwrap();
-        let load = |requests, clients| Suggested {
-            requests: Some(requests),
-            clients: Some(clients),
-            data_size: Some(64),
-            ..Suggested::default()
-        };
-        let scaled = scale.scaled(&load(3_000_000, 256));
-        assert_eq!(scaled, load(30_000, 3));
-        assert_eq!(scale.scaled(&load(7, 20)), load(1, 1));
-        let loads = [&load(3_000_000, 256), &load(3_000_000, 20)];
-        assert_eq!(scale.words(&loads), "requests 3 M to 30 k, clients 20..256 to 1..3");
-        let whole: Scale = "1".parse().unwrap();
-        assert_eq!(whole.scaled(&load(7, 20)), load(7, 20));
+    fn amounts_become_less_but_never_nothing_and_clients_only_when_asked() {
+        let amounts = "0.01".parse().ok();
+        let (titles, loads, effect) = changed(Scaling { amounts, ..Scaling::default() });
+        assert_eq!(
+            (loads[0].requests, loads[3].requests, loads[0].clients),
+            (Some(30_000), Some(1), Some(256))
+        );
+        assert_eq!(titles[0], "GET, size 64, records 30 k, clients 256");
+        assert_eq!(effect.as_deref(), Some("changed: requests 7..3 M to 1..30 k"));
+        let (titles, _, effect) = changed(Scaling { clients: amounts, ..Scaling::default() });
+        assert_eq!(titles[3], "GET, size 64, records 7, clients 1");
+        assert_eq!(effect.as_deref(), Some("changed: clients 20..256 to 1..3"));
+        let (titles, loads, effect) = changed(Scaling { duration: Some(5), ..Scaling::default() });
+        assert_eq!((loads[0].requests, loads[0].duration), (None, Some(5)));
+        assert_eq!(titles[0], "GET, size 64, records 3M, clients 256");
+        assert_eq!(effect.as_deref(), Some("changed: no limit of 7..3 M requests, seconds 5"));
+        assert_eq!(changed(Scaling::default()).2, None);
         for bad in ["0", "-1", "1.5", "nan", "x"] {
             assert!(bad.parse::<Scale>().is_err(), "{bad}");
         }

@@ -8,8 +8,11 @@
 //!             READ       55.0 k  440 µs  680 µs
 //! ```
 
-use super::{Cell, Figures, MeasuredCell, OfOperations, Series};
-use crate::units;
+use super::{Cell, Figures, Layout, MeasuredCell, OfOperations, Series};
+use crate::{
+    gauge::{Gauge, Kind},
+    units,
+};
 
 /// The result of a cell, or why it was not run.
 pub type Outcome = Result<MeasuredCell, String>;
@@ -48,7 +51,9 @@ impl<'a> Table<'a> {
         let names = self.names();
         let counted = self.series.layout.counted.as_deref().unwrap_or("ops");
         let limits = self.series.layout.within_ms.iter().map(|ms| format!("≤{ms} ms"));
-        let figures = [format!("{counted}/s"), "mean".to_owned(), "p99".to_owned()].into_iter().chain(limits);
+        let gauges = self.series.layout.gauges.iter().map(|gauge| gauge.about().name.to_owned());
+        let figures = [format!("{counted}/s"), "mean".to_owned(), "p99".to_owned()];
+        let figures = figures.into_iter().chain(limits).chain(gauges);
         let heading: Vec<_> = names.iter().map(|name| (*name).to_owned()).chain(figures).collect();
         let columns = heading.len();
         let mut lines = vec![[heading, vec![String::new()]].concat()];
@@ -93,7 +98,8 @@ impl<'a> Table<'a> {
         let blank = vec![String::new(); places.len()];
         let line = |before: &[String], operation: String, figures: Option<&Figures>, remark: String| {
             let cells = before.iter().cloned().chain([operation]);
-            let mut cells: Vec<_> = cells.chain(figures.map(written).unwrap_or_default()).collect();
+            let mut cells: Vec<_> =
+                cells.chain(figures.map(|of| written(of, &self.series.layout)).unwrap_or_default()).collect();
             let missing = if figures.is_some() { "-" } else { "" };
             cells.resize(columns, missing.to_owned());
             cells.push(remark);
@@ -133,13 +139,22 @@ fn of_operation<'a>(of: &'a OfOperations, name: &str, rows: usize) -> Option<&'a
     if rows == 1 || name == ALL { Some(&of.all) } else { of.operations.get(name) }
 }
 
-fn written(figures: &Figures) -> Vec<String> {
+fn written(figures: &Figures, layout: &Layout) -> Vec<String> {
     let latency = |us: Option<f64>| us.map(|us| units::latency((us * 1e3) as u64));
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let first = [figures.ops_per_s.map(units::count), latency(figures.mean_us), latency(figures.p99_us)];
     // Shares have the digits of the publication; those near 100 % are not rounded up.
-    let shares = figures.within.iter().map(|percent| format!("{percent:.2} %"));
-    first.into_iter().map(or_none).chain(shares).collect()
+    let share = |percent: &f64| format!("{percent:.2} %");
+    let shares = (0..layout.within_ms.len()).map(|n| or_none(figures.within.get(n).map(share)));
+    let mean =
+        |gauge: &Gauge| or_none(figures.gauges.get(gauge.about().name).map(|mean| mean_text(*gauge, *mean)));
+    first.into_iter().map(or_none).chain(shares).chain(layout.gauges.iter().map(mean)).collect()
+}
+
+/// Returns the mean of a gauge as text; of one that counts, per second.
+fn mean_text(gauge: Gauge, mean: f64) -> String {
+    let per_s = if gauge.about().kind == Kind::Added { "/s" } else { "" };
+    gauge.written(mean) + per_s
 }
 
 /// Returns the remark of a cell.

@@ -22,13 +22,14 @@ use super::{
     recordings::{Listener, Recordings},
     stage::Admission,
     thread::run,
+    tuning::{SetOutcome, Wish},
     undo::undo_writes,
 };
 use crate::{
     clock::Clock,
     endpoint::UNVERIFIED,
     knobs::Knobs,
-    server::{self, Message},
+    server::{self, ConfigChange, Message, value_words},
     session::{
         Beginning, Encryption, Live, LiveError, ServerIdentity, SessionStart, TargetBeginning, Writer,
         queue::queue,
@@ -162,6 +163,7 @@ fn begin(
         for (target, knobs) in beginning.targets.iter_mut().zip(passed) {
             target.knobs = knobs.unwrap_or_else(|| target.knobs.clone());
         }
+        set_config(&commission, &mut nodes, &mut peers)?;
         engage((beginning, clock), listener, recordings, files)
     });
     // Even if some worker could not start, a setup may have run and other workers may have written.
@@ -181,6 +183,33 @@ fn begin(
         following,
         pings,
     })
+}
+
+/// Sets the parameters of the commission on the nodes that get load.
+fn set_config(commission: &Commission, nodes: &mut [Node], peers: &mut Peers) -> Result<(), StartError> {
+    for node in nodes.iter_mut().filter(|node| !node.is_watched) {
+        for (parameter, to) in &commission.config {
+            let wish = Wish { parameter, to: to.clone(), peer: 0 };
+            node.tuning.set(wish, &node.control);
+            let outcomes = node.tuning.look(GATE_LIMIT, &node.control);
+            if outcomes.is_empty() {
+                let slow = format!("{} was not set within {} s", parameter.name, GATE_LIMIT.as_secs());
+                return Err(StartError::Refused(node.number, slow));
+            }
+            for outcome in outcomes {
+                match outcome {
+                    SetOutcome::Set(ConfigChange { name, to, .. }) => {
+                        let text =
+                            format!("{name} is {}; the old value is restored at the end", value_words(&to));
+                        peers.send(node.number, Notice::Info(text));
+                    }
+                    SetOutcome::Warning(why) => peers.send(node.number, Notice::Warning(why)),
+                    SetOutcome::NotSet(_, why) => return Err(StartError::Refused(node.number, why)),
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Starts the recording, the exports and the load engine.

@@ -7,6 +7,7 @@ use crate::{
     endpoint::{Cluster, PingMedians, ReadFrom, Target},
     knobs::Knobs,
     load::{ClusterPlan, Plan, most_clients, most_connections},
+    server::Parameter,
     session::Writer,
     workload::RunId,
 };
@@ -58,6 +59,8 @@ pub struct Commission {
     pub keeps_arguments: bool,
     /// The name of the run.
     pub run: RunId,
+    /// Parameters of the server that are set before the load begins, and restored at the end.
+    pub config: Vec<(&'static Parameter, String)>,
     /// The load settings that an experiment will use later.
     pub settings: Vec<Knobs>,
     /// The function that checks whether load settings may do harm.
@@ -114,6 +117,7 @@ impl Commission {
             redacts: false,
             keeps_arguments: false,
             run,
+            config: Vec::new(),
             settings: Vec::new(),
             danger,
             keys,

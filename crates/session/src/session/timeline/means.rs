@@ -1,9 +1,12 @@
 //! The means of some gauges over a segment, by which sessions without load are compared.
 
+use std::collections::BTreeMap;
+
 use crate::{
     gauge::{Gauge, Gauges},
     host::Sample,
     server::Status,
+    session::Record,
 };
 
 /// The gauges with a mean: those that describe the work of the server and of its machine.
@@ -24,14 +27,32 @@ const KEPT: [Gauge; 12] = [
 
 /// Sums of gauges with the time that they cover.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct GaugeMeans([(f64, f64); KEPT.len()]);
+pub struct GaugeMeans {
+    /// The gauges in place of those of [`KEPT`].
+    others: Option<Vec<Gauge>>,
+    sums: BTreeMap<Gauge, (f64, f64)>,
+}
 
 impl GaugeMeans {
+    /// Returns empty means of these gauges.
+    pub fn of_gauges(gauges: &[Gauge]) -> Self {
+        Self { others: Some(gauges.to_vec()), ..Self::default() }
+    }
+
+    /// Adds a record, if it is one of the server or of its machine.
+    pub fn push_record(&mut self, record: &Record) {
+        match record {
+            Record::Server(moment) => self.push_status(&moment.body),
+            Record::Host(moment) => self.push_host(&moment.body),
+            _ => {}
+        }
+    }
+
     /// Returns the mean of a gauge; of one that counts, the mean per second. `None` if it was not reported, or has no
     /// mean.
     pub fn of(&self, gauge: Gauge) -> Option<f64> {
-        let (sum, length_s) = self.0[KEPT.iter().position(|kept| *kept == gauge)?];
-        (length_s > 0.0).then(|| sum / length_s)
+        let (sum, length_s) = self.sums.get(&gauge)?;
+        (*length_s > 0.0).then(|| sum / length_s)
     }
 
     /// Adds a poll of the server.
@@ -47,8 +68,9 @@ impl GaugeMeans {
 
     fn push(&mut self, gauges: &Gauges, length_s: Option<f64>) {
         let Some(length_s) = length_s.filter(|length_s| *length_s > 0.0) else { return };
-        for (gauge, (sum, over_s)) in KEPT.into_iter().zip(&mut self.0) {
-            if let Some(value) = gauges[gauge] {
+        for gauge in self.others.as_deref().unwrap_or(&KEPT) {
+            if let Some(value) = gauges[*gauge] {
+                let (sum, over_s) = self.sums.entry(*gauge).or_default();
                 *sum += value * length_s;
                 *over_s += length_s;
             }
