@@ -78,6 +78,7 @@ mod screen;
 mod script;
 mod scripted;
 mod series;
+mod series_runs;
 mod server_config;
 mod server_events;
 mod setup;

@@ -52,6 +52,7 @@ mod templates;
 mod testing;
 mod value_kind;
 mod values;
+mod weighed;
 mod zipf;
 
 pub use self::check::LONGEST_PREFIX;

@@ -8,7 +8,7 @@ use crate::{
 
 impl Program {
     #[inline]
-    pub(super) fn fill(
+    pub(in crate::workload) fn fill(
         &self,
         (_, op, template): &(u64, OpId, Template),
         given: u64,

@@ -8,6 +8,7 @@
 
 mod cell;
 mod file;
+mod layout;
 mod lists;
 mod measured;
 mod presets;
@@ -16,7 +17,8 @@ mod scale;
 mod table;
 
 pub use cell::{Cell, Figures, OfOperations, Speaks};
-pub use file::{Layout, Series};
+pub use file::Series;
+pub use layout::Layout;
 pub use measured::{Gathered, MeasuredCell};
 pub use presets::{series_file, series_presets};
 pub use published::Published;

@@ -1,0 +1,62 @@
+//! The figures of a program's operations, for a look at the load before it begins.
+
+use super::{Dataset, DatasetError, Draws, Outgoing, Program};
+
+/// The fewest draws of an operation whose mean length is asked for, and how many bytes of further ones are enough.
+const FEWEST_DRAWS: u64 = 20;
+const ENOUGH_BYTES: usize = 256 * 1024;
+
+/// Figures of an operation.
+pub(super) struct Weighed {
+    /// The operation's index.
+    pub(super) place: usize,
+    /// The operation's share of all operations, 0 to 1.
+    pub(super) share: f64,
+    /// The mean number of bytes on the wire.
+    pub(super) bytes: f64,
+    /// Whether a request had keys of different slots.
+    pub(super) crosses_slots: bool,
+}
+
+impl Program {
+    /// Returns the figures of each operation over `of` draws. In a prefill, the draws are spread over the keys from the first to the last. With a dataset, the number
+    /// of draws is rounded down to whole passes over the records, if `of` is enough for one.
+    ///
+    /// # Errors
+    /// When a record cannot be read.
+    pub(super) fn weighed(&self, of: u64, draws: &mut Draws) -> Result<Vec<Weighed>, DatasetError> {
+        let records = self.dataset.as_ref().map_or(1, Dataset::records);
+        let of = of - of % records.min(of);
+        let is_drawn = self.dataset.is_none() && self.templates.firsts.is_empty();
+        let mut before = 0;
+        let weighed = self.templates.asked.iter().enumerate().map(|(place, asked)| {
+            let (weight, mut bytes, mut crosses_slots) = (asked.0 - before, 0, false);
+            before = asked.0;
+            let first = self.templates.firsts.get(place).copied().unwrap_or_default();
+            let mut drawn = 0;
+            for n in 0..of {
+                // A batch of many commands has little chance in its length.
+                if is_drawn && n >= FEWEST_DRAWS && bytes > ENOUGH_BYTES {
+                    break;
+                }
+                drawn += 1;
+                let mut out = Outgoing::default();
+                let given = first + (u128::from(weight) * u128::from(n) / u128::from(of)) as u64;
+                self.fill(asked, given, draws, &mut out);
+                if let Some(failure) = out.failure() {
+                    return Err(failure.clone());
+                }
+                bytes += out.length_in_all();
+                crosses_slots |= self.templates.keys[asked.1.index()].cross_slots(&out);
+            }
+            let share = weight as f64 / self.templates.total as f64;
+            Ok(Weighed {
+                place: asked.1.index(),
+                share,
+                bytes: bytes as f64 / f64::from(drawn.max(1)),
+                crosses_slots,
+            })
+        });
+        weighed.collect()
+    }
+}
