@@ -92,6 +92,7 @@ mod sweep;
 mod terminal;
 mod tls;
 mod tls_trust;
+mod trace;
 mod traps;
 mod turned_away;
 mod turning;

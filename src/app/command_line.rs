@@ -66,6 +66,9 @@ fn options(knobs: &Knobs) -> Option<String> {
             text += &format!(" --{} {value}", setting.word());
         }
     }
+    if let Some(trace) = &knobs.workload.trace {
+        return Some(text + &format!(" --trace {}", quoted(&trace.file().to_string_lossy())));
+    }
     text += &workload(&knobs.workload)?;
     Some(text + &format!(" -d {} -r {}", knobs.value_size, knobs.keyspace))
 }

@@ -74,8 +74,8 @@ pub(super) fn answer(args: &[OsString], line: fn() -> Command) -> Option<ExitCod
 fn names(argument: &str) -> Option<fn() -> Vec<String>> {
     Some(match argument {
         "a" | "b" | "uri" | "@" => config::target_names,
-        "arrivals" => || owned(&[Arrivals::Constant, Arrivals::Poisson].map(Arrivals::name)),
-        "backlog" => || owned(&[Backlog::Queue, Backlog::Shed].map(Backlog::name)),
+        "arrivals" => || owned(Arrivals::NAMES),
+        "backlog" => || owned(Backlog::NAMES),
         "distribution" => || Distribution::names().map(str::to_owned).collect(),
         "format" => || owned(&Format::ALL.map(Format::name)),
         "from" | "to" => || Adjustable::all().map(|knob| knob.word().to_owned()).collect(),

@@ -223,6 +223,8 @@ mod tests {
         ("set", "a=1 --workload=get"),
         ("dataset", "f"),
         ("maxdocs", "5 --dataset=f"),
+        ("trace", "f"),
+        ("speed", "2 --trace=f"),
         ("hash", "ketama"),
         ("ratio", "1:1"),
         ("threads", "1"),

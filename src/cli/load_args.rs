@@ -4,15 +4,31 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use clap::Args;
 
-use super::values::{bytes, count, prefix, requests, seconds, threads};
+use super::values::{bytes, count, prefix, requests, seconds, speed, threads};
 use crate::{
     endpoint::ReadFrom,
     knobs::{Arrivals, Backlog, KnobError, Knobs},
     load::most_workers,
     runner::UsageError,
     units::parse_count,
-    workload::{Chosen, DatasetError, Distribution, KeyNames, Setting, Suggested, Workload, WorkloadError},
+    workload::{
+        Chosen, DatasetError, Distribution, KeyNames, Setting, Suggested, Trace, TraceOrder, Workload,
+        WorkloadError,
+    },
 };
+
+/// The options that have no effect on the commands of a trace.
+const TRACED: &[&str] = &[
+    "workload",
+    "ratio",
+    "dataset",
+    "keys",
+    "data_size",
+    "distribution",
+    "prefill",
+    "no_prefill",
+    "threads",
+];
 
 /// LOAD: which requests are sent, and how.
 #[derive(Debug, Clone, Default, Args)]
@@ -29,7 +45,8 @@ pub struct LoadArgs {
     /// a client sends again when its replies have arrived]
     #[arg(long, value_name = "RATE", value_parser = count)]
     pub rate: Option<u32>,
-    /// Arrivals under --rate: constant, or poisson for random gaps [default: constant]
+    /// Arrivals under --rate: constant, poisson for random gaps, or trace for those of --trace [default: constant, with
+    /// --trace its own]
     #[arg(long, value_name = "NAME")]
     pub arrivals: Option<Arrivals>,
     /// What to do if no connection is free for a request that is due: queue sends it late, shed drops and counts it
@@ -54,6 +71,14 @@ pub struct LoadArgs {
     /// Use only the first N records of the dataset
     #[arg(long, value_name = "N", value_parser = requests, requires = "dataset")]
     pub maxdocs: Option<u64>,
+    /// Send the commands of this file at their times: the text of MONITOR, from redyno capture or redis-cli. Keys are moved
+    /// below the prefix of this run; administrative and dangerous commands, transactions, scripts and commands that block
+    /// are not sent, and counted. A run without a screen ends after one pass, unless -n or --duration is given
+    #[arg(long, value_name = "FILE", conflicts_with_all = TRACED)]
+    pub trace: Option<PathBuf>,
+    /// Send the trace this many times as fast: 2, 0.5 [default: 1]
+    #[arg(long, value_name = "FACTOR", value_parser = speed, requires = "trace", conflicts_with = "rate")]
+    pub speed: Option<f64>,
     /// Ratio of SETs to GETs, such as 1:10 [default: 1:10]
     #[arg(long, value_name = "SET:GET", value_parser = Workload::parse_ratio)]
     pub ratio: Option<Arc<Workload>>,
@@ -153,6 +178,16 @@ impl LoadArgs {
             suggested = chosen.load;
         }
         self.read_dataset()?;
+        if let Some(file) = &self.trace {
+            if self.chosen.is_some() {
+                return Err(UsageError::of(
+                    "--trace cannot be used with commands after --; leave one of them out",
+                ));
+            }
+            let workload = Workload::of_trace(file, self.speed.unwrap_or(1.0), TraceOrder::OfFile);
+            self.chosen =
+                Some(Arc::new(workload.map_err(|error| UsageError::of(format!("--trace: {error}")))?));
+        }
         Ok(suggested)
     }
 
@@ -194,12 +229,15 @@ impl LoadArgs {
         Ok(())
     }
 
-    /// Returns the number of requests in one pass over the dataset, if there is one.
+    /// Returns the number of requests in one pass over the dataset or the trace, if there is one.
     ///
     /// # Errors
     /// When some requests take no record.
     pub fn requests_of_a_pass(&self) -> Result<Option<u64>, DatasetError> {
         let Some(workload) = &self.chosen else { return Ok(None) };
+        if let Some(trace) = &workload.trace {
+            return Ok(Some(trace.count()));
+        }
         let Some(dataset) = &workload.dataset else { return Ok(None) };
         if workload.is_of_records() { Ok(Some(dataset.records())) } else { Err(DatasetError::NoEnd) }
     }
@@ -216,6 +254,7 @@ impl LoadArgs {
     pub fn knobs(&self, by_default: bool) -> Result<Knobs, KnobError> {
         let usual = Knobs::default();
         let workload = self.drawn(self.chosen.clone().or(self.ratio.clone()).unwrap_or(usual.workload))?;
+        let trace = workload.trace.clone();
         let workload = match (self.prefill, self.no_prefill) {
             (true, _) => Arc::new(workload.with_prefill()?),
             (_, true) => Arc::new(workload.without_prefill()),
@@ -225,8 +264,8 @@ impl LoadArgs {
             load: !self.no_load && (by_default || self.asks_for_load()),
             clients: self.clients.unwrap_or(usual.clients),
             pipeline: self.pipeline.unwrap_or(usual.pipeline),
-            rate: self.rate,
-            arrivals: self.arrivals.unwrap_or(usual.arrivals),
+            rate: self.rate.or(trace.as_ref().map(Trace::rate)),
+            arrivals: self.arrivals.unwrap_or(trace.map_or(usual.arrivals, |_| Arrivals::Trace)),
             backlog: self.backlog.unwrap_or(usual.backlog),
             reconnect: self.reconnect,
             workload,
@@ -250,8 +289,12 @@ impl LoadArgs {
         self.key_prefix.clone().or_else(|| self.own_names.then(|| KeyNames::given("")))
     }
 
-    /// Returns the number of worker threads: one less than the machine has cores, unless an option sets it.
+    /// Returns the number of worker threads: one less than the machine has cores, unless an option sets it. One thread
+    /// sends a trace, in its order.
     pub fn worker_threads(&self) -> usize {
+        if self.trace.is_some() {
+            return 1;
+        }
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         self.threads.unwrap_or(cores.saturating_sub(1).clamp(1, most_workers()))
     }

@@ -12,6 +12,9 @@ use crate::{
 const LONGEST_PREFIX: usize = 512;
 /// The most worker threads.
 const MAX_THREADS: usize = 512;
+/// The lowest and the highest speed of a trace.
+const MIN_SPEED: f64 = 0.001;
+const MAX_SPEED: f64 = 1000.0;
 
 /// Parses a count, optionally followed by k or M; no knob exceeds a `u32`.
 pub fn count(text: &str) -> Result<u32, String> {
@@ -40,6 +43,12 @@ pub fn threads(text: &str) -> Result<usize, String> {
     let threads = parse_count(text).map_err(|error| error.to_string())?;
     let fitting = usize::try_from(threads).ok().filter(|threads| (1..=MAX_THREADS).contains(threads));
     fitting.ok_or_else(|| format!("it must be between 1 and {MAX_THREADS}"))
+}
+
+/// Parses how many times as fast a trace is sent.
+pub fn speed(text: &str) -> Result<f64, String> {
+    let speed = text.parse::<f64>().ok().filter(|speed| (MIN_SPEED..=MAX_SPEED).contains(speed));
+    speed.ok_or_else(|| format!("it must be a number from {MIN_SPEED} to {MAX_SPEED}, such as 2 or 0.5"))
 }
 
 /// Parses the duration of one file of a recording, at least a second.

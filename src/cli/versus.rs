@@ -77,9 +77,15 @@ pub struct VersusArgs {
 
 impl Arguments for VersusArgs {
     fn plan(mut self: Box<Self>, given: Invocation) -> Planned {
-        if self.load.dataset.is_some() {
-            let text = "--dataset does not work with versus, since each target would get only some of the records; leave it out";
-            return Err(UsageError::of(text).into());
+        let parted = [
+            (self.load.dataset.is_some(), "--dataset", "records"),
+            (self.load.trace.is_some(), "--trace", "commands"),
+        ];
+        if let Some((_, option, parts)) = parted.into_iter().find(|(is_given, ..)| *is_given) {
+            let why = format!("since each target would get only some of the {parts}");
+            return Err(
+                UsageError::of(format!("{option} does not work with versus, {why}; leave it out")).into()
+            );
         }
         if self.load.no_load {
             let text = "--no-load contradicts versus, which generates load; leave it out";

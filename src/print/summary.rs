@@ -37,6 +37,8 @@ pub fn summary(timeline: &Timeline, episodes: &Episodes, files: &[String]) -> St
         }
         hits(&mut text, &sum, is_one_setting);
         records(&mut text, &sum, &rows, is_one_setting);
+        let trace = rows.iter().find_map(|row| row.segment.start.knobs.workload.trace.as_ref());
+        trace.into_iter().for_each(|trace| line(&mut text, "trace", &trace.to_string()));
         if rows.iter().any(|row| row.segment.start.knobs.reconnect.is_some()) {
             opened(&mut text, &sum, is_one_setting);
         }
@@ -144,11 +146,8 @@ fn hits(text: &mut String, sum: &Summary, is_one_setting: bool) {
         line(text, "hits", &format!("{} of {reads} lookups", units::percent(share)));
     }
     if sum.conflicts > 0 && is_one_setting {
-        line(
-            text,
-            "conflicts",
-            &format!("{} times another client had stored the key in between", sum.conflicts),
-        );
+        let conflicts = format!("{} times another client had stored the key in between", sum.conflicts);
+        line(text, "conflicts", &conflicts);
     }
 }
 

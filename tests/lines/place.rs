@@ -179,6 +179,9 @@ fn furnish(folder: &Path) {
         recording(&format!("base-{n}.jsonl"));
         recording(&format!("new-{n}.jsonl"));
     }
+    let shop =
+        ["1700000000.000000 [0 x] \"SET\" \"cart\" \"1\"\n", "1700000000.500000 [0 x] \"GET\" \"cart\"\n"];
+    fs::write(folder.join("shop.log"), shop.concat()).unwrap();
     fs::write(folder.join("docs.csv"), "id,title\na,one\nb,two\n").unwrap();
     fs::write(folder.join("docs.jsonl"), "{\"id\":\"a\",\"title\":\"one\"}\n").unwrap();
     let mut xml =

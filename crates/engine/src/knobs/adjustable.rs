@@ -81,7 +81,7 @@ impl Adjustable {
             Self::Knob(Knob::Arrivals) => vec![Arrivals::Constant.name(), Arrivals::Poisson.name()],
             Self::Knob(Knob::Distribution) => DISTRIBUTIONS.to_vec(),
             Self::Knob(_) | Self::Weight => Vec::new(),
-            Self::Backlog => vec![Backlog::Queue.name(), Backlog::Shed.name()],
+            Self::Backlog => Backlog::NAMES.to_vec(),
             Self::Reconnect => vec![NEVER],
             Self::Workload => presets().map(|preset| preset.name.as_str()).collect(),
         }
@@ -94,7 +94,7 @@ impl Adjustable {
             Self::Knob(Knob::Rate) => "requests a second, or max",
             Self::Knob(Knob::Reads) => "percent",
             Self::Knob(Knob::ValueSize) => "bytes: 100, 4k, 1M",
-            Self::Knob(Knob::Arrivals) => "constant or poisson",
+            Self::Knob(Knob::Arrivals) => "constant, poisson, or trace with a trace",
             Self::Knob(Knob::Distribution) => {
                 "a distribution with its parameters: zipfian 1.1, hotspot 0.2 0.8"
             }

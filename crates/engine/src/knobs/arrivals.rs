@@ -14,6 +14,8 @@ pub enum Arrivals {
     Constant,
     /// Requests are due at random intervals with an exponential distribution, as from many independent users.
     Poisson,
+    /// Requests are due at the times of the workload's trace, in the proportion of the rate to the trace's mean rate.
+    Trace,
 }
 
 /// What happens to requests that are due while every connection waits for replies.
@@ -31,23 +33,24 @@ pub enum Backlog {
 /// shorter than a stall of the server.
 pub const SHED_AFTER_NS: u64 = 10_000_000;
 
-/// The given word is neither of the two allowed words.
+/// The given word is none of the allowed words.
 #[derive(Debug, Error, PartialEq, Eq)]
-#[error("'{given}' must be {one} or {other}")]
+#[error("'{given}' must be {}", .allowed.join(" or "))]
 pub struct ParseChoiceError {
     given: String,
-    one: &'static str,
-    other: &'static str,
+    allowed: &'static [&'static str],
 }
 
 macro_rules! choice {
-    ($choice:ident: $one:ident $one_name:literal, $other:ident $other_name:literal) => {
+    ($choice:ident: $($one:ident $name:literal),+) => {
         impl $choice {
+            /// The words for the values on the command line.
+            pub const NAMES: &[&str] = &[$($name),+];
+
             /// Returns the word for this value on the command line and on the screen.
             pub fn name(self) -> &'static str {
                 match self {
-                    Self::$one => $one_name,
-                    Self::$other => $other_name,
+                    $(Self::$one => $name,)+
                 }
             }
         }
@@ -63,18 +66,15 @@ macro_rules! choice {
 
             fn from_str(given: &str) -> Result<Self, Self::Err> {
                 match given.trim().to_lowercase().as_str() {
-                    $one_name => Ok(Self::$one),
-                    $other_name => Ok(Self::$other),
-                    _ => {
-                        Err(ParseChoiceError { given: given.to_owned(), one: $one_name, other: $other_name })
-                    }
+                    $($name => Ok(Self::$one),)+
+                    _ => Err(ParseChoiceError { given: given.to_owned(), allowed: Self::NAMES }),
                 }
             }
         }
     };
 }
 
-choice!(Arrivals: Constant "constant", Poisson "poisson");
+choice!(Arrivals: Constant "constant", Poisson "poisson", Trace "trace");
 choice!(Backlog: Queue "queue", Shed "shed");
 
 #[cfg(test)]
@@ -86,6 +86,6 @@ mod tests {
         assert_eq!("Poisson".parse(), Ok(Arrivals::Poisson));
         assert_eq!("shed".parse(), Ok(Backlog::Shed));
         let error = "uniform".parse::<Arrivals>().unwrap_err();
-        assert_eq!(error.to_string(), "'uniform' must be constant or poisson");
+        assert_eq!(error.to_string(), "'uniform' must be constant or poisson or trace");
     }
 }

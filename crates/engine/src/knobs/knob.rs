@@ -49,6 +49,9 @@ pub enum TurnError {
     /// The workload lacks GET or SET, or neither has a weight.
     #[error("this workload lacks GET or SET, so it has no share of reads; change its weights")]
     NoReads,
+    /// The knob has no effect on the commands of a trace.
+    #[error("the commands of a trace are those of its file; turn clients, pipeline, rate or arrivals")]
+    Traced,
     /// The workload itself sets the sizes of all its values.
     #[error("this workload sets the sizes of its values itself, so there is no value size to change")]
     OwnSizes,
@@ -199,6 +202,7 @@ impl Knob {
         direction: Direction,
         ops_per_s: Option<f64>,
     ) -> Result<Knobs, TurnError> {
+        self.check_trace(knobs)?;
         let mut turned = knobs.clone();
         match self {
             Self::Clients => turned.clients = stepped(knobs.clients, direction, MAX_CLIENTS),
@@ -206,9 +210,15 @@ impl Knob {
             Self::Rate => turned.rate = turned_rate(knobs.rate, direction, ops_per_s),
             Self::Arrivals => {
                 knobs.rate.ok_or(TurnError::Closed)?;
-                turned.arrivals = match direction {
-                    Direction::Down => Arrivals::Constant,
-                    Direction::Up => Arrivals::Poisson,
+                turned.arrivals = match (knobs.arrivals, direction) {
+                    (Arrivals::Trace, Direction::Down) => Arrivals::Poisson,
+                    (Arrivals::Poisson | Arrivals::Trace, Direction::Up)
+                        if knobs.workload.trace.is_some() =>
+                    {
+                        Arrivals::Trace
+                    }
+                    (_, Direction::Down) => Arrivals::Constant,
+                    (_, Direction::Up) => Arrivals::Poisson,
                 };
             }
             Self::Reads => {
@@ -247,6 +257,7 @@ impl Knob {
     /// # Errors
     /// When the text is invalid or out of range; the message says which.
     pub fn typed(self, knobs: &Knobs, text: &str) -> Result<Knobs, TurnError> {
+        self.check_trace(knobs)?;
         let mut typed = knobs.clone();
         let text = text.trim();
         let narrow = |n: u64| u32::try_from(n).map_err(|_| TurnError::TooLarge(self.name(), n));
@@ -287,6 +298,12 @@ impl Knob {
             }
         }
         Ok(typed.checked()?)
+    }
+
+    /// Refuses knobs that change no request of a trace.
+    fn check_trace(self, knobs: &Knobs) -> Result<(), TurnError> {
+        let applies = matches!(self, Self::Clients | Self::Pipeline | Self::Rate | Self::Arrivals);
+        if applies || knobs.workload.trace.is_none() { Ok(()) } else { Err(TurnError::Traced) }
     }
 
     /// Returns `knobs` with this weight for the operation with index `place`.

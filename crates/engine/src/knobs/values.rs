@@ -94,6 +94,11 @@ pub enum KnobError {
         /// The largest size of the values of one operation, in bytes.
         values: u64,
     },
+    /// The requests are due at the times of a trace, and there is none.
+    #[error(
+        "arrivals 'trace' need a trace; give one with --trace FILE, or set arrivals to constant or poisson"
+    )]
+    NoTrace,
     /// The workload cannot be run.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
@@ -118,6 +123,9 @@ impl Knobs {
         in_range("reconnect", self.reconnect.unwrap_or(1).into(), u32::MAX.into())?;
         in_range("value size", self.value_size.into(), MAX_VALUE_SIZE.into())?;
         in_range("keys", self.keyspace, MAX_KEYSPACE)?;
+        if self.arrivals == Arrivals::Trace && self.workload.trace.is_none() {
+            return Err(KnobError::NoTrace);
+        }
         self.workload.check()?;
         self.workload.check_keys(self.keyspace)?;
         self.workload.check_values(self.value_size)?;

@@ -14,7 +14,10 @@
 use std::ops::RangeInclusive;
 
 use super::schedule::{Schedule, Share};
-use crate::knobs::{Arrivals, Backlog, Knobs, SHED_AFTER_NS};
+use crate::{
+    knobs::{Arrivals, Backlog, Knobs, SHED_AFTER_NS},
+    workload::Trace,
+};
 
 /// The pace of one worker.
 #[derive(Debug)]
@@ -32,11 +35,13 @@ pub(super) struct Pace {
 }
 
 /// The inputs of a schedule. A schedule stays the same until one of its inputs changes.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 struct ScheduleKey {
     rate: u32,
     arrivals: Arrivals,
     share: Share,
+    /// The trace with the times of the requests.
+    trace: Option<Trace>,
 }
 
 impl Pace {
@@ -54,14 +59,18 @@ impl Pace {
             rate,
             arrivals: knobs.arrivals,
             share,
+            trace: knobs.workload.trace.clone().filter(|_| knobs.arrivals == Arrivals::Trace),
         });
         if source == self.source {
             return 0;
         }
         let unsent = self.give_up(since_ns);
         self.uncounted = self.take_due();
-        let schedule = |s: ScheduleKey| Schedule::new(s.arrivals, f64::from(s.rate), s.share, since_ns, seed);
-        self.schedule = source.map(schedule);
+        let schedule = |s: ScheduleKey| match s.trace {
+            Some(trace) => Schedule::of_trace(trace, s.rate, since_ns),
+            None => Schedule::new(s.arrivals, f64::from(s.rate), s.share, since_ns, seed),
+        };
+        self.schedule = source.clone().map(schedule);
         self.source = source;
         self.counted = 0;
         self.begun = false;
@@ -96,7 +105,7 @@ impl Pace {
         if !self.begun
             && let Some(schedule) = &mut self.schedule
         {
-            schedule.pass(now_ns);
+            schedule.begin(now_ns);
             self.counted = schedule.position();
             self.begun = true;
         }

@@ -9,7 +9,7 @@
 //! request until now. Skipping a backlog takes the same time, whatever the length of the backlog. Pure.
 
 use super::poisson::Poisson;
-use crate::{clock::SECOND_NS, knobs::Arrivals};
+use crate::{clock::SECOND_NS, knobs::Arrivals, workload::Trace};
 
 /// The part of the requests that a worker sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +39,9 @@ enum Gaps {
     /// The next request is due `after_ns` after the start. The Poisson processes of all workers together are a
     /// Poisson process with the sum of their rates.
     Poisson { after_ns: f64, later: Poisson },
+    /// The next request is the next command of the trace, which was `base_us` old at the start. One worker sends all
+    /// commands.
+    Trace { trace: Trace, base_us: u64, speed: f64 },
 }
 
 impl Schedule {
@@ -48,7 +51,8 @@ impl Schedule {
         let interval_ns = SECOND_NS as f64 / per_second;
         let mean_gap_ns = interval_ns * share.of as f64;
         let gaps = match arrivals {
-            Arrivals::Constant => {
+            // The schedule of a trace is `of_trace`.
+            Arrivals::Constant | Arrivals::Trace => {
                 Gaps::Constant { interval_ns, next: share.index as u64, stride: share.of as u64 }
             }
             Arrivals::Poisson => {
@@ -59,6 +63,28 @@ impl Schedule {
         let mut schedule = Self { start_ns, mean_gap_ns, gaps, due_ns: start_ns, position: 0 };
         schedule.set_due();
         schedule
+    }
+
+    /// Creates the schedule of a trace from `start_ns` on, for this mean rate. The next command is due as long after the
+    /// start as after the command before it.
+    pub(super) fn of_trace(trace: Trace, rate: u32, start_ns: u64) -> Self {
+        let next = trace.position();
+        let base_us = trace.due_us(next.saturating_sub(1));
+        let gaps = Gaps::Trace { base_us, speed: trace.speed_at(rate), trace };
+        let mean_gap_ns = SECOND_NS as f64 / f64::from(rate);
+        let mut schedule = Self { start_ns, mean_gap_ns, gaps, due_ns: start_ns, position: 0 };
+        schedule.set_due();
+        schedule
+    }
+
+    /// Begins at `now_ns`. Requests that were due before are skipped; the first command of a trace is due now.
+    pub(super) fn begin(&mut self, now_ns: u64) {
+        if matches!(self.gaps, Gaps::Trace { .. }) {
+            self.start_ns = self.start_ns.max(now_ns);
+            self.set_due();
+        } else {
+            self.pass(now_ns);
+        }
     }
 
     /// Returns when the next request is due, in ns.
@@ -84,6 +110,8 @@ impl Schedule {
         match &mut self.gaps {
             Gaps::Constant { next, stride, .. } => *next += *stride,
             Gaps::Poisson { after_ns, later } => *after_ns = later.next_ns(),
+            // The position moved on when the command was taken.
+            Gaps::Trace { .. } => {}
         }
         self.set_due();
     }
@@ -110,6 +138,7 @@ impl Schedule {
                 *after_ns = later.next_ns();
                 passed
             }
+            Gaps::Trace { trace, base_us, speed } => trace.pass(until_ns * *speed / 1000.0 + *base_us as f64),
         };
         self.position += passed;
         self.set_due();
@@ -121,8 +150,11 @@ impl Schedule {
         let after_ns = match &self.gaps {
             Gaps::Constant { interval_ns, next, .. } => moment_ns(*next, *interval_ns),
             Gaps::Poisson { after_ns, .. } => *after_ns,
+            Gaps::Trace { trace, base_us, speed } => {
+                trace.due_us(trace.position()).saturating_sub(*base_us) as f64 * 1000.0 / *speed
+            }
         };
-        self.due_ns = self.start_ns + after_ns as u64;
+        self.due_ns = self.start_ns.saturating_add(after_ns as u64);
     }
 }
 
@@ -135,6 +167,10 @@ fn moment_ns(k: u64, interval_ns: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        protocol::Dialect,
+        workload::{Draws, KeyNames, Outgoing, Program, TraceOrder, Values, Workload},
+    };
 
     const ALONE: Share = Share { index: 0, of: 1 };
 
@@ -240,6 +276,36 @@ mod tests {
                 assert_eq!(jumper.due_ns(), walker.due_ns());
             }
         }
+    }
+
+    const TRACE: &str = "1.000000 [0 x] \"GET\" \"k\"\n1.100000 [0 x] \"GET\" \"k\"\n\
+        1.500000 [0 x] \"GET\" \"k\"\n1.600000 [0 x] \"GET\" \"k\"\n";
+
+    #[test]
+    fn commands_of_a_trace_are_due_at_their_times_in_every_pass_and_the_first_one_at_the_begin() {
+        const MS_NS: u64 = 1_000_000;
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), TRACE).unwrap();
+        let workload = Workload::of_trace(file.path(), 2.0, TraceOrder::OfFile).unwrap();
+        let values = Values::new(&workload, 1, 1);
+        let program = Program::new(&workload, Dialect::Resp2, 1, values, &KeyNames::given("k:"));
+        let trace = workload.trace.unwrap();
+        // Four commands in 600 ms, and a mean gap of 200 ms after them, at twice the speed.
+        assert_eq!((trace.length_us(), trace.rate(), trace.speed_at(20)), (800_000, 10, 4.0));
+        let mut schedule = Schedule::of_trace(trace.clone(), 10, 0);
+        schedule.begin(MS_NS);
+        let send = |schedule: &mut Schedule| {
+            let due_ns = schedule.due_ns();
+            program.append(&mut Draws::new(1), &mut Outgoing::default());
+            schedule.advance();
+            due_ns / MS_NS
+        };
+        let dues: Vec<_> = (0..6).map(|_| send(&mut schedule)).collect();
+        assert_eq!(dues, [1, 51, 251, 301, 401, 451]);
+        assert_eq!((schedule.pass(701 * MS_NS), schedule.due_ns() / MS_NS), (1, 701));
+        let mut faster = Schedule::of_trace(trace, 20, 1000 * MS_NS);
+        faster.begin(1000 * MS_NS);
+        assert_eq!(send(&mut faster), 1025, "the gap before the next command begins again");
     }
 
     #[test]

@@ -33,6 +33,7 @@ pub use reply::{Parts, Piece, Reply, error_code};
 pub(crate) use request::Template;
 pub use request_parts::Unspoken;
 pub(crate) use request_parts::{Fill, Part};
+pub(crate) use resp::append_header;
 pub use resp_value::RespValue;
 pub use skipper::Skipper;
 pub use words::Words;

@@ -64,7 +64,7 @@ fn header(kind: u8, requests: &mut &[u8]) -> Option<usize> {
 /// Appends a line with a type byte and a number, such as `$32`. A short line is copied at once with a few bytes too
 /// many, which are then removed.
 #[inline]
-pub(super) fn append_header(kind: u8, n: usize, out: &mut Vec<u8>) {
+pub(crate) fn append_header(kind: u8, n: usize, out: &mut Vec<u8>) {
     if n as u64 >= NINE_DIGITS {
         out.push(kind);
         out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes());

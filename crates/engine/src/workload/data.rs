@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, ops::Range, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Dataset, Distribution, KeyForm, ReadyRequests, ValueKind,
+    Dataset, Distribution, KeyForm, ReadyRequests, Trace, ValueKind,
     compiled::CompiledOnce,
     quantity::{quantity, some_quantity},
     step::Step,
@@ -42,6 +42,10 @@ pub struct Workload {
     /// The workload's dataset, if the workload sends records. Files and recordings do not contain the dataset.
     #[serde(skip)]
     pub dataset: Option<Dataset>,
+    /// The trace, whose commands replace the steps of the first operations. Files and recordings do not contain the
+    /// trace.
+    #[serde(skip)]
+    pub trace: Option<Trace>,
     /// The workload's parsed text, which is set at first use. After the first use, the text may be changed only in a
     /// copy of the workload.
     #[serde(skip)]
@@ -84,6 +88,9 @@ pub struct Keyset {
     /// not a key of the run.
     #[serde(skip_serializing_if = "is_false")]
     pub bare: bool,
+    /// Whether the set's names are those of a trace, which have no numbers.
+    #[serde(skip_serializing_if = "is_false")]
+    pub any: bool,
     /// The distribution.
     pub distribution: Distribution,
 }
@@ -91,7 +98,7 @@ pub struct Keyset {
 impl Default for Keyset {
     /// Creates a set with the load's number of keys and twelve digits.
     fn default() -> Self {
-        let KeyForm { digits, hashed } = KeyForm::default();
+        let KeyForm { digits, hashed, any } = KeyForm::default();
         Self {
             prefix: String::new(),
             first: 0,
@@ -99,6 +106,7 @@ impl Default for Keyset {
             digits,
             hashed,
             bare: false,
+            any,
             distribution: Distribution::Uniform,
         }
     }
@@ -127,7 +135,7 @@ impl Keyset {
 
     /// Returns the format of the numbers in the set's key names.
     pub fn form(&self) -> KeyForm {
-        KeyForm { digits: self.digits, hashed: self.hashed }
+        KeyForm { digits: self.digits, hashed: self.hashed, any: self.any }
     }
 }
 

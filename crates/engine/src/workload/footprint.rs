@@ -24,6 +24,10 @@ impl Workload {
     /// for the first set of keys in the step; if several steps write to the same set, only the largest values are
     /// counted.
     pub fn footprint(&self, keyspace: u64, value_size: u32) -> Footprint {
+        if let Some(trace) = &self.trace {
+            let (bytes, each) = (trace.written() as f64, trace.largest() as f64);
+            return Footprint { keys: if bytes > 0.0 { trace.count() } else { 0 }, bytes, each };
+        }
         let kinds: Vec<_> = self.value_kinds().map(|kind| kind.size.mean(value_size)).collect();
         let mut largest = BTreeMap::<_, f64>::new();
         let prefill = &self.compiled().prefill;

@@ -16,12 +16,14 @@ pub struct KeyForm {
     pub digits: u8,
     /// Whether YCSB's hash replaces the number in the name.
     pub hashed: bool,
+    /// Whether any name stands in the place of the number.
+    pub any: bool,
 }
 
 impl Default for KeyForm {
     /// Creates the format with twelve digits.
     fn default() -> Self {
-        Self { digits: KEY_DIGITS as u8, hashed: false }
+        Self { digits: KEY_DIGITS as u8, hashed: false, any: false }
     }
 }
 
@@ -43,8 +45,11 @@ impl KeyForm {
     }
 
     /// Parses the number in a key's name; returns `None` if the format differs. A hash cannot be reversed, so every
-    /// number up to 2^63 is accepted as a hash.
+    /// number up to 2^63 is accepted as a hash. Any name is accepted as number 0 if names have no numbers.
     pub fn read(self, text: &[u8]) -> Option<u64> {
+        if self.any {
+            return Some(0);
+        }
         let least = usize::from(self.digits.max(1));
         let is_written = text.len() == least || text.len() > least && text[0] != b'0';
         if !is_written || !text.iter().all(u8::is_ascii_digit) {
@@ -92,7 +97,7 @@ mod tests {
     use super::*;
 
     fn form(digits: u8, hashed: bool) -> KeyForm {
-        KeyForm { digits, hashed }
+        KeyForm { digits, hashed, any: false }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 use super::{
     Operation, Outgoing, Together, Workload, WorkloadError,
+    command_keys::keys_of,
     compiled::CompiledOperation,
     step::{Fragment, Step},
 };
@@ -76,32 +77,6 @@ impl KeyPlaces {
     }
 }
 
-/// Commands without keys, with `*` for any end of the name.
-const KEYLESS: &str = "\
-    ACL|* ASKING AUTH BGREWRITEAOF BGSAVE CLIENT|* CLUSTER|* COMMAND COMMAND|* CONFIG|* DBSIZE DEBUG DISCARD ECHO \
-    EXEC FLUSHALL FLUSHDB FT.* FUNCTION|* HELLO INFO KEYS LASTSAVE LATENCY|* LOLWUT MEMORY|DOCTOR MEMORY|PURGE \
-    MEMORY|STATS MODULE|* MULTI PING PUBLISH PUBSUB|* RANDOMKEY ROLE SAVE SCAN SCRIPT|* SLOWLOG|* SWAPDB TIME \
-    UNWATCH WAIT WAITAOF";
-/// Commands whose only key is word 2.
-const SECOND: &str = "MEMORY|USAGE OBJECT|* XGROUP|* XINFO|*";
-/// Commands with the number of their keys as word 1.
-const COUNTED_FIRST: &str = "LMPOP SINTERCARD ZDIFF ZINTER ZINTERCARD ZMPOP ZUNION";
-/// Commands with the number of their keys as word 2.
-const COUNTED_SECOND: &str = "BLMPOP BZMPOP EVAL EVALSHA EVALSHA_RO EVAL_RO FCALL FCALL_RO";
-/// Commands whose keys follow the word STREAMS.
-const OF_STREAMS: &str = "XREAD XREADGROUP";
-
-/// Commands whose arguments are all keys.
-const ALL: &str = "\
-    DEL EXISTS MGET PFCOUNT PFMERGE SDIFF SDIFFSTORE SINTER SINTERSTORE SUNION SUNIONSTORE TOUCH UNLINK WATCH";
-/// Commands whose arguments are all keys but the last.
-const ALL_BUT_LAST: &str = "BLPOP BRPOP BZPOPMAX BZPOPMIN JSON.MGET";
-/// Commands whose first two arguments are keys.
-const TWO: &str = "\
-    BLMOVE BRPOPLPUSH COPY GEOSEARCHSTORE LCS LMOVE RENAME RENAMENX RPOPLPUSH SMOVE ZRANGESTORE";
-/// Commands that write to the key in word 1, with the number of the other keys as word 2.
-const STORING: &str = "ZDIFFSTORE ZINTERSTORE ZUNIONSTORE";
-
 /// Returns the position of word number `word` of a step in the encoded command.
 fn written(step: &Step, word: usize, dialect: Dialect) -> usize {
     // `GETEX KEY EX SECONDS` is memcached's `gat SECONDS KEY`.
@@ -151,47 +126,22 @@ fn repeated(fragment: &Fragment) -> Fragment {
 
 /// Returns the positions of a step's keys. The only key of an unknown command is its first argument.
 fn keys(step: &Step, dialect: Dialect) -> Vec<usize> {
-    let (command, words) = (step.command().unwrap_or_default(), step.0.len());
-    let is_in = |list: &str| {
-        list.split(' ').any(|name| match name.strip_suffix('*') {
-            Some(beginning) => command.starts_with(beginning),
-            None => command == name,
-        })
-    };
     let text = |place: usize| match step.0.get(place)?.as_slice() {
         [Fragment::Text(text)] => Some(untrusted::bytes(text).to_ascii_uppercase()),
         _ => None,
     };
-    // If the number of keys differs between requests, only the first key is known.
-    let counted = |place: usize| {
-        let count = text(place).and_then(|count| count.parse().ok()).unwrap_or(1);
-        (place + 1..words).take(count)
-    };
-    let keys: Vec<usize> = match command.as_str() {
-        "PING" | "MN" | "VERSION" if !dialect.has_collections() => Vec::new(),
-        "GET" | "GETS" | "MGET" if !dialect.has_collections() => (1..words).collect(),
-        "GAT" | "GATS" if !dialect.has_collections() => (2..words).collect(),
-        _ if !dialect.has_collections() => vec![1],
-        _ if is_in(KEYLESS) => Vec::new(),
-        _ if is_in(ALL) => (1..words).collect(),
-        _ if is_in(ALL_BUT_LAST) => (1..words.saturating_sub(1)).collect(),
-        _ if is_in(TWO) => vec![1, 2],
-        _ if is_in(STORING) => [1].into_iter().chain(counted(2)).collect(),
-        _ if is_in(COUNTED_FIRST) => counted(1).collect(),
-        _ if is_in(COUNTED_SECOND) => counted(2).collect(),
-        _ if is_in(OF_STREAMS) => {
-            let streams = (1..words).find(|place| text(*place).is_some_and(|word| word == "STREAMS"));
-            streams.map_or_else(Vec::new, |word| {
-                (word + 1..words).take((words - word - 1).div_ceil(2)).collect()
-            })
-        }
-        "MSET" | "MSETNX" => (1..words).step_by(2).collect(),
-        "JSON.MSET" => (1..words).step_by(3).collect(),
-        "BITOP" | "TR.BITOP" => (2..words).collect(),
-        _ if is_in(SECOND) => vec![2],
-        _ => vec![1],
-    };
-    keys.into_iter().filter(|word| *word < words).collect()
+    let (command, words) = (step.command().unwrap_or_default(), step.0.len());
+    if dialect.has_collections() { keys_of(&command, words, text) } else { memcached_keys(&command, words) }
+}
+
+/// Returns the positions of the keys of a request to memcached.
+fn memcached_keys(command: &str, words: usize) -> Vec<usize> {
+    match command {
+        "PING" | "MN" | "VERSION" => Vec::new(),
+        "GET" | "GETS" | "MGET" => (1..words).collect(),
+        "GAT" | "GATS" => (2..words).collect(),
+        _ => (1..words.min(2)).collect(),
+    }
 }
 
 #[cfg(test)]

@@ -54,8 +54,12 @@ impl NameSet {
         self.order(other).is_eq() && self.numbers.start <= other.numbers.start && ends_behind
     }
 
-    /// Returns the name with the highest known number, followed by ` and on` if the set also has higher numbers.
+    /// Returns the name with the highest known number, followed by ` and on` if the set also has higher numbers, and by
+    /// `*` alone if the names have no numbers.
     pub fn last(&self) -> String {
+        if self.form.any {
+            return self.prefix.clone() + "*";
+        }
         let name = self.prefix.clone() + &self.form.write(self.numbers.end.saturating_sub(1));
         name + if self.is_open { " and on" } else { "" }
     }
@@ -68,7 +72,7 @@ impl KeySpan {
             prefix: keys.prefix.clone(),
             form: keys.form(),
             numbers: keys.numbers(keyspace),
-            is_open,
+            is_open: is_open || keys.any,
         };
         workload.written_keys().map(set).collect()
     }

@@ -230,7 +230,7 @@ impl Asking<'_> {
         let drawn: BTreeSet<_> = fragments.iter().copied().filter_map(Fragment::draws).collect();
         let (_, names) = workload.sets(self.keyspace, self.names);
         let of_set = |set: u16| {
-            let (name, keys) = workload.keys.iter().nth(set.into())?;
+            let (name, keys) = workload.keys.iter().nth(set.into()).filter(|(_, keys)| !keys.any)?;
             let names = &names[usize::from(set)];
             let numbers = keys.numbers(self.keyspace);
             let key = |number| untrusted::bytes(&names.key(names.form.named(number)));

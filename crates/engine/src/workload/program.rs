@@ -7,6 +7,9 @@
 //! again.
 
 mod filling;
+mod weighing;
+
+pub(super) use weighing::Weighed;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -16,6 +19,7 @@ use super::{
     key_form::SetNames,
     slots::{NumberSource, Sources},
     templates::Templates,
+    traced::Traced,
 };
 use crate::protocol::Dialect;
 
@@ -39,6 +43,8 @@ pub struct Program {
     pub(super) dataset: Option<Dataset>,
     /// The operations whose requests are complete, with the number of the set of keys that chooses the next one.
     ready: Vec<(OpId, usize, ReadyRequests)>,
+    /// The trace, whose commands are sent in place of its operations.
+    traced: Option<Traced>,
 }
 
 impl Program {
@@ -51,6 +57,7 @@ impl Program {
         values: Values,
         names: &KeyNames,
     ) -> Self {
+        let traced = workload.trace.clone().map(|trace| Traced::new(trace, names.prefix()));
         let (sets, names) = workload.sets(keyspace, names);
         let templates = Templates::of_operations(workload, dialect, &names, &values);
         assert!(templates.0.total > 0, "a workload that can be run has an operation with a weight");
@@ -59,7 +66,7 @@ impl Program {
             let set = workload.keys.keys().position(|known| *known == ready.set)?;
             Some((OpId(place as u16), set, ready))
         });
-        Self { ready: ready.collect(), ..Self::of(workload, templates, sets, names, values) }
+        Self { ready: ready.collect(), traced, ..Self::of(workload, templates, sets, names, values) }
     }
 
     /// Compiles the prefill of a workload in the same way as [`new`](Self::new). [`append_nth`](Self::append_nth)
@@ -91,8 +98,8 @@ impl Program {
         let dataset = workload.dataset.clone();
         let order = workload.order;
         let sources = Sources { sets, others, values };
-        let ready = Vec::new();
-        Self { templates, sources, same, called, counted, order, dataset, ready }.growing_together()
+        let (ready, traced) = (Vec::new(), None);
+        Self { templates, sources, same, called, counted, order, dataset, ready, traced }.growing_together()
     }
 
     fn growing_together(mut self) -> Self {
@@ -161,7 +168,10 @@ impl Program {
                 next.expect("the last sum is the total, above every draw")
             }
         };
-        self.fill(asked, 0, draws, out)
+        match &self.traced {
+            Some(traced) if traced.has(asked.1) => traced.append(draws, out),
+            _ => self.fill(asked, 0, draws, out),
+        }
     }
 
     /// Appends the prefill's request with this number, and returns the number of its operation.
@@ -174,6 +184,9 @@ impl Program {
     /// Returns the first key of operation `op` in these bytes. Returns `None` if the operation has no key, so that any
     /// node of a cluster can get it.
     pub fn first_key<'a>(&self, op: OpId, bytes: &'a [u8]) -> Option<&'a [u8]> {
+        if self.traced.as_ref().is_some_and(|traced| traced.has(op)) {
+            return Traced::first_key(bytes);
+        }
         self.templates.keys[op.index()].first(bytes)
     }
 }

@@ -37,6 +37,11 @@ impl Workload {
     pub fn check_dialect(&self, dialect: Dialect, names: &KeyNames) -> Result<(), WorkloadError> {
         self.check_cas(dialect)?;
         let server = dialect.words().server;
+        if self.trace.is_some() && !dialect.has_collections() {
+            return Err(WorkloadError::of(format!(
+                "{server} does not have the commands of a trace; give a Redis or Valkey"
+            )));
+        }
         if !dialect.has_setup() && !self.setup.is_empty() {
             return Err(WorkloadError::of(format!(
                 "{server} does not support a setup; remove [setup] from the workload"

@@ -26,6 +26,9 @@ impl Workload {
     /// Returns the maximum number of value bytes in an operation, or in a step of the prefill, if the load's value size
     /// is `value_size`; 0 if the workload sends no values.
     pub fn most_value_bytes(&self, value_size: u32) -> u64 {
+        if let Some(trace) = &self.trace {
+            return trace.largest();
+        }
         let kinds: Vec<_> = self.value_kinds().collect();
         let largest = |kind: u16| u64::from(*kinds[usize::from(kind)].size.bounds(value_size).end());
         let asked = self.read_asked().map(|operation| operation.steps.as_slice());
@@ -38,7 +41,8 @@ impl Workload {
     pub fn has_own_sizes(&self) -> bool {
         let kinds: Vec<_> = self.value_kinds().collect();
         let used = &self.compiled().values;
-        !used.is_empty() && used.iter().all(|kind| !kinds[usize::from(*kind)].size.is_knobs())
+        self.trace.is_some()
+            || !used.is_empty() && used.iter().all(|kind| !kinds[usize::from(*kind)].size.is_knobs())
     }
 
     /// Checks the kinds of values, if the load's value size is `value_size`.

@@ -22,6 +22,8 @@ struct Set {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     hashed: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    any: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     open: bool,
 }
 
@@ -35,14 +37,14 @@ fn is_usual(digits: &u8) -> bool {
 
 impl Set {
     fn of(set: &NameSet) -> Self {
-        let NameSet { prefix, form: KeyForm { digits, hashed }, numbers, is_open } = set.clone();
+        let NameSet { prefix, form: KeyForm { digits, hashed, any }, numbers, is_open } = set.clone();
         let (first, count) = (numbers.start, numbers.end - numbers.start);
-        Self { prefix, first, count, digits, hashed, open: is_open }
+        Self { prefix, first, count, digits, hashed, any, open: is_open }
     }
 
     /// Returns the key names; `None` for a set that no session writes, for example with numbers of too many digits.
     fn names(self) -> Option<NameSet> {
-        let form = KeyForm { digits: self.digits, hashed: self.hashed };
+        let form = KeyForm { digits: self.digits, hashed: self.hashed, any: self.any };
         let is_valid = self.prefix.len() <= LONGEST_PREFIX && self.digits <= MAX_DIGITS;
         let is_numbered = form == KeyForm::default() && !self.open;
         let end = self.first.checked_add(self.count)?;

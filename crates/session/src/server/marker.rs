@@ -6,8 +6,8 @@
 //! redyno:4g7k2m9q    started  host  pid          the owner: the session of the run
 //!                    keys                        [{"prefix":"","first":0,"count":10000}]: each set of keys that may be
 //!                                                written: the text before the number, the lowest number, the count;
-//!                                                "digits", "hashed", "open" for a length other than 12, hashed names,
-//!                                                or an unknown end
+//!                                                "digits", "hashed", "any", "open" for a length other than 12, hashed
+//!                                                names, names without a number, or an unknown end
 //!                    kept                        yes: the keys were left on purpose
 //!                    made                        [{"library":"mylib"}]: objects that setups made, in order
 //!                    config:maxmemory            {"from":"0","to":["67108864"]}, one for each parameter that was set

@@ -82,12 +82,15 @@ impl Writes {
         if self.is_users {
             let last = some_of(self.span.iter().map(|set| format!("{prefix}{}", set.last())).collect());
             let named = match prefix {
+                prefix if self.span.iter().any(|set| set.form.any) => format!("{prefix}* as in the trace"),
                 "" => "as the workload says".to_owned(),
                 prefix => format!("{prefix} and a number"),
             };
+            let upto =
+                if self.span.iter().all(|set| set.form.any) { "" } else { &format!(", now up to {last}") };
             return write!(
                 f,
-                "writes keys named {named}, now up to {last}, overwrites existing values, and does not remove the keys"
+                "writes keys named {named}{upto}, overwrites existing values, and does not remove the keys"
             );
         }
         let end = if self.kept { "leaves them there (--keep)" } else { "removes them at the end" };
@@ -199,7 +202,7 @@ mod tests {
     use super::*;
     use crate::{
         server::{Neighbours, Owner},
-        workload::RunId,
+        workload::{KeyForm, NameSet, RunId},
     };
 
     fn run() -> RunId {
@@ -300,6 +303,16 @@ mod tests {
             "127.0.0.1:6379: the load writes keys named app: and a number, now up to app:000000000099 and \
              app:counter:000000000004, overwrites existing values, and does not remove the keys. Continue?"
         );
+    }
+
+    #[test]
+    fn names_of_a_trace_have_no_last_one() {
+        let form = KeyForm { any: true, ..KeyForm::default() };
+        let span = [NameSet { form, is_open: true, ..NameSet::from((String::new(), 0..1)) }];
+        let span: KeySpan = span.into_iter().collect();
+        let writes = Writes { names: KeyNames::given("app:"), is_users: true, span, ..own() };
+        let named = "writes keys named app:* as in the trace, overwrites existing values";
+        assert!(writes.to_string().starts_with(named), "{writes}");
     }
 
     #[test]

@@ -44,7 +44,7 @@ fn arrivals_turn_once_there_is_a_rate() {
     assert_eq!(walk(Knob::Arrivals, Direction::Up, open.clone(), 9), ["poisson"]);
     assert_eq!(Knob::Arrivals.typed(&open, "poisson").unwrap().arrivals, Arrivals::Poisson);
     let error = Knob::Arrivals.typed(&open, "x").unwrap_err().to_string();
-    assert_eq!(error, "'x' must be constant or poisson");
+    assert_eq!(error, "'x' must be constant or poisson or trace");
 }
 
 #[test]

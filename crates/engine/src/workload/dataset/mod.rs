@@ -20,4 +20,5 @@ mod xml;
 pub use self::error::DatasetError;
 pub use self::portion::Portion;
 pub(in crate::workload) use self::portion::Taken;
+pub(in crate::workload) use self::reading::Input;
 pub use self::records::Dataset;

@@ -140,7 +140,7 @@ const CHUNK: usize = 64 * 1024;
 pub(super) const LARGEST_RECORD: u64 = 16 << 20;
 
 /// A file that is being read.
-pub(super) struct Input {
+pub(in crate::workload) struct Input {
     from: Box<dyn BufRead + Send>,
     line: u64,
     /// How many more bytes the current record may have.
@@ -148,9 +148,9 @@ pub(super) struct Input {
 }
 
 impl Input {
-    pub(super) fn open(path: &Path) -> io::Result<Self> {
+    pub(in crate::workload) fn open(path: &Path) -> io::Result<Self> {
         if !path.metadata()?.is_file() {
-            return Err(io::Error::other("it is not a regular file, and a dataset is read twice"));
+            return Err(io::Error::other("it is not a regular file"));
         }
         let mut file = BufReader::with_capacity(CHUNK, File::open(path)?);
         let is_packed = file.fill_buf()?.starts_with(&GZIP);
@@ -163,12 +163,12 @@ impl Input {
     }
 
     /// Returns the number of the current line, from 1.
-    pub(super) fn line(&self) -> u64 {
+    pub(in crate::workload) fn line(&self) -> u64 {
         self.line
     }
 
     /// Begins a record: resets the limit of its size.
-    pub(super) fn begin_record(&mut self) {
+    pub(in crate::workload) fn begin_record(&mut self) {
         self.left = LARGEST_RECORD;
     }
 }

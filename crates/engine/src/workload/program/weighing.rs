@@ -1,0 +1,62 @@
+//! The figures of a program's operations, for a preview.
+
+use super::Program;
+use crate::workload::{Dataset, DatasetError, Draws, Outgoing};
+
+/// Figures of an operation.
+pub(in crate::workload) struct Weighed {
+    /// The operation's index.
+    pub(in crate::workload) place: usize,
+    /// The operation's share of all operations, 0 to 1.
+    pub(in crate::workload) share: f64,
+    /// The mean number of bytes on the wire.
+    pub(in crate::workload) bytes: f64,
+    /// Whether a request had keys of different slots.
+    pub(in crate::workload) crosses_slots: bool,
+}
+
+impl Program {
+    /// Returns the figures of each operation over `of` draws. In a prefill, the draws are spread over the keys from the first to the last. With a dataset, the number
+    /// of draws is rounded down to whole passes over the records, if `of` is enough for one.
+    ///
+    /// # Errors
+    /// When a record cannot be read.
+    pub(in crate::workload) fn weighed(
+        &self,
+        of: u64,
+        draws: &mut Draws,
+    ) -> Result<Vec<Weighed>, DatasetError> {
+        if let Some(traced) = &self.traced {
+            let sums = traced.sums();
+            let all: u64 = sums.iter().map(|(count, _)| count).sum();
+            let weighed = sums.into_iter().enumerate().map(|(place, (count, bytes))| Weighed {
+                place,
+                share: count as f64 / all as f64,
+                bytes: bytes as f64 / count.max(1) as f64,
+                crosses_slots: false,
+            });
+            return Ok(weighed.collect());
+        }
+        let records = self.dataset.as_ref().map_or(1, Dataset::records);
+        let of = of - of % records.min(of);
+        let mut before = 0;
+        let weighed = self.templates.asked.iter().enumerate().map(|(place, asked)| {
+            let (weight, mut bytes, mut crosses_slots) = (asked.0 - before, 0, false);
+            before = asked.0;
+            let first = self.templates.firsts.get(place).copied().unwrap_or_default();
+            for n in 0..of {
+                let mut out = Outgoing::default();
+                let given = first + (u128::from(weight) * u128::from(n) / u128::from(of)) as u64;
+                self.fill(asked, given, draws, &mut out);
+                if let Some(failure) = out.failure() {
+                    return Err(failure.clone());
+                }
+                bytes += out.length_in_all();
+                crosses_slots |= self.templates.keys[asked.1.index()].cross_slots(&out);
+            }
+            let share = weight as f64 / self.templates.total as f64;
+            Ok(Weighed { place: asked.1.index(), share, bytes: bytes as f64 / of as f64, crosses_slots })
+        });
+        weighed.collect()
+    }
+}

@@ -1,0 +1,155 @@
+//! A line of MONITOR's output: the time, the client, and the words of the command in quotes.
+//!
+//! ```text
+//!  1700000000.123456 [0 127.0.0.1:5000] "SET" "k\x00" "say \"hi\""
+//!  1700000000.123460 [0 lua] "INCR" "n"                                a command of a script
+//! ```
+
+use crate::untrusted;
+
+/// Microseconds in a second.
+const SECOND_US: u64 = 1_000_000;
+
+/// A command that MONITOR has shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MonitorLine {
+    /// When the server ran the command, in microseconds since 1970.
+    pub at_us: u64,
+    /// The words of the command, at least one.
+    pub words: Vec<Vec<u8>>,
+}
+
+impl MonitorLine {
+    /// Parses a line without its line end.
+    ///
+    /// # Errors
+    /// What is wrong with the line.
+    pub fn read(line: &[u8]) -> Result<Self, &'static str> {
+        let line = line.strip_prefix(b"+").unwrap_or(line);
+        let (at_us, rest) = time(line).ok_or(
+            "it does not begin with a time and a client such as 1700000000.123456 [0 127.0.0.1:5000]",
+        )?;
+        let begin =
+            memchr::memmem::find(rest, b"] \"").ok_or("it has no command in quotes after the client")?;
+        let mut rest = &rest[begin + 2..];
+        let mut words = Vec::new();
+        while !rest.is_empty() {
+            words.push(word(&mut rest)?);
+            rest = rest.strip_prefix(b" ").unwrap_or(rest);
+        }
+        Ok(Self { at_us, words })
+    }
+}
+
+/// Returns the time at the beginning of a line, and the rest from the bracket on.
+fn time(line: &[u8]) -> Option<(u64, &[u8])> {
+    let end = line.iter().position(|byte| *byte == b' ')?;
+    let point = line[..end].iter().position(|byte| *byte == b'.').filter(|point| end - point == 7)?;
+    let whole = number(&line[..point])?.checked_mul(SECOND_US)?;
+    let rest = &line[end + 1..];
+    rest.starts_with(b"[").then_some((whole.checked_add(number(&line[point + 1..end])?)?, rest))
+}
+
+/// Returns the number that consists of these digits.
+fn number(digits: &[u8]) -> Option<u64> {
+    let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    is_number.then(|| untrusted::bytes(digits).parse().ok())?
+}
+
+/// Takes the next word in quotes from the rest of a line.
+fn word(rest: &mut &[u8]) -> Result<Vec<u8>, &'static str> {
+    let mut bytes = rest.strip_prefix(b"\"").ok_or("a word of its command is not in quotes")?;
+    let mut word = Vec::new();
+    loop {
+        let end = memchr::memchr2(b'"', b'\\', bytes).ok_or("the quotes of a word are not closed")?;
+        word.extend_from_slice(&bytes[..end]);
+        let is_end = bytes[end] == b'"';
+        bytes = &bytes[end + 1..];
+        if is_end {
+            *rest = bytes;
+            return Ok(word);
+        }
+        let (escaped, length) = escape(bytes).ok_or("a word has an unknown escape sequence")?;
+        word.push(escaped);
+        bytes = &bytes[length..];
+    }
+}
+
+/// Returns the byte of an escape sequence after its backslash, and the length of the sequence.
+fn escape(bytes: &[u8]) -> Option<(u8, usize)> {
+    let simple = |byte| Some((byte, 1));
+    match bytes.first()? {
+        b'n' => simple(b'\n'),
+        b'r' => simple(b'\r'),
+        b't' => simple(b'\t'),
+        b'a' => simple(0x07),
+        b'b' => simple(0x08),
+        b'x' => {
+            let digit = |place: usize| char::from(*bytes.get(place)?).to_digit(16);
+            Some(((digit(1)? * 16 + digit(2)?) as u8, 3))
+        }
+        other @ (b'\\' | b'"') => simple(*other),
+        _ => None,
+    }
+}
+
+/// Appends a word in quotes, with the escape sequences of MONITOR.
+pub fn quoted(word: &[u8], to: &mut Vec<u8>) {
+    to.push(b'"');
+    for byte in word {
+        match byte {
+            b'\\' | b'"' => to.extend([b'\\', *byte]),
+            b'\n' => to.extend(b"\\n"),
+            b'\r' => to.extend(b"\\r"),
+            b'\t' => to.extend(b"\\t"),
+            0x07 => to.extend(b"\\a"),
+            0x08 => to.extend(b"\\b"),
+            b' '..=b'~' => to.push(*byte),
+            _ => to.extend(format!("\\x{byte:02x}").bytes()),
+        }
+    }
+    to.push(b'"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_read_with_its_time_and_what_its_escapes_stand_for() {
+        let line = br#"1700000000.123456 [0 127.0.0.1:5000] "SET" "a \"b\" \\" "\x00\xff\n\r\t\a\b" """#;
+        let read = MonitorLine::read(line).unwrap();
+        assert_eq!(read.at_us, 1_700_000_000_123_456);
+        let expected: [&[u8]; 4] = [b"SET", br#"a "b" \"#, b"\x00\xff\n\r\t\x07\x08", b""];
+        assert_eq!(read.words, expected);
+        let of_script = MonitorLine::read(b"+1.000001 [7 lua] \"incr\" \"] \\\"x\"").unwrap();
+        assert_eq!((of_script.at_us, of_script.words[1].as_slice()), (1_000_001, &b"] \"x"[..]));
+    }
+
+    #[test]
+    fn every_word_is_read_as_it_was_written() {
+        let word: Vec<u8> = (0..=255).collect();
+        let mut line = b"1.000000 [0 x] ".to_vec();
+        quoted(&word, &mut line);
+        assert_eq!(MonitorLine::read(&line).unwrap().words, [word]);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_line_is_named() {
+        for (line, what) in [
+            ("", "it does not begin with a time"),
+            ("SET k v", "it does not begin with a time"),
+            ("1700000000.1 [0 x] \"GET\"", "it does not begin with a time"),
+            ("99999999999999999999.123456 [0 x] \"GET\"", "it does not begin with a time"),
+            ("1700000000.123456 \"GET\"", "it does not begin with a time"),
+            ("1700000000.123456 [0 x] GET", "it has no command"),
+            ("1700000000.123456 [0 x] \"GET\" k", "a word of its command is not in quotes"),
+            ("1700000000.123456 [0 x] \"GET\" \"k", "the quotes of a word are not closed"),
+            ("1700000000.123456 [0 x] \"GET\" \"\\q\"", "a word has an unknown escape"),
+            ("1700000000.123456 [0 x] \"GET\" \"\\x0\"", "a word has an unknown escape"),
+        ] {
+            let error = MonitorLine::read(line.as_bytes()).unwrap_err();
+            assert!(error.starts_with(what), "{line}: {error}");
+        }
+    }
+}

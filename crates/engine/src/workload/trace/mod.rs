@@ -1,0 +1,17 @@
+//! Traces: files of timed commands, in the format of MONITOR's output, which a load sends at their times.
+//!
+//! ```text
+//!  1700000000.123456 [0 127.0.0.1:5000] "SET" "k" "v"  ──► due 0.123456 s after the first, SET, its key moved
+//! ```
+
+mod line;
+mod recorded;
+mod sent;
+
+pub use self::line::{MonitorLine, quoted};
+pub(super) use self::recorded::{Commands, OTHERS, Recorded, Role, listed};
+pub use self::recorded::{Trace, TraceOrder};
+pub(super) use self::sent::command_of;
+#[cfg(test)]
+pub(super) use self::sent::names;
+pub use self::sent::{left_out_words, moved_keys};

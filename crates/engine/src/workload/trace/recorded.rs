@@ -1,0 +1,309 @@
+//! The commands of a trace in memory, and the position that all clients share.
+//!
+//! ```text
+//!  bytes   2·GET·k:1│3·SET·k:2·(64 bytes)│…     words with their lengths; keys and left-out values are marked
+//!  dues    0 µs      120 µs                      by command, from the first one on
+//! ```
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use crate::{
+    units::{self, counted},
+    untrusted,
+};
+
+/// Microseconds in a second.
+const SECOND_US: f64 = 1e6;
+
+/// The order in which the commands are sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TraceOrder {
+    /// As in the file; after the last command, the first one is next.
+    #[default]
+    OfFile,
+    /// Each command is drawn at random.
+    Random,
+}
+
+/// A file of timed commands. All copies share the position in the file.
+#[derive(Clone)]
+pub struct Trace(Arc<Recorded>);
+
+/// The commands of a file.
+#[derive(Default)]
+pub(in crate::workload) struct Recorded {
+    pub(in crate::workload) file: PathBuf,
+    pub(in crate::workload) commands: Commands,
+    /// The commands that are not sent, by name, with their numbers.
+    pub(in crate::workload) not_sent: Vec<(String, u64)>,
+    /// The number of operations of the commands, which are the first of their workload.
+    pub(in crate::workload) operations: usize,
+    pub(in crate::workload) order: TraceOrder,
+    pub(in crate::workload) speed: f64,
+    /// The bytes of all commands that may write.
+    pub(in crate::workload) written: u64,
+    /// The bytes of the largest command.
+    pub(in crate::workload) largest: u64,
+    /// The number of the next command, counted on over all passes.
+    pub(in crate::workload) next: AtomicU64,
+}
+
+/// Commands with their times.
+#[derive(Debug, Default)]
+pub(in crate::workload) struct Commands {
+    bytes: Vec<u8>,
+    /// Where each command begins in `bytes`.
+    begins: Vec<u64>,
+    dues_us: Vec<u64>,
+    /// The index of each command's operation.
+    pub(in crate::workload) operations: Vec<u16>,
+}
+
+/// The role of a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::workload) enum Role {
+    /// The word is sent as it is.
+    Plain,
+    /// The prefix of the run is put before the word.
+    Key,
+    /// The word was left out; a text of this length is sent.
+    LeftOut(u32),
+}
+
+impl Commands {
+    /// Adds a command that is due `due_us` after the first one.
+    pub(in crate::workload) fn push<'a>(
+        &mut self,
+        due_us: u64,
+        operation: u16,
+        words: impl ExactSizeIterator<Item = (&'a [u8], Role)>,
+    ) {
+        self.begins.push(self.bytes.len() as u64);
+        self.dues_us.push(due_us);
+        self.operations.push(operation);
+        self.push_number(words.len() as u64);
+        for (word, role) in words {
+            let (length, kind) = match role {
+                Role::Plain => (word.len() as u64, 0),
+                Role::Key => (word.len() as u64, 1),
+                Role::LeftOut(length) => (length.into(), 2),
+            };
+            self.push_number(length * 3 + kind);
+            if kind < 2 {
+                self.bytes.extend_from_slice(word);
+            }
+        }
+    }
+
+    /// Appends a number in groups of seven bits, the lowest first.
+    fn push_number(&mut self, mut number: u64) {
+        while number >= 0x80 {
+            self.bytes.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        self.bytes.push(number as u8);
+    }
+
+    /// Returns the memory that the commands need, in bytes.
+    pub(in crate::workload) fn memory(&self) -> usize {
+        self.bytes.len() + self.begins.len() * (8 + 8 + 2)
+    }
+
+    pub(in crate::workload) fn count(&self) -> u64 {
+        self.begins.len() as u64
+    }
+
+    /// Returns the words of a command with their roles.
+    fn words(&self, place: usize) -> impl ExactSizeIterator<Item = (&[u8], Role)> {
+        let mut at = self.begins[place] as usize;
+        let number = move |bytes: &[u8], at: &mut usize| {
+            let (mut number, mut shift) = (0, 0);
+            loop {
+                let byte = bytes[*at];
+                *at += 1;
+                number |= u64::from(byte & 0x7f) << shift;
+                shift += 7;
+                if byte < 0x80 {
+                    return number;
+                }
+            }
+        };
+        let count = number(&self.bytes, &mut at) as usize;
+        (0..count).map(move |_| {
+            let tagged = number(&self.bytes, &mut at);
+            let length = (tagged / 3) as usize;
+            let role = match tagged % 3 {
+                0 => Role::Plain,
+                1 => Role::Key,
+                _ => return (&[][..], Role::LeftOut(length as u32)),
+            };
+            at += length;
+            (&self.bytes[at - length..at], role)
+        })
+    }
+}
+
+impl Trace {
+    /// Creates the trace of these commands.
+    pub(in crate::workload) fn new(recorded: Recorded) -> Self {
+        Self(Arc::new(recorded))
+    }
+
+    /// Returns the file.
+    pub fn file(&self) -> &Path {
+        &self.0.file
+    }
+
+    /// Returns the number of commands that are sent in one pass.
+    pub fn count(&self) -> u64 {
+        self.0.commands.count()
+    }
+
+    /// Returns the commands that are not sent, by name, with their numbers.
+    pub fn not_sent(&self) -> &[(String, u64)] {
+        &self.0.not_sent
+    }
+
+    /// Returns the time from the first command to the first one of the next pass, in microseconds: the time to the last
+    /// command and a mean gap.
+    pub fn length_us(&self) -> u64 {
+        let (last, count) = (self.0.commands.dues_us.last().copied().unwrap_or_default(), self.count());
+        (u128::from(last) * u128::from(count) / u128::from(count.saturating_sub(1).max(1))).max(1000) as u64
+    }
+
+    /// Returns the bytes of all commands that may write.
+    pub fn written(&self) -> u64 {
+        self.0.written
+    }
+
+    /// Returns the bytes of the largest command.
+    pub fn largest(&self) -> u64 {
+        self.0.largest
+    }
+
+    /// Returns how often the trace is sent in its own time: 2 for twice the speed.
+    pub fn speed(&self) -> f64 {
+        self.0.speed
+    }
+
+    /// Returns the mean rate of requests at the trace's own times.
+    fn mean_rate(&self) -> f64 {
+        self.count() as f64 / (self.length_us() as f64 / SECOND_US)
+    }
+
+    /// Returns the mean rate at the trace's [`speed`](Self::speed), rounded.
+    pub fn rate(&self) -> u32 {
+        (self.mean_rate() * self.speed()).round().clamp(1.0, u32::MAX.into()) as u32
+    }
+
+    /// Returns the speed for a mean rate; it is exact for the rounded [`rate`](Self::rate).
+    pub fn speed_at(&self, rate: u32) -> f64 {
+        if rate == self.rate() { self.speed() } else { f64::from(rate) / self.mean_rate() }
+    }
+
+    /// Returns the number of the next command, counted on over all passes.
+    #[inline]
+    pub fn position(&self) -> u64 {
+        self.0.next.load(Ordering::Relaxed)
+    }
+
+    /// Returns the time of command number `number` since the first command, in microseconds.
+    #[inline]
+    pub fn due_us(&self, number: u64) -> u64 {
+        let (pass, place) = (number / self.count(), number % self.count());
+        let due_us = self.0.commands.dues_us[place as usize];
+        if pass == 0 { due_us } else { (pass.saturating_mul(self.length_us())).saturating_add(due_us) }
+    }
+
+    /// Skips the commands before the time `until_us` since the first command; returns how many.
+    pub fn pass(&self, until_us: f64) -> u64 {
+        let from = self.position();
+        let (pass, within_us) =
+            ((until_us / self.length_us() as f64).floor().max(0.0), until_us % self.length_us() as f64);
+        let within = self.0.commands.dues_us.partition_point(|due_us| (*due_us as f64) < within_us) as u64;
+        let to = (pass as u64).saturating_mul(self.count()).saturating_add(within);
+        self.0.next.store(to.max(from), Ordering::Relaxed);
+        to.saturating_sub(from)
+    }
+
+    /// Returns the place of the next command in the file, and moves on. `below` draws a number below its argument.
+    pub(in crate::workload) fn take(&self, below: impl FnOnce(u64) -> u64) -> usize {
+        let place = match self.0.order {
+            TraceOrder::OfFile => self.0.next.fetch_add(1, Ordering::Relaxed) % self.count(),
+            TraceOrder::Random => below(self.count()),
+        };
+        place as usize
+    }
+
+    /// Returns to the first command.
+    pub(in crate::workload) fn rewind(&self) {
+        self.0.next.store(0, Ordering::Relaxed);
+    }
+
+    /// Returns the words of the command at this place in the file, and the index of its operation.
+    pub(in crate::workload) fn command(
+        &self,
+        place: usize,
+    ) -> (impl ExactSizeIterator<Item = (&[u8], Role)>, u16) {
+        (self.0.commands.words(place), self.0.commands.operations[place])
+    }
+
+    /// Returns the number of operations of the commands, which are the first of their workload.
+    pub(in crate::workload) fn operations(&self) -> usize {
+        self.0.operations
+    }
+}
+
+impl fmt::Display for Trace {
+    /// Writes `cart.log: 12 000 commands in 60.0 s; not sent: MULTI 5, EXEC 5`.
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let last_us = self.0.commands.dues_us.last().copied().unwrap_or_default();
+        let (file, count) = (untrusted::path(&self.0.file), counted(self.count(), "command"));
+        write!(f, "{file}: {count} in {}", units::latency(last_us.saturating_mul(1000)))?;
+        if self.speed().to_bits() != 1_f64.to_bits() {
+            write!(f, ", {} times as fast", self.speed())?;
+        }
+        match self.not_sent() {
+            [] => Ok(()),
+            not_sent => {
+                let sum = not_sent.iter().map(|(_, count)| count).sum();
+                write!(f, "; {} not sent: {}", counted(sum, "command"), listed(not_sent))
+            }
+        }
+    }
+}
+
+impl PartialEq for Trace {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl fmt::Debug for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_struct("Trace").field("file", &self.0.file).field("commands", &self.count()).finish()
+    }
+}
+
+/// The name of further commands that are not sent.
+pub(in crate::workload) const OTHERS: &str = "others";
+/// The number of commands that are named among those that are not sent.
+const MOST_LISTED: usize = 4;
+
+/// Lists commands with their numbers: `CONFIG 5, EVAL 2`.
+pub(in crate::workload) fn listed(commands: &[(String, u64)]) -> String {
+    let named = commands.iter().take(MOST_LISTED);
+    let mut named: Vec<_> = named
+        .map(|(name, count)| format!("{} {count}", untrusted::at_most(name.replace('|', " ").as_bytes(), 40)))
+        .collect();
+    let more: u64 = commands.iter().skip(MOST_LISTED).map(|(_, count)| count).sum();
+    named.extend((more > 0).then(|| format!("{OTHERS} {more}")));
+    named.join(", ")
+}

@@ -1,0 +1,222 @@
+//! Which commands of a trace are sent, and where their keys and values are. A command is only sent if its keys are
+//! known, since every key is moved.
+//!
+//! Not sent: commands of the ACL categories @admin and @dangerous; those of transactions, scripts, publish and subscribe,
+//! and of the connection; commands that block, or that name another database. MONITOR shows the commands within a
+//! transaction or a script as well, and these are sent.
+
+use std::{collections::HashSet, sync::LazyLock};
+
+use crate::{
+    untrusted,
+    workload::{
+        command_keys::{ALL, COUNTED_FIRST, OF_STREAMS, STORING, TWO, is_in, keys_of},
+        commands,
+    },
+};
+
+/// Commands without a key that are sent.
+const KEYLESS: &str = "DBSIZE ECHO LOLWUT PING RANDOMKEY SCAN TIME";
+/// Commands that are sent, with word 1 as their key.
+const ONE: &str = "\
+    APPEND BITCOUNT BITFIELD BITFIELD_RO BITPOS DECR DECRBY DELIFEQ DUMP EXPIRE EXPIREAT EXPIRETIME GEOADD GEODIST \
+    GEOHASH GEOPOS GEORADIUS GEORADIUSBYMEMBER GEORADIUSBYMEMBER_RO GEORADIUS_RO GEOSEARCH GET GETBIT GETDEL GETEX \
+    GETRANGE GETSET HDEL HEXISTS HEXPIRE HEXPIREAT HEXPIRETIME HGET HGETALL HGETDEL HGETEX HINCRBY HINCRBYFLOAT HKEYS \
+    HLEN HMGET HMSET HPERSIST HPEXPIRE HPEXPIREAT HPEXPIRETIME HPTTL HRANDFIELD HSCAN HSET HSETEX HSETNX HSTRLEN HTTL \
+    HVALS INCR INCRBY INCRBYFLOAT LINDEX LINSERT LLEN LPOP LPOS LPUSH LPUSHX LRANGE LREM LSET LTRIM PERSIST PEXPIRE \
+    PEXPIREAT PEXPIRETIME PFADD PSETEX PTTL RPOP RPUSH RPUSHX SADD SCARD SET SETBIT SETEX SETNX SETRANGE SISMEMBER \
+    SMEMBERS SMISMEMBER SPOP SRANDMEMBER SREM SSCAN STRLEN SUBSTR TTL TYPE XACK XADD XAUTOCLAIM XCLAIM XDEL XLEN \
+    XPENDING XRANGE XREVRANGE XSETID XTRIM ZADD ZCARD ZCOUNT ZINCRBY ZLEXCOUNT ZMSCORE ZPOPMAX ZPOPMIN ZRANDMEMBER \
+    ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZRANK ZREM ZREMRANGEBYLEX ZREMRANGEBYRANK ZREMRANGEBYSCORE ZREVRANGE \
+    ZREVRANGEBYLEX ZREVRANGEBYSCORE ZREVRANK ZSCAN ZSCORE JSON.ARRAPPEND JSON.ARRINDEX JSON.ARRINSERT JSON.ARRLEN \
+    JSON.ARRPOP JSON.ARRTRIM JSON.CLEAR JSON.DEL JSON.FORGET JSON.GET JSON.MERGE JSON.NUMINCRBY JSON.NUMMULTBY \
+    JSON.OBJKEYS JSON.OBJLEN JSON.SET JSON.STRAPPEND JSON.STRLEN JSON.TOGGLE JSON.TYPE";
+/// Commands with several keys that are sent, besides those of the lists in [`keys_of`].
+const SEVERAL: &str = "\
+    BITOP JSON.MGET JSON.MSET MEMORY|USAGE MSET MSETNX OBJECT|ENCODING OBJECT|FREQ OBJECT|IDLETIME OBJECT|REFCOUNT \
+    XGROUP|CREATE XGROUP|CREATECONSUMER XGROUP|DELCONSUMER XGROUP|DESTROY XGROUP|SETID XINFO|CONSUMERS XINFO|GROUPS \
+    XINFO|STREAM";
+/// Commands of the lists of keys that are not sent: they wait, or are parts of transactions.
+const NEVER: &str = "BLMOVE BRPOPLPUSH WATCH";
+/// The commands that are sent.
+static SENT: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    let lists = [KEYLESS, ONE, SEVERAL, ALL, COUNTED_FIRST, OF_STREAMS, STORING, TWO];
+    let names = lists.iter().flat_map(|list| list.split(' '));
+    names.filter(|name| !NEVER.split(' ').any(|never| never == *name)).collect()
+});
+/// Options with which a command is not sent: it waits, or writes to another database.
+const OPTIONS: &[(&str, &str)] = &[("XREAD", "BLOCK"), ("XREADGROUP", "BLOCK"), ("COPY", "DB")];
+
+/// Commands with their values from this word on; before these are the key, numbers and names.
+const VALUES_FROM: &[(&str, usize)] = &[
+    ("APPEND LPUSH LPUSHX PFADD RPUSH RPUSHX SADD SETNX SISMEMBER SMISMEMBER SREM GETSET", 2),
+    ("HSETNX LINSERT LREM LSET PSETEX SETEX SETRANGE SMOVE", 3),
+];
+/// Commands whose arguments after the key are names of fields, numbers and options.
+const WITHOUT_VALUES: &str =
+    "HDEL HEXISTS HEXPIRE HGET HINCRBY HINCRBYFLOAT HMGET HPERSIST HSTRLEN HTTL OBJECT|* XGROUP|* XINFO|*";
+/// Words of options, which are never a value.
+const OPTION_WORDS: &str = "\
+    + - +INF -INF INF $ > * ~ = ABSTTL AFTER AGGREGATE ANY ASC BEFORE BIT BY BYBOX BYLEX BYRADIUS BYSCORE BYTE CH COUNT \
+    DESC EX EXAT FIELDS FROMLONLAT FROMMEMBER FT GET GROUP GT HASHES IDLE INCR INCRBY KEEPTTL KM LEFT LEN LIMIT LT M \
+    MATCH MAX MAXLEN MI MIN MINID NOACK NOMKSTREAM NX OVERFLOW PERSIST PX PXAT REPLACE REV RIGHT SET STORE STOREDIST \
+    STREAMS SUM TYPE WEIGHTS WITHCOORD WITHDIST WITHHASH WITHSCORE WITHSCORES WITHVALUES XX";
+
+/// Returns the names of the commands that are sent, in alphabetic order.
+#[cfg(test)]
+pub(in crate::workload) fn names() -> impl Iterator<Item = &'static str> {
+    SENT.iter().copied().collect::<std::collections::BTreeSet<_>>().into_iter()
+}
+
+/// Returns the command's name as the server's statistics write it: `GET`, `OBJECT|ENCODING`.
+pub(in crate::workload) fn command_of(words: &[Vec<u8>]) -> String {
+    let upper = |word: &Vec<u8>| untrusted::bytes(word).to_ascii_uppercase();
+    let name = words.first().map(upper).unwrap_or_default();
+    match words.get(1).filter(|_| commands::has_subcommands(&name)) {
+        Some(sub) => format!("{name}|{}", upper(sub)),
+        None => name,
+    }
+}
+
+/// Returns the positions of the keys of a command that is sent; `None` if the command is not sent.
+pub fn moved_keys(words: &[Vec<u8>]) -> Option<Vec<usize>> {
+    let command = command_of(words);
+    let text = |place: usize| Some(untrusted::bytes(words.get(place)?).to_ascii_uppercase());
+    let has = |option: &str| (1..words.len()).any(|place| text(place).is_some_and(|word| word == option));
+    if !SENT.contains(command.as_str())
+        || OPTIONS.iter().any(|(name, option)| *name == command && has(option))
+    {
+        return None;
+    }
+    Some(keys_of(&command, words.len(), text))
+}
+
+/// Returns the positions of the words that a capture leaves out: values, members and all else that is not a key, the
+/// name of a field, a number or an option. `keys` are the positions of the keys.
+pub fn left_out_words(words: &[Vec<u8>], keys: &[usize]) -> Vec<usize> {
+    let command = command_of(words);
+    let from = VALUES_FROM.iter().find(|(list, _)| is_in(list, &command)).map(|(_, from)| *from);
+    let is_name = |word: &[u8]| {
+        let text = untrusted::bytes(word).to_ascii_uppercase();
+        OPTION_WORDS.split(' ').any(|option| option == text)
+            || text.trim_start_matches('(').parse::<f64>().is_ok()
+    };
+    let mut is_key = vec![false; words.len()];
+    keys.iter().for_each(|place| is_key[*place] = true);
+    let is_value = |place: usize| match command.as_str() {
+        _ if is_key[place] || is_in(WITHOUT_VALUES, &command) => false,
+        "SET" if place == 2 => true,
+        "MSET" | "MSETNX" => true,
+        "HSET" | "HMSET" => place % 2 == 1 && place > 1,
+        json if json.starts_with("JSON.") && place == 2 => false,
+        _ => {
+            from.map_or_else(|| !is_name(&words[place]), |from| place >= from && !is_of_list(&command, place))
+        }
+    };
+    let first = 1 + usize::from(command.contains('|'));
+    (first..words.len()).filter(|place| is_value(*place)).collect()
+}
+
+/// Returns whether the word is a number or a position of an option among the values of a list's command.
+fn is_of_list(command: &str, place: usize) -> bool {
+    ["LINSERT", "LREM"].contains(&command) && place == 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<Vec<u8>> {
+        text.split(' ').map(|word| word.as_bytes().to_vec()).collect()
+    }
+
+    #[test]
+    fn commands_that_touch_more_than_their_keys_are_not_sent() {
+        for text in [
+            "CONFIG GET x",
+            "FLUSHALL",
+            "KEYS *",
+            "SORT k STORE d",
+            "AUTH secret",
+            "HELLO 3",
+            "SELECT 1",
+            "MULTI",
+            "EXEC",
+            "WATCH k",
+            "SCRIPT LOAD x",
+            "FUNCTION LOAD x",
+            "EVAL x 0",
+            "EVALSHA x 1 k",
+            "FCALL f 1 k",
+            "PUBLISH c m",
+            "SUBSCRIBE c",
+            "BLPOP k 0",
+            "BLMOVE a b LEFT LEFT 0",
+            "XREAD BLOCK 0 STREAMS s $",
+            "MOVE k 1",
+            "COPY a b DB 1",
+            "CLIENT KILL x",
+            "RESTORE k 0 x",
+            "MIGRATE h 1 k 0 1",
+            "WAIT 1 0",
+            "NEWER.COMMAND k",
+            "FT.SEARCH i q",
+            "",
+        ] {
+            assert_eq!(moved_keys(&words(text)), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_keys_of_what_is_sent_are_known() {
+        let cases: [(&str, &[usize]); 14] = [
+            ("get k", &[1]),
+            ("SET k v EX 5", &[1]),
+            ("PING", &[]),
+            ("SCAN 0 MATCH x", &[]),
+            ("MSET a 1 b 2", &[1, 3]),
+            ("DEL a b", &[1, 2]),
+            ("RENAME a b", &[1, 2]),
+            ("COPY a b REPLACE", &[1, 2]),
+            ("ZUNIONSTORE d 2 a b WEIGHTS 1 2", &[1, 3, 4]),
+            ("XREAD COUNT 1 STREAMS a b 0 0", &[4, 5]),
+            ("OBJECT ENCODING k", &[2]),
+            ("BITOP AND d a b", &[2, 3, 4]),
+            ("GEORADIUS g 1 2 3 km STORE d", &[1, 7]),
+            ("JSON.MGET a b $", &[1, 2]),
+        ];
+        for (text, keys) in cases {
+            assert_eq!(moved_keys(&words(text)).as_deref(), Some(keys), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_capture_leaves_out_values_and_keeps_keys_fields_numbers_and_options() {
+        for (text, kept) in [
+            ("SET k 5 EX 60 NX", "SET k . EX 60 NX"),
+            ("SETEX k 60 secret", "SETEX k 60 ."),
+            ("MSET a 1 b secret", "MSET a . b ."),
+            ("HSET k name ann age 7", "HSET k name . age ."),
+            ("HGET k name", "HGET k name"),
+            ("HINCRBY k age 1", "HINCRBY k age 1"),
+            ("LPUSH k 1 secret", "LPUSH k . ."),
+            ("LINSERT k BEFORE pivot secret", "LINSERT k BEFORE . ."),
+            ("LREM k 1 secret", "LREM k 1 ."),
+            ("ZADD k NX 1.5 ann", "ZADD k NX 1.5 ."),
+            ("ZRANGEBYSCORE k (1 +inf LIMIT 0 5", "ZRANGEBYSCORE k (1 +inf LIMIT 0 5"),
+            ("ZRANGEBYLEX k [ann +", "ZRANGEBYLEX k . +"),
+            ("EXPIRE k 60", "EXPIRE k 60"),
+            ("XADD s * field secret", "XADD s * . ."),
+            ("SCAN 0 MATCH secret*", "SCAN 0 MATCH ."),
+            ("OBJECT ENCODING k", "OBJECT ENCODING k"),
+            ("ECHO secret", "ECHO ."),
+        ] {
+            let words = words(text);
+            let left_out = left_out_words(&words, &moved_keys(&words).unwrap());
+            let shown = text.split(' ').enumerate();
+            let shown: Vec<_> =
+                shown.map(|(n, word)| if left_out.contains(&n) { "." } else { word }).collect();
+            assert_eq!(shown.join(" "), kept, "{text}");
+        }
+    }
+}

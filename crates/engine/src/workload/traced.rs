@@ -1,0 +1,98 @@
+//! The commands of a trace in a program: as bytes, with the prefix of the run before each key.
+
+use super::{
+    Draws, OpId, Outgoing, Trace,
+    trace::{Role, moved_keys},
+};
+use crate::protocol::{Dialect, append_header};
+
+/// A trace in a program: its commands, with the prefix of their keys.
+#[derive(Debug)]
+pub(super) struct Traced {
+    trace: Trace,
+    prefix: String,
+    /// The texts that replace values.
+    filler: Vec<u8>,
+}
+
+/// The length of the text that replaces values; it is repeated for longer values.
+const FILLER: usize = 64 * 1024;
+
+impl Traced {
+    /// Creates the commands of a trace with this prefix before each key.
+    pub(super) fn new(trace: Trace, prefix: &str) -> Self {
+        let mut draws = Draws::new(1);
+        let filler = (0..FILLER).map(|_| b'A' + draws.below(26) as u8).collect();
+        Self { trace, prefix: prefix.to_owned(), filler }
+    }
+
+    /// Returns whether an operation is one of the trace.
+    pub(super) fn has(&self, op: OpId) -> bool {
+        op.index() < self.trace.operations()
+    }
+
+    /// Appends the next command, and returns the number of its operation.
+    pub(super) fn append(&self, draws: &mut Draws, out: &mut Outgoing) -> OpId {
+        let place = self.trace.take(|count| draws.below(count));
+        let (words, operation) = self.trace.command(place);
+        append_header(b'*', words.len(), &mut out.bytes);
+        let mut from = place.wrapping_mul(61) % FILLER;
+        for (word, role) in words {
+            match role {
+                Role::Plain => append_word([word, b""], &mut out.bytes),
+                Role::Key => append_word([self.prefix.as_bytes(), word], &mut out.bytes),
+                Role::LeftOut(length) => {
+                    append_header(b'$', length as usize, &mut out.bytes);
+                    let mut left = length as usize;
+                    while left > 0 {
+                        let piece = &self.filler[from..FILLER.min(from + left)];
+                        out.bytes.extend_from_slice(piece);
+                        left -= piece.len();
+                        from = (from + piece.len()) % FILLER;
+                    }
+                    out.bytes.extend_from_slice(b"\r\n");
+                }
+            }
+        }
+        out.appended += 1;
+        OpId(operation)
+    }
+}
+
+impl Traced {
+    /// Returns the number of commands and of bytes of each operation, among the first commands of the file, which are then
+    /// the next ones.
+    pub(super) fn sums(&self) -> Vec<(u64, u64)> {
+        let mut sums = vec![(0, 0); self.trace.operations()];
+        for _ in 0..self.trace.count().min(LOOKED_AT) {
+            let mut out = Outgoing::default();
+            let op = self.append(&mut Draws::new(1), &mut out);
+            let (count, bytes) = &mut sums[op.index()];
+            (*count, *bytes) = (*count + 1, *bytes + out.length() as u64);
+        }
+        self.trace.rewind();
+        sums
+    }
+}
+
+/// The number of commands from which the figures of operations are computed.
+const LOOKED_AT: u64 = 100_000;
+/// The number of words among which the first key is searched.
+const FIRST_WORDS: usize = 32;
+
+impl Traced {
+    /// Returns the first key in the bytes of a command, which is one of its first words.
+    pub(super) fn first_key(bytes: &[u8]) -> Option<&[u8]> {
+        let word = |place| Dialect::Resp2.request_word(bytes, 0, place);
+        let words: Vec<_> = (0..FIRST_WORDS).map_while(word).map(<[u8]>::to_vec).collect();
+        word(*moved_keys(&words)?.first()?)
+    }
+}
+
+/// Appends a word, which consists of two parts.
+fn append_word([before, word]: [&[u8]; 2], out: &mut Vec<u8>) {
+    append_header(b'$', before.len() + word.len(), out);
+    out.extend_from_slice(before);
+    out.extend_from_slice(word);
+    out.extend_from_slice(b"\r\n");
+}
