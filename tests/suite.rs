@@ -9,6 +9,7 @@ mod arguments;
 mod ascii;
 mod bench;
 mod by_node;
+mod capture;
 mod causes;
 mod clean;
 mod cluster;

@@ -263,7 +263,7 @@ fn a_file_that_is_no_recording_gets_one_line_and_exit_code_1() {
 fn help_goes_to_stdout_and_is_as_it_was_read_last() {
     let line = CommandLine::command();
     let commands: Vec<_> = line.get_subcommands().map(clap::Command::get_name).collect();
-    assert_eq!(commands.len(), 19);
+    assert_eq!(commands.len(), 20);
     let of_command = |name: &&str| (format!("help_{name}"), format!("{name} --help"));
     for (name, line) in
         std::iter::once(("help".to_owned(), "--help".to_owned())).chain(commands.iter().map(of_command))

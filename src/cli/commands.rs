@@ -4,6 +4,7 @@ use clap::{ArgMatches, Args, FromArgMatches, Subcommand, error::ErrorKind};
 
 use super::{
     ab::AbArgs,
+    capture::CaptureArgs,
     clean::CleanArgs,
     command::{Arguments, Command, Invocation, Planned},
     compare::CompareArgs,
@@ -63,6 +64,10 @@ const COMMANDS: &[CommandRow] = &[
     row::<MemtierArgs>("memtier", "Measure as memtier_benchmark does: its options, its table and its JSON"),
     row::<YcsbArgs>("ycsb", "Load and run as YCSB does: its options, properties, key names and output"),
     row::<DoctorArgs>("doctor", "Watch a server for 30 s without load, and print what is wrong on one page"),
+    row::<CaptureArgs>(
+        "capture",
+        "Write the commands that MONITOR shows for a bounded time, to replay with --trace",
+    ),
     row::<ReplayArgs>("replay", "Show a recording: the same screen, with time travel"),
     row::<SessionsArgs>("sessions", "List the recordings on this machine"),
     row::<CompareArgs>(

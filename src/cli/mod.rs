@@ -2,6 +2,7 @@
 
 mod ab;
 pub mod args;
+mod capture;
 pub mod clean;
 mod command;
 mod commands;

@@ -9,6 +9,7 @@
 
 mod ab;
 mod abort;
+mod capture;
 mod company;
 mod destination;
 mod doctor;
@@ -27,6 +28,7 @@ mod session;
 
 pub use ab::AbRun;
 pub use abort::Abort;
+pub use capture::CaptureRun;
 pub use doctor::{DoctorPage, DoctorRun};
 pub use failure::{Failure, UsageError};
 pub use gate::{Gate, add_to_job_summary, end as end_gate, named, read, refuse};

@@ -96,7 +96,9 @@ pub use self::ready::ReadyRequests;
 pub use self::setup::SetupCommand;
 pub use self::step_text::plain_words;
 pub use self::suggested::Suggested;
-pub use self::trace::{MonitorLine, Trace, TraceOrder, left_out_words, moved_keys, quoted};
+pub use self::trace::{
+    MonitorLine, Trace, TraceOrder, command_of, left_out_words, moved_keys, not_sent, quoted,
+};
 pub use self::value_kind::{Content, MAX_VALUE_SIZE, Size, ValueKind};
 pub use self::values::Values;
 pub use self::zipf::zeta;

@@ -270,13 +270,7 @@ impl fmt::Display for Trace {
         if self.speed().to_bits() != 1_f64.to_bits() {
             write!(f, ", {} times as fast", self.speed())?;
         }
-        match self.not_sent() {
-            [] => Ok(()),
-            not_sent => {
-                let sum = not_sent.iter().map(|(_, count)| count).sum();
-                write!(f, "; {} not sent: {}", counted(sum, "command"), listed(not_sent))
-            }
-        }
+        f.write_str(&not_sent(self.not_sent(), "sent"))
     }
 }
 
@@ -306,4 +300,15 @@ pub(in crate::workload) fn listed(commands: &[(String, u64)]) -> String {
     let more: u64 = commands.iter().skip(MOST_LISTED).map(|(_, count)| count).sum();
     named.extend((more > 0).then(|| format!("{OTHERS} {more}")));
     named.join(", ")
+}
+
+/// Returns what is not done with some commands: `; 10 commands not sent: MULTI 5, EXEC 5`. The text is empty without
+/// commands.
+pub fn not_sent(commands: &[(String, u64)], done: &str) -> String {
+    let sum = commands.iter().map(|(_, count)| count).sum();
+    if sum == 0 {
+        String::new()
+    } else {
+        format!("; {} not {done}: {}", counted(sum, "command"), listed(commands))
+    }
 }

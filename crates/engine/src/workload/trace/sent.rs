@@ -69,7 +69,7 @@ pub(in crate::workload) fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns the command's name as the server's statistics write it: `GET`, `OBJECT|ENCODING`.
-pub(in crate::workload) fn command_of(words: &[Vec<u8>]) -> String {
+pub fn command_of(words: &[Vec<u8>]) -> String {
     let upper = |word: &Vec<u8>| untrusted::bytes(word).to_ascii_uppercase();
     let name = words.first().map(upper).unwrap_or_default();
     match words.get(1).filter(|_| commands::has_subcommands(&name)) {

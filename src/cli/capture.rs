@@ -1,0 +1,71 @@
+//! `redyno capture`: writes the commands that MONITOR shows for a bounded time, for `--trace`.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::Args;
+
+use super::{
+    command::{Arguments, Invocation, Planned},
+    config,
+    target_args::TargetArgs,
+    values::seconds,
+};
+use crate::{
+    endpoint::Password,
+    protocol::Dialect,
+    runner::{CaptureRun, UsageError},
+};
+
+const AFTER: &str = "\
+MONITOR shows each command of each client, and the server formats a copy of each: a busy server may lose half its throughput \
+meanwhile, so redyno asks before. Values are replaced by their lengths, unless --values is given. Administrative and dangerous \
+commands, AUTH and HELLO, transactions, scripts and commands that block are not written, and counted; redyno --trace FILE sends \
+the others. The file has the text of MONITOR and mode 0600. Ctrl-C ends a capture early with what it has.
+
+Examples:
+  redyno capture -p 6379 --duration 60 -o shop.log
+  redyno capture @prod --duration 10 -o shop.log --yes
+  redyno -p 6380 --trace shop.log --speed 2";
+
+/// The length of a capture without `--duration`.
+const USUAL: Duration = Duration::from_secs(60);
+
+/// The arguments of `redyno capture`.
+#[derive(Args, Debug, Clone)]
+#[command(after_help = AFTER)]
+pub struct CaptureArgs {
+    /// The server as a URI, or @NAME of the config file; -h and -p name it as well [default: 127.0.0.1:6379]
+    // This is the first field, because the target's heading applies to all fields after it.
+    #[arg(value_name = "TARGET", conflicts_with_all = ["uri", "host", "port", "socket", "named"])]
+    pub at: Option<Password>,
+    /// The length of the capture in seconds [default: 60]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub duration: Option<Duration>,
+    /// The new file
+    #[arg(short = 'o', long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Write values as they are, and not their lengths alone
+    #[arg(long)]
+    pub values: bool,
+    /// Do not ask before; needed above 20 000 commands a second
+    #[arg(long)]
+    pub yes: bool,
+    /// The server.
+    #[command(flatten)]
+    pub target: TargetArgs,
+}
+
+impl Arguments for CaptureArgs {
+    fn plan(mut self: Box<Self>, given: Invocation) -> Planned {
+        self.target.uri = self.at.take().or(self.target.uri);
+        config::resolve(&mut self.target, given, true)?;
+        let mut target = self.target.target()?;
+        if !target.dialect.has_collections() {
+            return Err(UsageError::of("memcached has no MONITOR; give a Redis or Valkey").into());
+        }
+        target.dialect = Dialect::Resp2;
+        let duration = self.duration.unwrap_or(USUAL);
+        let (file, keeps_values, is_allowed) = (self.output, self.values, self.yes);
+        Ok(Box::new(CaptureRun { target, duration, file, keeps_values, is_allowed }))
+    }
+}

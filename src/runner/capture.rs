@@ -1,0 +1,300 @@
+//! Carries out `redyno capture`: reads MONITOR on a connection of its own, and writes its lines on another thread, so that
+//! reading never waits for the file.
+//!
+//! ```text
+//!  MONITOR ─► this thread ─► at most 16 MB of lines ─► writer: leaves out commands and values ─► file
+//! ```
+
+use std::{
+    collections::BTreeMap,
+    fs::{File, OpenOptions},
+    io::{self, BufRead, BufWriter, IsTerminal, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+        mpsc::{self, Receiver},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, anyhow};
+
+use super::{Failure, Plan, UsageError, ends};
+use crate::{
+    endpoint::{ReachError, Talk, Target, talk},
+    print::words::StreamText,
+    protocol::{Dialect, Reply},
+    server::{Info, MOST_COMMANDS_PER_S},
+    units::{counted, grouped},
+    untrusted,
+    workload::{LENGTHS, MonitorLine, command_of, left_out_words, moved_keys, not_sent, quoted},
+};
+
+/// How long the server may take to connect and to answer.
+const LIMIT: Duration = Duration::from_secs(5);
+/// How often the end and the signals are checked.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// With so many bytes that are read and not written, the capture ends.
+const MOST_BEHIND: usize = 16 << 20;
+/// The longest accepted line.
+const LONGEST: usize = 16 << 20;
+/// The size of a part that the writer gets.
+const PART: usize = 64 << 10;
+/// The number of different names that are counted; the rest is counted as one.
+const MOST_NAMES: usize = 1000;
+
+/// The plan of a capture.
+pub struct CaptureRun {
+    /// The server, which speaks RESP2.
+    pub target: Target,
+    /// The length of the capture.
+    pub duration: Duration,
+    /// The new file.
+    pub file: PathBuf,
+    /// Whether values are written as they are.
+    pub keeps_values: bool,
+    /// Whether the user allows the capture in advance.
+    pub is_allowed: bool,
+}
+
+impl Plan for CaptureRun {
+    fn run(self: Box<Self>) -> Result<(), Failure> {
+        let mut talk = talk(&self.target, LIMIT).map_err(anyhow::Error::from)?.bounded(LONGEST);
+        let ops_per_s = ops_per_s(&mut talk)?;
+        if !self.may_begin(ops_per_s)? {
+            return Ok(());
+        }
+        let shown = untrusted::path(&self.file);
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&self.file);
+        let file = file.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => anyhow!("-o {shown}: there is already a file; give another name"),
+            _ => anyhow!("-o {shown}: {error}"),
+        })?;
+        let (behind, (lines, to_write)) = (Arc::new(AtomicUsize::new(0)), mpsc::channel());
+        let writer = self.writer(file, to_write, Arc::clone(&behind))?;
+        let mut reading = Reading { part: Vec::new(), lines, behind, is_over: false };
+        let (began, read) = (Instant::now(), self.read(&mut talk, &mut reading));
+        // The writer writes what is left, and ends.
+        reading.pass_on();
+        drop((talk, reading));
+        let written = writer.join().map_err(|_| anyhow!("the writer of {shown} panicked"))?;
+        let written = written.with_context(|| format!("cannot write {shown}"))?;
+        let took_s = began.elapsed().as_secs_f64();
+        writeln!(
+            StreamText::stdout(),
+            "{shown}: {} in {took_s:.1} s{}",
+            counted(written.lines, "command"),
+            written.rest()
+        )
+        .context("cannot write to stdout")?;
+        read
+    }
+}
+
+/// Returns the server's commands per second.
+fn ops_per_s(talk: &mut Talk) -> Result<u64, Failure> {
+    let mut text = String::new();
+    let asked = Dialect::Resp2.encode(&[b"INFO", b"stats"]);
+    talk.ask(&asked, 1, LIMIT, |reply, _| text = untrusted::lines(reply)).map_err(anyhow::Error::from)?;
+    Ok(Info::parse(&text).number("instantaneous_ops_per_sec").unwrap_or(0))
+}
+
+impl CaptureRun {
+    /// Asks the user; returns whether the capture may begin.
+    fn may_begin(&self, ops_per_s: u64) -> Result<bool, Failure> {
+        let address = &self.target.address;
+        let cost = format!(
+            "{address} runs {} commands a second; MONITOR makes it format a copy of each for {} s, which may cost a busy \
+             server half its throughput",
+            grouped(ops_per_s),
+            self.duration.as_secs_f64()
+        );
+        let is_busy = ops_per_s > MOST_COMMANDS_PER_S;
+        let can_ask = io::stdin().is_terminal() && io::stderr().is_terminal() && !is_busy;
+        if self.is_allowed || !can_ask {
+            return if self.is_allowed { Ok(true) } else { Err(UsageError::asks(cost + ".").into()) };
+        }
+        let mut err = StreamText::stderr();
+        write!(err, "{cost}\nCapture? [y/N] ")
+            .and_then(|()| err.flush())
+            .context("cannot write to stderr")?;
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer).context("cannot read the answer")?;
+        Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    }
+
+    /// Reads lines until the time is over, a signal arrives, or the writer is too far behind.
+    fn read(&self, talk: &mut Talk, reading: &mut Reading) -> Result<(), Failure> {
+        let signals = ends()?;
+        let mut refused = None;
+        let asked = talk.ask(&Dialect::Resp2.encode(&[b"MONITOR"]), 1, LIMIT, |_, reply| {
+            if let Reply::Error(line) = reply {
+                refused = Some(untrusted::bytes(line));
+            }
+        });
+        asked.map_err(anyhow::Error::from)?;
+        if let Some(message) = refused {
+            return Err(anyhow!("{} refuses MONITOR: {message}", self.target.address).into());
+        }
+        let until = Instant::now() + self.duration;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            if signals.try_recv().is_ok() {
+                return Err(Failure::Interrupted);
+            }
+            match talk.ask(b"", usize::MAX, left.min(LOOK_EVERY), |line, _| reading.take(line)) {
+                Err(ReachError::Io { cause, .. }) if cause.kind() == io::ErrorKind::TimedOut => {}
+                other => other.map_err(|error| anyhow!("the capture ended early: {error}"))?,
+            }
+            reading.pass_on();
+            if reading.is_over {
+                // The writer has failed, and reports why.
+                return Ok(());
+            }
+            if reading.behind.load(Ordering::Relaxed) > MOST_BEHIND {
+                let text =
+                    "the capture ended early: the file was 16 MB behind the server; write to a faster disk";
+                return Err(anyhow!(text).into());
+            }
+        }
+    }
+
+    /// Starts the writer, which ends when no further lines can come.
+    fn writer(
+        &self,
+        file: File,
+        parts: Receiver<Vec<u8>>,
+        behind: Arc<AtomicUsize>,
+    ) -> Result<JoinHandle<io::Result<Written>>, Failure> {
+        let mut writing = Writing {
+            to: BufWriter::new(file),
+            keeps_values: self.keeps_values,
+            written: Written::default(),
+        };
+        let about = format!("# redyno capture of {}\n", self.target.address);
+        let write = move || {
+            let lengths = if writing.keeps_values { "" } else { LENGTHS };
+            writeln!(writing.to, "{about}{lengths}")?;
+            for part in parts {
+                part.split(|byte| *byte == b'\n').try_for_each(|line| writing.line(line.trim_ascii()))?;
+                behind.fetch_sub(part.len(), Ordering::Relaxed);
+            }
+            writing.to.flush()?;
+            Ok(writing.written)
+        };
+        Ok(thread::Builder::new().name("capture".to_owned()).spawn(write).context("cannot start a thread")?)
+    }
+}
+
+/// The lines that are read, on their way to the writer.
+struct Reading {
+    part: Vec<u8>,
+    lines: mpsc::Sender<Vec<u8>>,
+    /// The number of bytes that the writer has not written.
+    behind: Arc<AtomicUsize>,
+    /// Whether the writer has ended.
+    is_over: bool,
+}
+
+impl Reading {
+    fn take(&mut self, line: &[u8]) {
+        self.part.extend_from_slice(line);
+        if self.part.len() >= PART {
+            self.pass_on();
+        }
+    }
+
+    fn pass_on(&mut self) {
+        let part = std::mem::take(&mut self.part);
+        self.behind.fetch_add(part.len(), Ordering::Relaxed);
+        self.is_over |= self.lines.send(part).is_err();
+    }
+}
+
+/// What a capture has written.
+#[derive(Default)]
+struct Written {
+    lines: u64,
+    /// The commands that are not written, by name.
+    not_written: BTreeMap<String, u64>,
+}
+
+impl Written {
+    /// Returns the commands that are not written, as text.
+    fn rest(&self) -> String {
+        let mut all: Vec<_> = self.not_written.iter().map(|(name, count)| (name.clone(), *count)).collect();
+        all.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        not_sent(&all, "written")
+    }
+}
+
+/// The file of a capture.
+struct Writing<W: Write> {
+    to: W,
+    keeps_values: bool,
+    written: Written,
+}
+
+impl<W: Write> Writing<W> {
+    /// Writes a line of MONITOR, or counts its command.
+    fn line(&mut self, line: &[u8]) -> io::Result<()> {
+        let line = line.strip_prefix(b"+").unwrap_or(line);
+        let Ok(MonitorLine { words, .. }) = MonitorLine::read(line) else { return Ok(()) };
+        let Some(keys) = moved_keys(&words) else {
+            let (names, name) = (&mut self.written.not_written, command_of(&words));
+            let is_full = names.len() >= MOST_NAMES && !names.contains_key(&name);
+            *names.entry(if is_full { "others".to_owned() } else { name }).or_default() += 1;
+            return Ok(());
+        };
+        self.written.lines += 1;
+        if self.keeps_values {
+            return self.to.write_all(line).and_then(|()| self.to.write_all(b"\n"));
+        }
+        let mut text = line[..memchr::memmem::find(line, b"] \"").map_or(0, |end| end + 1)].to_vec();
+        let mut is_left_out = vec![false; words.len()];
+        left_out_words(&words, &keys).into_iter().for_each(|place| is_left_out[place] = true);
+        for (word, is_left_out) in words.iter().zip(is_left_out) {
+            text.push(b' ');
+            let length = format!("({} bytes)", word.len());
+            quoted(if is_left_out { length.as_bytes() } else { word }, &mut text);
+        }
+        text.push(b'\n');
+        self.to.write_all(&text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(keeps_values: bool, lines: &[&str]) -> (String, String) {
+        let mut writing = Writing { to: Vec::new(), keeps_values, written: Written::default() };
+        lines.iter().for_each(|line| writing.line(line.as_bytes()).unwrap());
+        (String::from_utf8(writing.to).unwrap(), writing.written.rest())
+    }
+
+    #[test]
+    fn values_and_what_is_not_sent_are_left_out() {
+        let lines = [
+            "OK",
+            r#"+1700000000.000001 [0 127.0.0.1:1] "SET" "k\x00" "a secret" "EX" "60""#,
+            r#"+1700000000.000002 [0 lua] "GET" "k""#,
+            r#"+1700000000.000003 [0 127.0.0.1:1] "AUTH" "ann" "hunter2""#,
+            r#"+1700000000.000004 [0 127.0.0.1:1] "CONFIG" "GET" "requirepass""#,
+            r#"+1700000000.000005 [0 127.0.0.1:1] "AUTH" "hunter2""#,
+        ];
+        let set = r#"1700000000.000001 [0 127.0.0.1:1] "SET" "k\x00" "(8 bytes)" "EX" "60""#;
+        let get = r#"1700000000.000002 [0 lua] "GET" "k""#;
+        let (text, rest) = written(false, &lines);
+        assert_eq!(text, format!("{set}\n{get}\n"));
+        assert_eq!(rest, "; 3 commands not written: AUTH 2, CONFIG GET 1");
+        let (text, _) = written(true, &lines);
+        assert_eq!(text, format!("{}\n{get}\n", set.replace("(8 bytes)", "a secret")));
+    }
+}
