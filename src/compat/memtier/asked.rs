@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use super::import::ImportedRecord;
+use super::{import::ImportedRecord, monitor::Monitor};
 use crate::{
     compat::{
         numbers::{Ratio, Span},
@@ -163,6 +163,7 @@ pub(super) struct MemtierOptions {
     pub(super) data_size_list: Option<Vec<(u32, u32)>>,
     pub(super) expiry_range: Option<Span>,
     pub(super) import: Import,
+    pub(super) monitor: Monitor,
     pub(super) key_prefix: String,
     pub(super) key_minimum: u64,
     pub(super) key_maximum: u64,

@@ -14,6 +14,7 @@ mod configuration;
 mod files;
 mod import;
 mod layout;
+mod monitor;
 mod options;
 mod parse;
 mod requests;

@@ -91,7 +91,12 @@ impl Requests {
     }
 
     fn add_commands(&mut self, asked: &MemtierOptions) -> Result<(), String> {
+        let mut senders = Vec::new();
         for (place, command) in asked.commands.iter().enumerate() {
+            if asked.is_monitored(command) {
+                senders.push(self.add_sender(command.ratio));
+                continue;
+            }
             let keys = format!("k{place}");
             let step = command.step(&keys).ok_or("data placeholder can't combined with other data")?;
             self.add_keys(&keys, command.pattern, asked);
@@ -106,11 +111,14 @@ impl Requests {
             let row = self.row_for(command, asked);
             self.add(row, step, command.ratio);
         }
+        if !senders.is_empty() {
+            self.add_monitored(senders, asked);
+        }
         Ok(())
     }
 
     /// Returns the row of a command. As in memtier_benchmark, rows by line may have the same name.
-    fn row_for(&mut self, command: &Command, asked: &MemtierOptions) -> usize {
+    pub(super) fn row_for(&mut self, command: &Command, asked: &MemtierOptions) -> usize {
         let name = command.name();
         let known = self.rows.iter().position(|row| *row == name && asked.breakdown == Breakdown::Command);
         known.unwrap_or_else(|| {
@@ -119,7 +127,7 @@ impl Requests {
         })
     }
 
-    fn add(&mut self, row: usize, step: String, times: u32) {
+    pub(super) fn add(&mut self, row: usize, step: String, times: u32) {
         let operations = &mut self.workload.operations;
         let name = format!("{} {}", self.rows[row], operations.len() + 1);
         self.row_of.insert(name.clone(), row);
@@ -290,6 +298,56 @@ mod tests {
         let steps: Vec<_> = workload.operations.iter().map(|operation| operation.steps.concat()).collect();
         let rest = r#""match" "a:*" "count" "{k0}""#;
         assert_eq!(steps, [format!(r#""scan" "0" {rest}"#), format!("SCAN {{cursor}} {rest}")]);
+    }
+
+    #[test]
+    fn commands_of_monitor_have_rows_by_their_names() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let lines = [
+            "[ p1 ] 1.0 [0 x] \"SET\" \"k\" \"v\"",
+            "\"CONFIG\" \"GET\" \"*\"",
+            "OK",
+            "\"get\" \"k\"",
+            "\"get\" \"k",
+        ];
+        std::fs::write(file.path(), lines.join("\n")).unwrap();
+        let of = |commands: &str| {
+            let line = format!("--monitor-input {} {commands}", file.path().display());
+            let mut asked = asked(&line);
+            let said = asked.read_monitor()?;
+            Ok::<_, String>((Requests::of(&asked)?, said))
+        };
+        let (requests, said) =
+            of("--command __monitor_line3__ --command __monitor_line@__ --command-ratio 3").unwrap();
+        let operations = requests.workload.operations.iter();
+        let operations: Vec<_> =
+            operations.map(|operation| (operation.steps.concat(), operation.weight)).collect();
+        let expected = [("\"get\" \"k\"", 1), ("PING", 3), ("SET", 0), ("GET", 0)];
+        assert_eq!(operations, expected.map(|(step, weight)| (step.to_owned(), weight)));
+        assert_eq!(requests.rows, ["GET", "SET"]);
+        assert_eq!(requests.workload.trace.unwrap().count(), 2);
+        assert_eq!(
+            said,
+            [
+                "Loaded 4 monitor commands from 5 total lines",
+                "warning: skipping malformed monitor command 4: the quotes of a word are not closed",
+                "warning: 1 command not sent: CONFIG GET 1",
+            ]
+        );
+        for (placeholder, what) in [
+            (
+                "__monitor_line1",
+                "invalid monitor placeholder '__monitor_line1' (valid range: __monitor_line1__ to ",
+            ),
+            ("__monitor_line0__", "invalid monitor placeholder"),
+            ("__monitor_line5__", "invalid monitor placeholder"),
+            ("__monitor_line1__garbage", "invalid monitor placeholder"),
+            ("__monitor_line4__", "failed to parse monitor command of __monitor_line4__: the quotes"),
+            ("__monitor_line2__", "__monitor_line2__ is CONFIG GET, which redyno does not send"),
+        ] {
+            let error = of(&format!("--command {placeholder}")).unwrap_err();
+            assert!(error.starts_with(what), "{error}");
+        }
     }
 
     #[test]

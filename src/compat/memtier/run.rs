@@ -81,6 +81,7 @@ impl Memtier {
     fn begin(mut asked: MemtierOptions) -> Result<Self, Stop> {
         let failed = |line: String| Stop::Message(format!("error: {line}"));
         let imported = asked.read_import().map_err(failed)?;
+        let monitored = asked.read_monitor().map_err(failed)?;
         let requests = Requests::of(&asked).map_err(failed)?;
         let dialect = asked.protocol.dialect();
         let checked = requests.workload.check_dialect(dialect, &KeyNames::given(&asked.key_prefix));
@@ -91,7 +92,7 @@ impl Memtier {
         check(&asked, primaries(cluster.as_deref())).map_err(failed)?;
         let interrupts = listen(&[Signal::Interrupt]).map_err(|error| failed(error.to_string()))?;
         let (mut out, mut err): (Box<dyn Write>, _) = (Box::new(StreamText::stdout()), StreamText::stderr());
-        for line in without_effect(&asked).into_iter().chain(imported) {
+        for line in without_effect(&asked).into_iter().chain(imported).chain(monitored) {
             writeln!(err, "{line}")?;
         }
         if asked.shows_config {

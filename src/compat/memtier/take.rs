@@ -147,6 +147,14 @@ impl MemtierOptions {
                 _ => return refused_with("data-size-pattern must be either R or S."),
             },
             "--expiry-range" => self.expiry_range = expressed(Span::read(text), option, SPAN)?,
+            "--monitor-input" => self.monitor.file = Some(text.into()),
+            "--monitor-pattern" => {
+                let is_known = ["R", "S"].contains(&text);
+                self.monitor.is_random = must(
+                    is_known.then_some(text == "R"),
+                    "monitor-pattern must be 'S' (sequential) or 'R' (random).",
+                )?;
+            }
             "--data-import" => self.import.file = Some(text.into()),
             "--data-verify" => self.import.is_verified = true,
             "--verify-only" => (self.import.is_verified, self.import.is_only_verified) = (true, true),

@@ -78,7 +78,7 @@ pub use self::key_form::KeyForm;
 pub use self::key_form::MAX_DIGITS;
 pub use self::key_names::{KeyNames, NAMESPACE, NoRunId, OwnKey, RunId};
 pub use self::key_span::{KeySpan, NameSet};
-pub use self::of_trace::LENGTHS;
+pub use self::of_trace::{LENGTHS, MonitorCommands};
 pub use self::operations::{Expected, OpId, Operations};
 pub use self::outgoing::Outgoing;
 pub use self::parameters::{Setting, Settings};

@@ -177,7 +177,7 @@ impl Reading {
         let recorded = Recorded {
             file: file.to_owned(),
             commands: self.commands,
-            operations: asked.len(),
+            senders: (0..asked.len() as u16).collect(),
             written: self.written,
             largest: self.largest,
             not_sent,
@@ -211,6 +211,41 @@ impl Named {
 fn length_of(word: &[u8]) -> Option<u32> {
     let digits = word.strip_prefix(b"(")?.strip_suffix(b" bytes)")?;
     untrusted::bytes(digits).parse().ok().filter(|length| *length <= MAX_VALUE_SIZE)
+}
+
+/// The commands of a file in which other programs' text may stand before each command of MONITOR.
+#[derive(Debug)]
+pub struct MonitorCommands {
+    /// The words of each command, or what is wrong with them.
+    pub commands: Vec<Result<Vec<Vec<u8>>, &'static str>>,
+    /// The number of lines, also of those without a command.
+    pub lines: u64,
+}
+
+impl MonitorCommands {
+    /// Reads a file. A command begins at the first quotation mark of its line.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or is too large.
+    pub fn read(file: &Path) -> Result<Self, WorkloadError> {
+        let fail = |what: String| WorkloadError::of(format!("{}: {what}", untrusted::path(file)));
+        let mut input = Input::open(file).map_err(|error| fail(error.to_string()))?;
+        let (mut read, mut bytes, mut line) = (Self { commands: Vec::new(), lines: 0 }, 0, Vec::new());
+        loop {
+            line.clear();
+            input.begin_record();
+            if input.read_until(b'\n', &mut line).map_err(|error| fail(error.to_string()))? == 0 {
+                return Ok(read);
+            }
+            read.lines += 1;
+            bytes += line.len();
+            if bytes > MOST_MEMORY {
+                return Err(fail(format!("it has more than {}", units::bytes(MOST_MEMORY as u64))));
+            }
+            let begin = line.iter().position(|byte| *byte == b'"');
+            read.commands.extend(begin.map(|begin| MonitorLine::words(line[begin..].trim_ascii_end())));
+        }
+    }
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ impl Traced {
 
     /// Returns whether an operation is one of the trace.
     pub(super) fn has(&self, op: OpId) -> bool {
-        op.index() < self.trace.operations()
+        self.trace.senders().contains(&op.0)
     }
 
     /// Appends the next command, and returns the number of its operation.
@@ -63,7 +63,7 @@ impl Traced {
     /// Returns the number of commands and of bytes of each operation, among the first commands of the file, which are then
     /// the next ones.
     pub(super) fn sums(&self) -> Vec<(u64, u64)> {
-        let mut sums = vec![(0, 0); self.trace.operations()];
+        let mut sums = vec![(0, 0); self.trace.senders().len()];
         for _ in 0..self.trace.count().min(LOOKED_AT) {
             let mut out = Outgoing::default();
             let op = self.append(&mut Draws::new(1), &mut out);

@@ -31,13 +31,20 @@ impl MonitorLine {
         )?;
         let begin =
             memchr::memmem::find(rest, b"] \"").ok_or("it has no command in quotes after the client")?;
-        let mut rest = &rest[begin + 2..];
+        Ok(Self { at_us, words: Self::words(&rest[begin + 2..])? })
+    }
+
+    /// Parses the words of a command, which are in quotes.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn words(mut rest: &[u8]) -> Result<Vec<Vec<u8>>, &'static str> {
         let mut words = Vec::new();
         while !rest.is_empty() {
             words.push(word(&mut rest)?);
             rest = rest.strip_prefix(b" ").unwrap_or(rest);
         }
-        Ok(Self { at_us, words })
+        Ok(words)
     }
 }
 

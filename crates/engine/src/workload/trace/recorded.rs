@@ -43,8 +43,8 @@ pub(in crate::workload) struct Recorded {
     pub(in crate::workload) commands: Commands,
     /// The commands that are not sent, by name, with their numbers.
     pub(in crate::workload) not_sent: Vec<(String, u64)>,
-    /// The number of operations of the commands, which are the first of their workload.
-    pub(in crate::workload) operations: usize,
+    /// The operations of the workload that send the commands.
+    pub(in crate::workload) senders: Vec<u16>,
     pub(in crate::workload) order: TraceOrder,
     pub(in crate::workload) speed: f64,
     /// The bytes of all commands that may write.
@@ -151,6 +151,22 @@ impl Commands {
 }
 
 impl Trace {
+    /// Creates a trace of commands without times, which are sent as they are, each with the index of its operation. The
+    /// operations `senders` send the commands.
+    pub fn of_commands<'a>(
+        senders: Vec<u16>,
+        commands: impl Iterator<Item = (u16, &'a [Vec<u8>])>,
+        order: TraceOrder,
+    ) -> Self {
+        let mut recorded = Recorded { senders, order, speed: 1.0, ..Recorded::default() };
+        for (operation, words) in commands {
+            recorded.largest = recorded.largest.max(words.iter().map(|word| word.len() as u64).sum());
+            let words: Vec<_> = words.iter().map(|word| (word.as_slice(), Role::Plain)).collect();
+            recorded.commands.push(0, operation, words.into_iter());
+        }
+        Self::new(recorded)
+    }
+
     /// Creates the trace of these commands.
     pub(in crate::workload) fn new(recorded: Recorded) -> Self {
         Self(Arc::new(recorded))
@@ -255,9 +271,10 @@ impl Trace {
         (self.0.commands.words(place), self.0.commands.operations[place])
     }
 
-    /// Returns the number of operations of the commands, which are the first of their workload.
-    pub(in crate::workload) fn operations(&self) -> usize {
-        self.0.operations
+    /// Returns the operations of the workload that send the commands.
+    #[inline]
+    pub(in crate::workload) fn senders(&self) -> &[u16] {
+        &self.0.senders
     }
 }
 

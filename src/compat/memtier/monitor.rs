@@ -1,0 +1,152 @@
+//! The commands of `--monitor-input`: a file with MONITOR's text, of which `--command` names lines by placeholders.
+//!
+//! ```text
+//!  __monitor_line3__    the third command of the file
+//!  __monitor_line@__    the next command at each request, or one at random (--monitor-pattern R)
+//! ```
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use super::{
+    asked::{Command, MemtierOptions, Pattern, Protocol},
+    requests::Requests,
+};
+use crate::{
+    untrusted,
+    workload::{MonitorCommands, Operation, Trace, TraceOrder, command_of, moved_keys, not_sent},
+};
+
+const PLACEHOLDER: &[u8] = b"__monitor_line";
+const ANY: &[u8] = b"__monitor_line@__";
+/// The number of malformed lines that are named.
+const MOST_NAMED: usize = 5;
+
+/// The values of the options about a file of MONITOR.
+#[derive(Clone, Default)]
+pub(super) struct Monitor {
+    pub(super) file: Option<PathBuf>,
+    pub(super) is_random: bool,
+    /// The commands that are sent, once the file is read.
+    pub(super) commands: Vec<Vec<Vec<u8>>>,
+}
+
+impl MemtierOptions {
+    /// Reads the file of `--monitor-input`, and puts its commands in the place of their placeholders. Returns lines about
+    /// the file.
+    ///
+    /// # Errors
+    /// What is wrong with the file or a placeholder.
+    pub(super) fn read_monitor(&mut self) -> Result<Vec<String>, String> {
+        let Some(path) = self.monitor.file.as_deref() else { return Ok(Vec::new()) };
+        if self.protocol == Protocol::MemcacheText {
+            return Err(
+                "--monitor-input is only supported with Redis protocols (redis, resp2, resp3).".to_owned()
+            );
+        }
+        if self.is_cluster {
+            return Err("--monitor-input is not supported in cluster mode.".to_owned());
+        }
+        let shown = untrusted::path(path);
+        let failed = |error| format!("failed to read monitor input file: {error}");
+        let MonitorCommands { commands, lines } = MonitorCommands::read(path).map_err(failed)?;
+        if commands.is_empty() {
+            return Err(format!("no commands found in monitor input file: {shown}"));
+        }
+        let mut said = vec![format!("Loaded {} monitor commands from {lines} total lines", commands.len())];
+        let mut others = BTreeMap::<String, u64>::new();
+        for (place, command) in commands.iter().enumerate() {
+            match command {
+                Ok(words) if moved_keys(words).is_some() => self.monitor.commands.push(words.clone()),
+                Ok(words) => *others.entry(command_of(words)).or_default() += 1,
+                Err(why) => {
+                    said.push(format!("warning: skipping malformed monitor command {}: {why}", place + 1))
+                }
+            }
+        }
+        let malformed = said.len() - 1;
+        if malformed > MOST_NAMED {
+            said.truncate(1 + MOST_NAMED);
+            said.push(format!(
+                "warning: skipping {} further malformed monitor commands",
+                malformed - MOST_NAMED
+            ));
+        }
+        let others = not_sent(&others.into_iter().collect::<Vec<_>>(), "sent");
+        said.extend(others.strip_prefix("; ").map(|others| format!("warning: {others}")));
+        for command in self.commands.iter_mut().filter(|command| command.words[0].starts_with(PLACEHOLDER)) {
+            if command.words != [ANY] {
+                command.words = line_of(&command.words, &commands)?;
+            } else if self.monitor.commands.is_empty() {
+                return Err("no valid commands found in monitor input file".to_owned());
+            }
+        }
+        Ok(said)
+    }
+
+    /// Returns whether a command stands for all commands of the file.
+    pub(super) fn is_monitored(&self, command: &Command) -> bool {
+        self.monitor.file.is_some() && command.words == [ANY]
+    }
+}
+
+impl Requests {
+    /// Adds an operation that sends commands of the file, this often in turn; returns its index. Other operations count
+    /// the requests.
+    pub(super) fn add_sender(&mut self, times: u32) -> u16 {
+        let operations = &mut self.workload.operations;
+        let (name, steps) = (format!("MONITOR {}", operations.len() + 1), vec!["PING".to_owned()]);
+        operations.push(Operation { name, weight: times, steps, ..Operation::default() });
+        operations.len() as u16 - 1
+    }
+
+    /// Adds an operation for each name among the commands of a file of MONITOR, which `senders` send.
+    pub(super) fn add_monitored(&mut self, senders: Vec<u16>, asked: &MemtierOptions) {
+        let mut known: Vec<(String, u16)> = Vec::new();
+        let mut commands = Vec::new();
+        for words in &asked.monitor.commands {
+            let named = Command { words: vec![words[0].clone()], ratio: 0, pattern: Pattern::Random };
+            let name = named.name();
+            let operation = known.iter().find(|(known, _)| *known == name).map(|(_, operation)| *operation);
+            let operation = operation.unwrap_or_else(|| {
+                let (row, operation) = (self.row_for(&named, asked), self.workload.operations.len() as u16);
+                self.add(row, name.clone(), 0);
+                known.push((name, operation));
+                operation
+            });
+            commands.push((operation, words.as_slice()));
+        }
+        let row = known
+            .first()
+            .map_or(0, |(_, operation)| self.row_of[&self.workload.operations[usize::from(*operation)].name]);
+        for sender in &senders {
+            self.row_of.insert(self.workload.operations[usize::from(*sender)].name.clone(), row);
+        }
+        let order = if asked.monitor.is_random { TraceOrder::Random } else { TraceOrder::OfFile };
+        self.workload.trace = Some(Trace::of_commands(senders, commands.into_iter(), order));
+    }
+}
+
+/// Returns the words of the command that a placeholder names.
+fn line_of(placeholder: &[Vec<u8>], commands: &[Result<Vec<Vec<u8>>, &str>]) -> Result<Vec<Vec<u8>>, String> {
+    let shown = untrusted::at_most(&placeholder.join(&b' '), 80);
+    let invalid = || {
+        format!(
+            "invalid monitor placeholder '{shown}' (valid range: __monitor_line1__ to __monitor_line{}__ or \
+             __monitor_line@__)",
+            commands.len()
+        )
+    };
+    let number = |word: &[u8]| {
+        let digits = word.strip_prefix(PLACEHOLDER)?.strip_suffix(b"__")?;
+        untrusted::bytes(digits).parse::<usize>().ok()
+    };
+    let number = placeholder.first().filter(|_| placeholder.len() == 1).and_then(|word| number(word));
+    let command = number.and_then(|number| commands.get(number.checked_sub(1)?)).ok_or_else(invalid)?;
+    let words =
+        command.as_ref().map_err(|why| format!("failed to parse monitor command of {shown}: {why}"))?;
+    if moved_keys(words).is_none() {
+        let name = untrusted::at_most(command_of(words).replace('|', " ").as_bytes(), 40);
+        return Err(format!("{shown} is {name}, which redyno does not send; give another line"));
+    }
+    Ok(words.clone())
+}
