@@ -59,7 +59,7 @@ impl MemtierOptions {
                 Ok(words) if moved_keys(words).is_some() => self.monitor.commands.push(words.clone()),
                 Ok(words) => *others.entry(command_of(words)).or_default() += 1,
                 Err(why) => {
-                    said.push(format!("warning: skipping malformed monitor command {}: {why}", place + 1))
+                    said.push(format!("warning: skipping malformed monitor command {}: {why}", place + 1));
                 }
             }
         }

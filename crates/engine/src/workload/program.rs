@@ -7,9 +7,6 @@
 //! again.
 
 mod filling;
-mod weighing;
-
-pub(super) use weighing::Weighed;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -44,7 +41,7 @@ pub struct Program {
     /// The operations whose requests are complete, with the number of the set of keys that chooses the next one.
     ready: Vec<(OpId, usize, ReadyRequests)>,
     /// The trace, whose commands are sent in place of its operations.
-    traced: Option<Traced>,
+    pub(super) traced: Option<Traced>,
 }
 
 impl Program {

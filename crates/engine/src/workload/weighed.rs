@@ -25,6 +25,17 @@ impl Program {
     /// # Errors
     /// When a record cannot be read.
     pub(super) fn weighed(&self, of: u64, draws: &mut Draws) -> Result<Vec<Weighed>, DatasetError> {
+        if let Some(traced) = &self.traced {
+            let sums = traced.sums();
+            let all: u64 = sums.iter().map(|(count, _)| count).sum();
+            let weighed = sums.into_iter().enumerate().map(|(place, (count, bytes))| Weighed {
+                place,
+                share: count as f64 / all as f64,
+                bytes: bytes as f64 / count.max(1) as f64,
+                crosses_slots: false,
+            });
+            return Ok(weighed.collect());
+        }
         let records = self.dataset.as_ref().map_or(1, Dataset::records);
         let of = of - of % records.min(of);
         let is_drawn = self.dataset.is_none() && self.templates.firsts.is_empty();
