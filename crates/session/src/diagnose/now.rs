@@ -81,7 +81,7 @@ impl Default for Now {
             segment: None,
             parts: Vec::new(),
             pings: Pings::default(),
-            statuses: Window::new(SAMPLES_S),
+            statuses: Window::new(COMMANDS_S),
             hosts: Window::new(SAMPLES_S),
             earlier: Window::new(USUAL_S),
             events: Window::new(EVENTS_S),
