@@ -47,7 +47,7 @@ Exit codes: 0 done, 1 failed, 2 bad usage, 3 a condition of --fail-if or --find 
     args_conflicts_with_subcommands = true,
     override_usage = "redyno [TARGET] [LOAD] [SESSION] [-- COMMAND ARG...]\n       redyno --latency | --latency-history | --latency-dist | \
         --intrinsic-latency SECONDS\n       redyno ab --to KNOBS | versus URI URI | series NAME | bench ... | memtier ...\n       redyno replay FILE | \
-        export FILE | report FILE... -o OUT | compare BASE NEW | sessions\n       redyno doctor | demo | clean | workloads | config | help TOPIC | man"
+        export FILE | report FILE... -o OUT | compare BASE NEW | sessions\n       redyno doctor | capture | demo | clean | workloads | config | help TOPIC | man"
 )]
 pub struct CommandLine {
     /// Print this help
