@@ -56,6 +56,7 @@ mod memtier_sources;
 mod metrics;
 mod nodes;
 mod oneshot;
+mod oneshot_keys;
 mod open_loop;
 mod operations;
 mod outage;

@@ -1,5 +1,5 @@
 //! The one-shot modes with redis-cli's output: `--latency`, `--latency-history`, `--latency-dist` and
-//! `--intrinsic-latency`, as Redis 8.10 prints them.
+//! `--intrinsic-latency`, as Redis 8.10 prints them; `--stat`, `--bigkeys`, `--memkeys` and `--hotkeys`, as Redis 7.0 does.
 //!
 //! redis-cli's mistakes are corrected:
 //!
@@ -13,14 +13,17 @@
 //! | no sample at all prints zeros | `-` in text, nothing in CSV, `null` in JSON; exit 1 with a diagnosis |
 //! | the average of `--intrinsic-latency` is over the time planned | over the time really run, also after Ctrl-C |
 //! | percentiles are cut at 3 s | they are not cut |
+//! | keys are asked about as fast as the server answers | the server works for it for at most 2 % of the time, unless `-i` is given |
 //! | options that have no meaning in a mode are ignored | they are refused |
 
 mod dist;
+mod keys;
 mod latency;
 mod line;
 mod pinging;
 mod plan;
 mod run;
+mod stat;
 mod trouble;
 
 pub use self::plan::{Format, Mode, OneshotArgs, Percentile, Plan, PlanError};

@@ -24,6 +24,14 @@ pub enum Mode {
     LatencyDist,
     /// `--intrinsic-latency`: the longest gap in a busy loop of this length. The mode needs no server.
     IntrinsicLatency(Duration),
+    /// `--stat`: a line of INFO's figures each second or `-i`.
+    Stat,
+    /// `--bigkeys`: the key of each type with the most elements.
+    BigKeys,
+    /// `--memkeys`: the key of each type with the most memory.
+    MemKeys,
+    /// `--hotkeys`: the keys that are used most, under an LFU policy.
+    HotKeys,
 }
 
 /// The format of figures.
@@ -83,6 +91,9 @@ pub struct Plan {
     /// `--latency-percentiles`; empty by default. As in redis-cli, each percentile is printed however few samples are
     /// above it: the count is next to the percentiles.
     pub percentiles: Vec<Percentile>,
+    /// `--memkeys-samples`: how many elements of a collection MEMORY USAGE looks at; `None` leaves it to the server, 0
+    /// means all.
+    pub memory_samples: Option<u64>,
     /// Whether [`Mode::LatencyDist`] uses shades of grey instead of colours from grey over yellow to red.
     pub is_mono: bool,
 }
@@ -119,6 +130,10 @@ impl Mode {
             Self::LatencyHistory => "--latency-history",
             Self::LatencyDist => "--latency-dist",
             Self::IntrinsicLatency(_) => "--intrinsic-latency",
+            Self::Stat => "--stat",
+            Self::BigKeys => "--bigkeys",
+            Self::MemKeys => "--memkeys",
+            Self::HotKeys => "--hotkeys",
         }
     }
 }
@@ -127,7 +142,7 @@ impl Plan {
     /// Creates a plan without options.
     pub fn new(target: Target, mode: Mode) -> Self {
         let (format, percentiles) = (Format::Standard, Vec::new());
-        Self { target, mode, format, interval: None, percentiles, is_mono: false }
+        Self { target, mode, format, interval: None, percentiles, memory_samples: None, is_mono: false }
     }
 
     /// Checks that the options fit together. [`run`](fn@super::run) checks this too; a command line checks first, to
@@ -160,6 +175,7 @@ impl Plan {
             (self.format == Format::Csv, "--csv", writes_figures),
             (self.format == Format::Json, "--json", writes_figures),
             (!self.percentiles.is_empty(), "--latency-percentiles", writes_figures),
+            (self.memory_samples.is_some(), "--memkeys-samples", self.mode == Mode::MemKeys),
             (self.is_mono, "--mono", self.mode == Mode::LatencyDist),
             (self.interval.is_some(), "-i", !is_intrinsic),
         ];
@@ -186,7 +202,23 @@ pub struct OneshotArgs {
     /// Measure for this many seconds the latency that this machine itself adds; needs no server
     #[arg(long, group = "mode", value_name = "SECONDS", value_parser = parse_seconds)]
     pub intrinsic_latency: Option<Duration>,
-    /// Length of a window in seconds; also for the ping windows on the screen [default there: 15]
+    /// Print the server's figures, a line every second
+    #[arg(long, group = "mode")]
+    pub stat: bool,
+    /// Find the key of each type with the most elements
+    #[arg(long, group = "mode")]
+    pub bigkeys: bool,
+    /// Find the key of each type with the most memory
+    #[arg(long, group = "mode")]
+    pub memkeys: bool,
+    /// Find the most used keys, under an LFU policy of eviction
+    #[arg(long, group = "mode")]
+    pub hotkeys: bool,
+    /// Elements of a collection that --memkeys looks at; 0 is all, which may stop the server for seconds
+    #[arg(long, requires = "mode", value_name = "N")]
+    pub memkeys_samples: Option<u64>,
+    /// Length of a window in seconds; also for the ping windows on the screen [default there: 15]. With --bigkeys and
+    /// its like a pause after 100 SCANs, in place of pauses that leave 98 % of the server to others
     #[arg(short = 'i', value_name = "SECONDS", value_parser = parse_seconds)]
     pub interval: Option<Duration>,
     /// Figures separated by spaces
@@ -219,6 +251,7 @@ impl OneshotArgs {
             },
             interval: self.interval,
             percentiles: self.latency_percentiles.clone(),
+            memory_samples: self.memkeys_samples,
             is_mono: self.mono,
             ..Plan::new(target, mode)
         };
@@ -228,13 +261,17 @@ impl OneshotArgs {
 
     /// Returns the requested mode, if there is one.
     pub fn mode(&self) -> Option<Mode> {
-        match (self.intrinsic_latency, self.latency, self.latency_history, self.latency_dist) {
-            (Some(length), ..) => Some(Mode::IntrinsicLatency(length)),
-            (_, true, ..) => Some(Mode::Latency),
-            (_, _, true, _) => Some(Mode::LatencyHistory),
-            (.., true) => Some(Mode::LatencyDist),
-            _ => None,
-        }
+        let given = [
+            (self.latency, Mode::Latency),
+            (self.latency_history, Mode::LatencyHistory),
+            (self.latency_dist, Mode::LatencyDist),
+            (self.stat, Mode::Stat),
+            (self.bigkeys, Mode::BigKeys),
+            (self.memkeys, Mode::MemKeys),
+            (self.hotkeys, Mode::HotKeys),
+        ];
+        let given = given.into_iter().find(|(is_given, _)| *is_given).map(|(_, mode)| mode);
+        self.intrinsic_latency.map(Mode::IntrinsicLatency).or(given)
     }
 }
 

@@ -6,8 +6,9 @@ use std::{
 };
 
 use super::{
-    dist, latency,
+    dist, keys, latency,
     plan::{Mode, Plan},
+    stat,
 };
 use crate::{
     print::{
@@ -68,6 +69,8 @@ pub fn run_on(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -> an
         Mode::Latency | Mode::LatencyHistory => latency::run(plan, stop, streams),
         Mode::LatencyDist => dist::run(plan, stop, streams),
         Mode::IntrinsicLatency(length) => latency::run_intrinsic(length, stop, streams),
+        Mode::Stat => stat::run(plan, stop, streams),
+        Mode::BigKeys | Mode::MemKeys | Mode::HotKeys => keys::run(plan, stop, streams),
     };
     match done {
         Err(error) if is_broken_pipe(&error) => Ok(()),

@@ -170,7 +170,7 @@ impl ServerError {
     }
 
     /// Returns whether the server answered with an error that begins with `beginning`.
-    pub(super) fn is_refusal(&self, beginning: &str) -> bool {
+    pub fn is_refusal(&self, beginning: &str) -> bool {
         matches!(self, Self::Refused { message, .. } if message.starts_with(beginning))
     }
 }

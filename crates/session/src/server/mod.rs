@@ -64,7 +64,8 @@ pub use count::Counted;
 pub use error::ServerError;
 pub use info::{Counters, Info};
 pub use keys::{
-    Estimate, HotUnit, KeyLook, KeySeen, KeyState, KeyWay, KeysSeen, MOST_COMMANDS_PER_S, PrefixSeen,
+    DirectLine, Estimate, HotUnit, KeyLook, KeySeen, KeyState, KeyWay, KeysSeen, MOST_COMMANDS_PER_S,
+    PrefixSeen,
 };
 pub use ledger::Ledger;
 pub(crate) use link::CLIENT_NAME;

@@ -17,7 +17,7 @@ const LIMIT: Duration = Duration::from_secs(5);
 const PINGS: u32 = 5;
 
 /// A command.
-pub(super) type Words<'a> = Vec<&'a [u8]>;
+pub type Words<'a> = Vec<&'a [u8]>;
 
 /// A reply.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,6 +7,7 @@
 //! ```
 //! Scans and MONITOR have a connection of their own, so that the polls do not wait. No recording holds the results.
 
+mod direct_line;
 mod hot_keys;
 mod line;
 mod monitor;
@@ -28,6 +29,7 @@ use self::line::Line;
 use super::{Answer, Info, ServerError, link::Wire};
 use crate::{endpoint::Target, protocol::Dialect};
 
+pub use self::direct_line::DirectLine;
 pub use self::monitor::MOST_COMMANDS_PER_S;
 pub use self::seen::{Estimate, HotUnit, KeySeen, KeyState, KeyWay, KeysSeen, PrefixSeen};
 

@@ -19,7 +19,7 @@ use super::{
 use crate::server::ServerError;
 
 /// The number of keys that a SCAN visits. Their questions hold other clients up for about 0.2 ms.
-const COUNT: &[u8] = b"64";
+pub(super) const COUNT: &[u8] = b"64";
 /// The elements of a collection that MEMORY USAGE looks at, which is its default. 0 would look at all elements.
 const ELEMENTS: &[u8] = b"5";
 /// The share of the time that the server may work for a scan.
@@ -31,11 +31,11 @@ const NAP: Duration = Duration::from_millis(50);
 
 /// What to ask next.
 #[derive(Debug, Default, PartialEq)]
-struct Step {
+pub(super) struct Step {
     /// The cursor of the next SCAN; `None` after the last one.
-    cursor: Option<Vec<u8>>,
+    pub(super) cursor: Option<Vec<u8>>,
     /// The keys of the previous SCAN.
-    keys: Vec<Vec<u8>>,
+    pub(super) keys: Vec<Vec<u8>>,
 }
 
 /// Samples keys until all were seen, or the look is stopped.
@@ -50,7 +50,7 @@ pub(super) fn look(line: &mut Line, has_counters: bool, shared: &Shared) -> Resu
         }
         let commands = step.questions(has_counters);
         let (replies, took) = line.timed(&commands)?;
-        let cost = took.max(LEAST_TIME * commands.len() as u32);
+        let cost = cost(took, commands.len());
         worked += cost;
         let mut replies = replies.into_iter();
         let next = step.cursor.as_ref().and_then(|_| replies.next());
@@ -115,7 +115,7 @@ fn sampled(replies: &[Found]) -> Option<Sampled> {
 }
 
 /// Returns the cursor of the next SCAN, and the keys of this one. There is no cursor after the last SCAN.
-fn following(reply: Option<Found>) -> Result<Step, ServerError> {
+pub(super) fn following(reply: Option<Found>) -> Result<Step, ServerError> {
     match reply {
         None => Ok(Step::default()),
         Some(Found::Texts(mut keys)) => {
@@ -136,9 +136,19 @@ fn publish(shared: &Shared, tally: &Tally, worked: Duration, began: Instant, is_
     });
 }
 
+/// Returns how long the server worked on `commands` commands whose replies took so long, at most.
+pub(super) fn cost(took: Duration, commands: usize) -> Duration {
+    took.max(LEAST_TIME * commands as u32)
+}
+
+/// Returns how long to pause after the server worked for `cost`.
+pub(super) fn pause(cost: Duration) -> Duration {
+    cost.mul_f64(1.0 / SHARE - 1.0)
+}
+
 /// Pauses after a batch on which the server worked for `cost`; returns `false` if the look is stopped meanwhile.
 fn rest(cost: Duration, shared: &Shared) -> bool {
-    let until = Instant::now() + cost.mul_f64(1.0 / SHARE - 1.0);
+    let until = Instant::now() + pause(cost);
     while !shared.is_stopped() {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {

@@ -1,0 +1,93 @@
+//! A connection whose caller waits for each reply, and walks over the keys with SCAN at the pace of a look: for output in
+//! the style of redis-cli.
+
+use std::time::Duration;
+
+use super::{
+    line::{Found, Line, Words},
+    scan,
+};
+use crate::{endpoint::Target, protocol::Dialect, server::ServerError, untrusted};
+
+/// The connection, and its walk over the keys.
+pub struct DirectLine {
+    line: Line,
+    /// The cursor of the next SCAN; `None` after the last one.
+    cursor: Option<Vec<u8>>,
+    /// How long the server has worked since the last pause, at most.
+    cost: Duration,
+}
+
+impl DirectLine {
+    /// Connects.
+    ///
+    /// # Errors
+    /// When the server cannot be reached.
+    pub fn open(target: &Target) -> Result<Self, ServerError> {
+        let target = Target { dialect: Dialect::Resp2, ..target.clone() };
+        let mut line = Line::open(&target, crate::server::pace::Sent::default())?;
+        // A replica of a cluster answers only after this; all others refuse it.
+        match line.ask(&[vec![b"READONLY"]]) {
+            Err(error) if !error.is_refused() => Err(error),
+            _ => Ok(Self { line, cursor: Some(b"0".to_vec()), cost: Duration::ZERO }),
+        }
+    }
+
+    /// Returns the reply to INFO.
+    ///
+    /// # Errors
+    /// When the server refuses it, or the connection is lost.
+    pub fn info(&mut self) -> Result<String, ServerError> {
+        Ok(self.texts(&[vec![b"INFO"]])?.pop().unwrap_or_default())
+    }
+
+    /// Returns the keys that the next SCAN returns; `None` after the last SCAN.
+    ///
+    /// # Errors
+    /// When the server refuses it, or the connection is lost.
+    pub fn scan(&mut self) -> Result<Option<Vec<Vec<u8>>>, ServerError> {
+        let Some(cursor) = self.cursor.take() else { return Ok(None) };
+        let found = self.ask(&[vec![&b"SCAN"[..], &cursor, b"COUNT", scan::COUNT]])?;
+        let step = scan::following(found.into_iter().next())?;
+        self.cursor = step.cursor;
+        Ok(Some(step.keys))
+    }
+
+    /// Returns the first text in each reply to these commands, cleaned; empty where there is none.
+    ///
+    /// # Errors
+    /// When the server refuses one, or the connection is lost.
+    pub fn texts(&mut self, commands: &[Words]) -> Result<Vec<String>, ServerError> {
+        let text = |found| match found {
+            Found::Texts(texts) => texts.first().map(|text| untrusted::lines(text)),
+            Found::Number(_) | Found::Nothing => None,
+        };
+        Ok(self.ask(commands)?.into_iter().map(|found| text(found).unwrap_or_default()).collect())
+    }
+
+    /// Returns the number in each reply to these commands; `None` where there is none.
+    ///
+    /// # Errors
+    /// When the server refuses one, or the connection is lost.
+    pub fn numbers(&mut self, commands: &[Words]) -> Result<Vec<Option<u64>>, ServerError> {
+        let number = |found| match found {
+            Found::Number(number) => u64::try_from(number).ok(),
+            Found::Texts(_) | Found::Nothing => None,
+        };
+        Ok(self.ask(commands)?.into_iter().map(number).collect())
+    }
+
+    fn ask(&mut self, commands: &[Words]) -> Result<Vec<Found>, ServerError> {
+        if commands.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (found, took) = self.line.timed(commands)?;
+        self.cost += scan::cost(took, commands.len());
+        Ok(found)
+    }
+
+    /// Returns how long to pause, so that the server works for this connection for at most the share of a look at keys.
+    pub fn pause(&mut self) -> Duration {
+        scan::pause(std::mem::take(&mut self.cost))
+    }
+}

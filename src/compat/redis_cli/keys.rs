@@ -1,0 +1,270 @@
+//! `--bigkeys`, `--memkeys` and `--hotkeys`: a walk over all keys of the database.
+//!
+//! redis-cli asks as fast as the server answers. Here, the server works for the walk for at most 2 % of the time, as for
+//! a look at keys on the screen, unless `-i` says how long to pause after 100 SCANs.
+
+use std::{sync::mpsc::Receiver, time::Duration};
+
+use super::{
+    plan::{Mode, Plan},
+    run::Streams,
+};
+use crate::{
+    server::{DirectLine, ServerError},
+    signals::Signal,
+};
+
+/// The number of SCANs after which `-i` pauses.
+const SCANS: u64 = 100;
+/// How many keys are between two lines about the progress.
+const PROGRESS: u64 = 1_000_000;
+/// The number of hottest keys.
+const HOTTEST: usize = 16;
+/// How often a batch is asked about again in which a key changed its type meanwhile.
+const TRIES: u32 = 3;
+
+/// The types of keys: their names, the commands for their sizes, and the units of these.
+const TYPES: [[&str; 3]; 6] = [
+    ["list", "LLEN", "items"],
+    ["hash", "HLEN", "fields"],
+    ["string", "STRLEN", "bytes"],
+    ["stream", "XLEN", "entries"],
+    ["set", "SCARD", "members"],
+    ["zset", "ZCARD", "members"],
+];
+
+type Keys = [Vec<u8>];
+/// A key, the place of its type, and its size.
+type SizedKey<'a> = (&'a [u8], usize, u64);
+
+/// What a walk has found.
+trait Finding {
+    /// Asks about these keys; returns the lines about what was found, `percent` of the way.
+    fn take(&mut self, line: &mut DirectLine, keys: &Keys, percent: f64) -> Result<String, ServerError>;
+
+    /// Returns the lines after the number of keys.
+    fn summary(&self, sampled: u64) -> String;
+}
+
+/// Runs one of the modes.
+pub(super) fn run(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -> anyhow::Result<()> {
+    let (what, mut finding): (_, Box<dyn Finding>) = match plan.mode {
+        Mode::HotKeys => ("hot", Box::new(Hottest(vec![(0, String::new()); HOTTEST]))),
+        mode => ("biggest", Box::new(Biggest::new(mode == Mode::MemKeys, plan.memory_samples))),
+    };
+    let mut line = DirectLine::open(&plan.target)?;
+    let all = line.numbers(&[vec![b"DBSIZE"]])?.first().copied().flatten().unwrap_or_default();
+    streams.print(&format!(
+        "\n# Scanning the entire keyspace to find {what} keys as well as\n# average sizes per key type.  You can use -i \
+         0.1 to sleep 0.1 sec\n# per 100 SCAN commands (not usually needed).\n\n"
+    ))?;
+    let (mut sampled, mut scans) = (0, 0);
+    let mut cut = String::new();
+    while let Some(keys) = line.scan()? {
+        let percent = 100.0 * sampled as f64 / all.max(1) as f64;
+        let mut text = finding.take(&mut line, &keys, percent)?;
+        let before = sampled;
+        (sampled, scans) = (sampled + keys.len() as u64, scans + 1);
+        if sampled / PROGRESS > before / PROGRESS {
+            text += &format!("[{percent:05.2}%] Sampled {} keys so far\n", sampled - sampled % PROGRESS);
+        }
+        streams.print(&text)?;
+        let pause = match plan.interval {
+            None => line.pause(),
+            Some(interval) if scans % SCANS == 0 => interval,
+            Some(_) => Duration::ZERO,
+        };
+        if stop.recv_timeout(pause).is_ok() {
+            cut = format!("[{percent:05.2}%] ");
+            break;
+        }
+    }
+    let summary = finding.summary(sampled);
+    streams.print(&format!(
+        "\n-------- summary -------\n\n{cut}Sampled {sampled} keys in the keyspace!\n{summary}"
+    ))?;
+    Ok(())
+}
+
+/// The keys of one type.
+#[derive(Debug, Default)]
+struct OfType {
+    name: String,
+    /// The command for the size, if the type is known, and the unit of sizes.
+    command: &'static str,
+    unit: &'static str,
+    count: u64,
+    size: u64,
+    biggest: u64,
+    biggest_key: Option<String>,
+}
+
+/// The biggest key of each type.
+struct Biggest {
+    is_memory: bool,
+    /// How many elements of a collection MEMORY USAGE looks at.
+    samples: Option<String>,
+    types: Vec<OfType>,
+    key_bytes: u64,
+}
+
+impl Biggest {
+    fn new(is_memory: bool, samples: Option<u64>) -> Self {
+        let known = |[name, command, unit]: [&'static str; 3]| OfType {
+            name: name.to_owned(),
+            command,
+            unit: if is_memory { "bytes" } else { unit },
+            ..OfType::default()
+        };
+        let samples = samples.map(|samples| samples.to_string());
+        Self { is_memory, samples, types: TYPES.map(known).into(), key_bytes: 0 }
+    }
+
+    /// Returns the place of the type of each key; `None` for keys that are gone.
+    fn types(&mut self, line: &mut DirectLine, keys: &Keys) -> Result<Vec<Option<usize>>, ServerError> {
+        let questions: Vec<_> = keys.iter().map(|key| vec![&b"TYPE"[..], key]).collect();
+        let names = line.texts(&questions)?;
+        Ok(names.iter().map(|name| self.place(name)).collect())
+    }
+
+    fn place(&mut self, name: &str) -> Option<usize> {
+        if name.is_empty() || name == "none" {
+            return None;
+        }
+        let known = self.types.iter().position(|known| known.name == name);
+        Some(known.unwrap_or_else(|| {
+            let unit = if self.is_memory { "bytes" } else { "?" };
+            self.types.push(OfType { name: name.to_owned(), unit, ..OfType::default() });
+            self.types.len() - 1
+        }))
+    }
+
+    /// Returns the question for the size of a key of this type; `None` if its size is unknown.
+    fn question<'a>(&'a self, key: &'a [u8], place: usize) -> Option<Vec<&'a [u8]>> {
+        match (self.is_memory, &self.samples) {
+            (true, None) => Some(vec![b"MEMORY", b"USAGE", key]),
+            (true, Some(samples)) => Some(vec![b"MEMORY", b"USAGE", key, b"SAMPLES", samples.as_bytes()]),
+            (false, _) => {
+                let command = self.types[place].command.as_bytes();
+                (!command.is_empty()).then(|| vec![command, key])
+            }
+        }
+    }
+
+    /// Returns the place of the type and the size of each key that is still there.
+    fn sizes<'a>(&mut self, line: &mut DirectLine, keys: &'a Keys) -> Result<Vec<SizedKey<'a>>, ServerError> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let types = self.types(line, keys)?;
+            let there: Vec<_> =
+                keys.iter().zip(types).filter_map(|(key, place)| Some((key.as_slice(), place?))).collect();
+            let questions: Vec<_> = there.iter().map(|(key, place)| self.question(key, *place)).collect();
+            let asked: Vec<_> = questions.iter().flatten().cloned().collect();
+            let mut sizes = match line.numbers(&asked) {
+                Err(error) if error.is_refusal("WRONGTYPE") && tries < TRIES => continue,
+                sizes => sizes?.into_iter(),
+            };
+            let size = |((key, place), question): ((_, _), &Option<_>)| {
+                let size = question.as_ref().and_then(|_| sizes.next().flatten());
+                (key, place, size.unwrap_or_default())
+            };
+            return Ok(there.into_iter().zip(&questions).map(size).collect());
+        }
+    }
+}
+
+impl Finding for Biggest {
+    fn take(&mut self, line: &mut DirectLine, keys: &Keys, percent: f64) -> Result<String, ServerError> {
+        let mut text = String::new();
+        for (key, place, size) in self.sizes(line, keys)? {
+            let of_type = &mut self.types[place];
+            (of_type.count, of_type.size) = (of_type.count + 1, of_type.size + size);
+            self.key_bytes += key.len() as u64;
+            if of_type.biggest < size {
+                let (shown, OfType { name, unit, .. }) = (quoted(key), &*of_type);
+                text += &format!(
+                    "[{percent:05.2}%] Biggest {name:<6} found so far '{shown}' with {size} {unit}\n"
+                );
+                (of_type.biggest, of_type.biggest_key) = (size, Some(shown));
+            }
+        }
+        Ok(text)
+    }
+
+    fn summary(&self, sampled: u64) -> String {
+        let part = |part: f64, of: u64| if of == 0 { 0.0 } else { part / of as f64 };
+        let mut text = format!(
+            "Total key length in bytes is {} (avg len {:.2})\n\n",
+            self.key_bytes,
+            part(self.key_bytes as f64, sampled)
+        );
+        for OfType { name, unit, biggest, biggest_key, .. } in &self.types {
+            if let Some(key) = biggest_key {
+                text += &format!("Biggest {name:>6} found '{key}' has {biggest} {unit}\n");
+            }
+        }
+        text += "\n";
+        for OfType { name, unit, count, size, .. } in &self.types {
+            let (percent, mean) = (part(100.0 * *count as f64, sampled), part(*size as f64, *count));
+            text += &format!(
+                "{count} {name}s with {size} {unit} ({percent:05.2}% of keys, avg size {mean:.2})\n"
+            );
+        }
+        text
+    }
+}
+
+/// The hottest keys by the counters of an LFU policy, the hottest last; 0 where there is none yet.
+struct Hottest(Vec<(u64, String)>);
+
+impl Hottest {
+    /// Adds a key if it is among the hottest. Returns its name if so.
+    fn add(&mut self, key: &[u8], counter: u64) -> Option<&str> {
+        let place = self.0.iter().take_while(|(lower, _)| counter > *lower).count().checked_sub(1)?;
+        if self.0[place].0 > 0 {
+            self.0.remove(0);
+            self.0.insert(place, (counter, quoted(key)));
+        } else {
+            self.0[place] = (counter, quoted(key));
+        }
+        Some(&self.0[place].1)
+    }
+}
+
+impl Finding for Hottest {
+    fn take(&mut self, line: &mut DirectLine, keys: &Keys, percent: f64) -> Result<String, ServerError> {
+        let questions: Vec<_> = keys.iter().map(|key| vec![&b"OBJECT"[..], b"FREQ", key]).collect();
+        let counters = line.numbers(&questions)?;
+        let mut text = String::new();
+        for (key, counter) in keys.iter().zip(counters) {
+            let counter = counter.unwrap_or_default();
+            if let Some(name) = self.add(key, counter) {
+                text += &format!("[{percent:05.2}%] Hot key '{name}' found so far with counter {counter}\n");
+            }
+        }
+        Ok(text)
+    }
+
+    fn summary(&self, _: u64) -> String {
+        let line = |(counter, name): &(u64, String)| {
+            format!("hot key found with counter: {counter}\tkeyname: {name}\n")
+        };
+        self.0.iter().rev().filter(|(counter, _)| *counter > 0).map(line).collect()
+    }
+}
+
+/// Returns a key in quotes, with escapes for all bytes that are not printable ASCII.
+fn quoted(key: &[u8]) -> String {
+    let byte = |byte: &u8| match byte {
+        b'\\' | b'"' => format!("\\{}", char::from(*byte)),
+        b'\n' => "\\n".to_owned(),
+        b'\r' => "\\r".to_owned(),
+        b'\t' => "\\t".to_owned(),
+        7 => "\\a".to_owned(),
+        8 => "\\b".to_owned(),
+        b' '..=b'~' => char::from(*byte).to_string(),
+        byte => format!("\\x{byte:02x}"),
+    };
+    format!("\"{}\"", key.iter().map(byte).collect::<String>())
+}

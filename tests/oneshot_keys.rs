@@ -1,0 +1,100 @@
+//! The promise of `--stat`, `--bigkeys`, `--memkeys` and `--hotkeys`: what redis-cli prints beside them, numbers aside.
+
+use std::{
+    io::{BufRead, BufReader},
+    process::{Command, Stdio},
+};
+
+use crate::support::{
+    Server,
+    program::{Running, redyno},
+};
+
+/// The lines in order, with one `#` for each number and one blank for several, and without the quotes that redis-cli puts
+/// around keys until Redis 7.
+fn masked(text: &str) -> Vec<String> {
+    let mask = |line: &str| {
+        let plain = line.replace('\'', "").replace(|letter: char| letter.is_ascii_digit(), "#");
+        let mut letters: Vec<_> = plain.chars().collect();
+        letters.dedup_by(|a, b| a == b && "# ".contains(*a));
+        letters.into_iter().collect()
+    };
+    let mut lines: Vec<String> = text.lines().map(mask).collect();
+    lines.sort();
+    lines
+}
+
+fn keys(server: &Server) {
+    let script = "for i = 1, 150 do redis.call('SET', 's' .. i, string.rep('x', i)) redis.call('RPUSH', 'l' .. i, 1, 2) \
+                  redis.call('HSET', 'h' .. i, 'a', 1) end redis.call('SADD', 'set', 1, 2) redis.call('ZADD', 'z', 1, 2) \
+                  redis.call('XADD', 'st', '*', 'a', 'b') redis.call('SET', 'odd\\r\\n\"\\\\k\\255', string.rep('y', 900))";
+    server.cli(&["EVAL", script, "0"]);
+}
+
+#[test]
+fn the_biggest_and_the_hottest_keys_are_those_of_redis_cli_in_its_words() {
+    let server = Server::redis().start();
+    server.cli(&["CONFIG", "SET", "maxmemory-policy", "allkeys-lfu"]);
+    let modes =
+        [&["--bigkeys"][..], &["--memkeys"], &["--memkeys", "--memkeys-samples", "0"], &["--hotkeys"]];
+    for filled in [false, true] {
+        if filled {
+            keys(&server);
+        }
+        for words in modes {
+            let theirs =
+                Command::new("redis-cli").arg("-p").arg(server.port_text()).args(words).output().unwrap();
+            let theirs = String::from_utf8(theirs.stdout).unwrap();
+            let port = server.port_text();
+            let command = redyno(&[&["-p", &port, "-i", "0.01"][..], words].concat());
+            let ours = Running::start(command).end().expect_code(0).out;
+            assert_eq!(masked(&ours), masked(&theirs), "{words:?}");
+            assert!(!filled || theirs.contains("found"), "{theirs}");
+        }
+    }
+    let found = Running::start(redyno(&["-p", &server.port_text(), "--bigkeys"])).end().expect_code(0).out;
+    assert!(found.contains("Biggest string found '\"odd\\r\\n\\\"\\\\k\\xff\"' has 900 bytes\n"), "{found}");
+    server.cli(&["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
+    let refused = Running::start(redyno(&["-p", &server.port_text(), "--hotkeys"])).end().expect_code(1);
+    assert!(refused.err.contains("An LFU maxmemory policy is not selected"), "{}", refused.err);
+}
+
+#[test]
+fn memory_of_keys_is_asked_with_all_elements_only_if_that_is_asked_for() {
+    let server = Server::redis().start();
+    server.cli(&["RPUSH", "l", "1"]);
+    server.cli(&["CONFIG", "SET", "slowlog-log-slower-than", "0"]);
+    for (words, expected) in [
+        (&[][..], ""),
+        (&["--memkeys-samples", "0"], "SAMPLES\n0"),
+        (&["--memkeys-samples", "7"], "SAMPLES\n7"),
+    ] {
+        server.cli(&["SLOWLOG", "RESET"]);
+        let port = server.port_text();
+        let command = redyno(&[&["-p", &port, "--memkeys"][..], words].concat());
+        Running::start(command).end().expect_code(0);
+        let log = server.cli(&["SLOWLOG", "GET", "100"]);
+        let asked = log.split_once("MEMORY\nUSAGE\nl\n").unwrap().1;
+        assert!(asked.starts_with(expected) && asked.starts_with("SAMPLES") != expected.is_empty(), "{log}");
+    }
+}
+
+#[test]
+fn the_figures_of_stat_are_redis_clis() {
+    let server = Server::redis().start();
+    keys(&server);
+    let lines = |mut command: Command| {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines().take(4);
+        let lines: Vec<_> = lines.map(Result::unwrap).collect();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        masked(&lines.join("\n"))
+    };
+    let port = server.port_text();
+    let mut theirs = Command::new("stdbuf");
+    theirs.args(["-oL", "redis-cli", "-p", &port, "-i", "0.05", "--stat"]);
+    let ours = lines(redyno(&["-p", &port, "-i", "0.05", "--stat"]));
+    assert_eq!(ours, lines(theirs));
+    assert!(ours.iter().any(|line| line.starts_with("keys mem clients")), "{ours:?}");
+}
