@@ -5,6 +5,8 @@ use std::{
     process::{Command, Stdio},
 };
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::support::{
     Server,
     program::{Running, redyno},
@@ -57,6 +59,21 @@ fn the_biggest_and_the_hottest_keys_are_those_of_redis_cli_in_its_words() {
     server.cli(&["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
     let refused = Running::start(redyno(&["-p", &server.port_text(), "--hotkeys"])).end().expect_code(1);
     assert!(refused.err.contains("An LFU maxmemory policy is not selected"), "{}", refused.err);
+}
+
+#[test]
+fn a_long_walk_explains_its_pace_and_ends_early_with_a_summary() {
+    let server = Server::redis().start();
+    server.cli(&["EVAL", "for i = 1, 60000 do redis.call('SET', i, i) end", "0"]);
+    let mut command = redyno(&["-p", &server.port_text(), "--bigkeys"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut note = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut note).unwrap();
+    assert!(note.starts_with("redyno: 60000 keys take a while") && note.contains("with -i 0.01 "), "{note}");
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let out = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+    let summary = out.split_once("-------- summary -------\n\n[").expect(&out).1;
+    assert!(summary.contains("%] Sampled ") && !summary.contains(" 60000 strings"), "{out}");
 }
 
 #[test]

@@ -18,6 +18,8 @@ use crate::{
 const SCANS: u64 = 100;
 /// How many keys are between two lines about the progress.
 const PROGRESS: u64 = 1_000_000;
+/// The number of keys from which on the pace is explained.
+const MANY: u64 = 10_000;
 /// The number of hottest keys.
 const HOTTEST: usize = 16;
 /// How often a batch is asked about again in which a key changed its type meanwhile.
@@ -58,6 +60,12 @@ pub(super) fn run(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -
         "\n# Scanning the entire keyspace to find {what} keys as well as\n# average sizes per key type.  You can use -i \
          0.1 to sleep 0.1 sec\n# per 100 SCAN commands (not usually needed).\n\n"
     ))?;
+    if all > MANY && plan.interval.is_none() {
+        streams.warn(&format!(
+            "{all} keys take a while, since the server works for it for at most 2 % of the time; with -i 0.01 it is asked \
+             as fast as by redis-cli"
+        ))?;
+    }
     let (mut sampled, mut scans) = (0, 0);
     let mut cut = String::new();
     while let Some(keys) = line.scan()? {
