@@ -242,3 +242,24 @@ fn the_benchmark_reads_from_where_it_is_asked_to_and_writes_to_primaries() {
     let lacking = lacking.expect_code(0).err;
     assert!(lacking.contains("no replica of some master answers"), "{lacking}");
 }
+
+#[test]
+fn memtier_reads_from_replicas_if_that_is_preferred_and_says_if_there_are_none() {
+    let nodes = cluster(Server::redis);
+    let port = nodes.0[0].port_text();
+    let words =
+        ["memtier", "--cluster-mode", "-p", &port, "-t", "1", "-c", "4", "-n", "500", "--ratio", "1:4"];
+    let words = [&words[..], &["--hide-histogram", "--read-preference", "secondary"]].concat();
+    reset(&nodes);
+    let outcome = run(&words).expect_code(0);
+    assert!(!outcome.err.contains("no replica"), "{}", outcome.err);
+    // Replicas count the writes that they copy.
+    assert_eq!(calls(&nodes, PRIMARIES, "set"), 400);
+    assert_eq!((calls(&nodes, PRIMARIES, "get"), calls(&nodes, REPLICAS, "get")), (0, 1600));
+    let without = Nodes::start(Server::redis, false);
+    let port = without.0[0].port_text();
+    let words =
+        ["memtier", "--cluster-mode", "-p", &port, "-n", "50", "--read-preference", "secondaryPreferred"];
+    let lacking = run(&words).expect_code(0).err;
+    assert!(lacking.contains("its reads go to the primary\n"), "{lacking}");
+}

@@ -309,7 +309,7 @@ pub(super) mod tests {
                 "error: SCAN command must have at least a cursor argument (e.g., 'SCAN 0').",
             ),
             (
-                "--read-preference nearest",
+                "--read-preference secondary",
                 "error: read-preference needs cluster-mode: one server has no replicas that are read.",
             ),
             ("--verify-only", "error: use data-verify only with data-import."),

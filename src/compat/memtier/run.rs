@@ -49,6 +49,9 @@ const MOST_WITH_STATS: u64 = 1000;
 /// The kinds of errors that mean, without any answer so far, that no connection could be opened.
 const UNREACHABLE: [&str; 5] = ["refused", "unreachable", "no-port", "tls", "maxclients"];
 
+/// The kind of error that only says where a read went.
+const NO_REPLICA: &str = "no-replica";
+
 /// Runs the benchmark of this command line, and prints its own errors.
 pub(in crate::compat) fn run(program: &str, words: &[OsString]) -> ExitCode {
     let ended = match parse(program, words) {
@@ -281,7 +284,8 @@ impl Memtier {
         let asked = &self.asked;
         Plan {
             cluster: self.cluster.clone().map(|cluster| {
-                let max_connections = asked.connections() as usize * primaries(Some(&cluster)) as usize;
+                // With replicas, a client has more connections.
+                let max_connections = asked.connections() as usize * cluster.topology().nodes().count();
                 ClusterPlan { read_from: asked.read_from, ..ClusterPlan::new(cluster, max_connections) }
             }),
             target: self.target.clone(),
@@ -326,6 +330,10 @@ impl Memtier {
     /// useless.
     fn fail(&mut self, kind: &str, message: &str) -> Result<ControlFlow<()>, Stop> {
         let place = place(&self.target);
+        if kind == NO_REPLICA {
+            self.draw("\nno replica of some primary answers; its reads go to the primary\n")?;
+            return Ok(ControlFlow::Continue(()));
+        }
         let line = match without_step(self.target.dialect, message) {
             (Some(Step::Auth), error) => {
                 return Err(Stop::Message(format!("error: authentication failed [{error}]")));

@@ -255,14 +255,15 @@ fn requests(text: &str) -> Result<Requests, Refusal> {
 }
 
 fn read_preference(text: &str) -> Result<ReadFrom, Refusal> {
-    // Without a replica that answers, all but the first read from the primary.
-    let read_from = match text {
-        "primary" => Some(ReadFrom::Primary),
-        "secondary" | "secondaryPreferred" => Some(ReadFrom::Replica),
-        "nearest" => Some(ReadFrom::Nearest),
-        _ => None,
-    };
-    must(read_from, "read-preference must be primary, secondary, secondaryPreferred or nearest.")
+    match text {
+        "primary" => Ok(ReadFrom::Primary),
+        // Without a replica that answers, reads go to the primary.
+        "secondary" | "secondaryPreferred" => Ok(ReadFrom::Replica),
+        "nearest" => refused_with(
+            "read-preference nearest needs PINGs, which redyno memtier does not send: use redyno --read-from nearest.",
+        ),
+        _ => refused_with("read-preference must be primary, secondary or secondaryPreferred."),
+    }
 }
 
 fn key_pattern(text: &str) -> Result<[Pattern; 2], Refusal> {
