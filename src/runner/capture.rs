@@ -20,7 +20,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 
 use super::{Failure, Plan, UsageError, ends};
 use crate::{
@@ -64,7 +64,8 @@ impl Plan for CaptureRun {
     fn run(self: Box<Self>) -> Result<(), Failure> {
         let mut talk = talk(&self.target, LIMIT).map_err(anyhow::Error::from)?.bounded(LONGEST);
         let ops_per_s = ops_per_s(&mut talk)?;
-        if !self.may_begin(ops_per_s)? {
+        let has_terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
+        if !self.may_begin(ops_per_s, has_terminal)? {
             return Ok(());
         }
         let shown = untrusted::path(&self.file);
@@ -104,7 +105,7 @@ fn ops_per_s(talk: &mut Talk) -> Result<u64, Failure> {
 
 impl CaptureRun {
     /// Asks the user; returns whether the capture may begin.
-    fn may_begin(&self, ops_per_s: u64) -> Result<bool, Failure> {
+    fn may_begin(&self, ops_per_s: u64, has_terminal: bool) -> Result<bool, Failure> {
         let address = &self.target.address;
         let cost = format!(
             "{address} runs {} commands a second; MONITOR makes it format a copy of each for {} s, which may cost a busy \
@@ -113,9 +114,11 @@ impl CaptureRun {
             self.duration.as_secs_f64()
         );
         let is_busy = ops_per_s > MOST_COMMANDS_PER_S;
-        let can_ask = io::stdin().is_terminal() && io::stderr().is_terminal() && !is_busy;
-        if self.is_allowed || !can_ask {
-            return if self.is_allowed { Ok(true) } else { Err(UsageError::asks(cost + ".").into()) };
+        if self.is_allowed {
+            return Ok(true);
+        }
+        if is_busy || !has_terminal {
+            return Err(UsageError::asks(cost + ".").into());
         }
         let mut err = StreamText::stderr();
         write!(err, "{cost}\nCapture? [y/N] ")
@@ -153,14 +156,10 @@ impl CaptureRun {
                 other => other.map_err(|error| anyhow!("the capture ended early: {error}"))?,
             }
             reading.pass_on();
+            reading.check()?;
             if reading.is_over {
                 // The writer has failed, and reports why.
                 return Ok(());
-            }
-            if reading.behind.load(Ordering::Relaxed) > MOST_BEHIND {
-                let text =
-                    "the capture ended early: the file was 16 MB behind the server; write to a faster disk";
-                return Err(anyhow!(text).into());
             }
         }
     }
@@ -207,6 +206,16 @@ impl Reading {
         self.part.extend_from_slice(line);
         if self.part.len() >= PART {
             self.pass_on();
+        }
+    }
+
+    /// Checks that the writer is not too far behind.
+    fn check(&self) -> anyhow::Result<()> {
+        match self.behind.load(Ordering::Relaxed) {
+            0..=MOST_BEHIND => Ok(()),
+            _ => {
+                bail!("the capture ended early: the file was 16 MB behind the server; write to a faster disk")
+            }
         }
     }
 
@@ -277,6 +286,37 @@ mod tests {
         let mut writing = Writing { to: Vec::new(), keeps_values, written: Written::default() };
         lines.iter().for_each(|line| writing.line(line.as_bytes()).unwrap());
         (String::from_utf8(writing.to).unwrap(), writing.written.rest())
+    }
+
+    #[test]
+    fn a_busy_server_is_not_asked_about_but_needs_consent_in_advance() {
+        let run = |is_allowed| CaptureRun {
+            target: Target::default(),
+            duration: Duration::from_secs(60),
+            file: PathBuf::new(),
+            keeps_values: false,
+            is_allowed,
+        };
+        assert!(run(true).may_begin(MOST_COMMANDS_PER_S + 1, false).unwrap());
+        for (ops_per_s, has_terminal) in [(MOST_COMMANDS_PER_S + 1, true), (5, false)] {
+            let error = run(false).may_begin(ops_per_s, has_terminal).unwrap_err();
+            assert!(error.exit_code() == 2 && error.to_string().ends_with("Give --yes to go on."), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_writer_that_is_too_far_behind_ends_the_capture_and_reading_did_not_wait() {
+        let (lines, parts) = mpsc::channel();
+        let behind = Arc::new(AtomicUsize::new(0));
+        let mut reading = Reading { part: Vec::new(), lines, behind, is_over: false };
+        let line = vec![b'x'; 1 << 20];
+        (0..16).for_each(|_| reading.take(&line));
+        assert!(reading.check().is_ok() && !reading.is_over);
+        reading.take(&line);
+        assert!(reading.check().unwrap_err().to_string().contains("16 MB behind"));
+        drop(parts);
+        reading.take(&line);
+        assert!(reading.is_over);
     }
 
     #[test]
