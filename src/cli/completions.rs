@@ -73,7 +73,7 @@ pub(super) fn answer(args: &[OsString], line: fn() -> Command) -> Option<ExitCod
 /// other values, such as a file.
 fn names(argument: &str) -> Option<fn() -> Vec<String>> {
     Some(match argument {
-        "a" | "b" | "uri" | "@" => config::target_names,
+        "a" | "b" | "nodes" | "uri" | "@" => config::target_names,
         "arrivals" => || owned(Arrivals::NAMES),
         "backlog" => || owned(Backlog::NAMES),
         "distribution" => || Distribution::names().map(str::to_owned).collect(),
@@ -111,7 +111,9 @@ fn with_names(line: Command) -> Command {
     let commands: Vec<_> = line.get_subcommands().map(|command| command.get_name().to_owned()).collect();
     let named = |command: Command| {
         let has_target = command.get_arguments().any(|argument| argument.get_id() == "named");
-        let command = if has_target { command.arg(Arg::new("@")) } else { command };
+        // The servers of a series are its last arguments, and names of targets are completed there.
+        let takes_all = command.get_positionals().any(|argument| argument.get_id() == "nodes");
+        let command = if has_target && !takes_all { command.arg(Arg::new("@")) } else { command };
         command.mut_args(|argument| match argument.get_id().as_str() {
             "command" => argument.value_parser(PossibleValuesParser::new(commands.clone())),
             _ => completed(argument),
