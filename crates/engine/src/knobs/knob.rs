@@ -119,7 +119,7 @@ impl Knob {
         let workload = &knobs.workload;
         let is_there = |knob: &Self| match knob {
             Self::Reads => workload.has_get_and_set_alone(),
-            Self::Distribution => !workload.keys.is_empty(),
+            Self::Distribution => !workload.keys.is_empty() && workload.trace.is_none(),
             Self::Exponent => workload.exponent().is_some(),
             _ => true,
         };

@@ -82,6 +82,10 @@ impl Reads {
         let short = format!("hit rate {}", units::percent(self.share()));
         let long = format!("{short}: the other reads find no key, which costs the server less than a hit");
         let (next, next_at_screen) = match (workload.prefill.is_empty(), workload.with_prefill()) {
+            _ if workload.trace.is_some() => (
+                "reads of a trace find the keys that its own writes made before; a longer trace finds more",
+                None,
+            ),
             // A prefill made the keys, but they are gone or too few.
             (false, _) => (
                 "the prefilled keys have expired or were evicted, or the number of keys was raised after the prefill",
