@@ -43,7 +43,7 @@ pub(super) struct Parcel {
     /// The new keys in the requests.
     pub(super) inserted: Insertions,
     /// The later steps of the only request, and their values.
-    pub(super) later: Option<(Vec<Outgoing>, Values)>,
+    pub(super) later: Option<Box<(Vec<Outgoing>, Values)>>,
 }
 
 /// A request that is kept until its reply arrives.
@@ -87,7 +87,7 @@ impl Parcel {
     pub(super) fn add(&mut self, request: Kept, out: &mut Outgoing, values: &Values) {
         let place = self.requests.len() as u32;
         out.inserted().hand_over(0, &mut self.inserted, place);
-        self.later = out.take_later().map(|later| (later, values.clone()));
+        self.later = out.take_later().map(|later| Box::new((later, values.clone())));
         match out.as_whole() {
             Some(bytes) => self.bytes.extend_from_slice(bytes),
             None => self.bytes.extend(out.wire(values)),

@@ -31,7 +31,7 @@ impl Connection {
             parcel.written_ns = now_ns;
         }
         let later = parcel.later.take();
-        self.sequence = later.map(|(later, values)| Box::new(Sequence::new(1, later, &values)));
+        self.sequence = later.map(|later| Box::new(Sequence::new(1, later.0, &later.1)));
         self.inserted.take(&mut parcel.inserted);
         self.phase = ConnectionPhase::Busy;
         (self.since_ns, self.heard_ns, self.first_ns) = (parcel.written_ns, now_ns, 0);
