@@ -153,6 +153,8 @@ pub const PROMISES: &[Promise] = &[
     with("-p 6379 --latency", &["-i", "0.3"], Ends(&[0]), &[]),
     shows("-p 6379 --latency-history -i 5", Until(" 30", 0), &[]),
     with("-p 6379 --latency-dist", &["-i", "0.3"], Until("milliseconds", 0), &[]),
+    shows("-p 6379 --stat", Until("connections", 0), &[]),
+    shows("-p 6379 --bigkeys", Ends(&[0]), &["summary", "keys in the keyspace"]),
     shows("--intrinsic-latency 10", Ends(&[0]), &["Max latency so far", "total runs"]),
     shows("-u memcached://10.0.0.5", Screen, &["memcached", "q quit"]),
     shows("-u memcached://10.0.0.5 --load -c 100", Screen, &["load on", "clients 100"]),
