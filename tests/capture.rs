@@ -52,6 +52,18 @@ fn what_clients_ask_is_written_without_values_and_can_be_sent_again() {
 }
 
 #[test]
+fn a_server_that_refuses_monitor_leaves_no_file() {
+    let server = Server::redis().start();
+    server.cli(&["ACL", "SETUSER", "reader", "on", "nopass", "~*", "+@all", "-monitor"]);
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("shop.log");
+    let uri = format!("redis://reader:x@127.0.0.1:{}", server.port());
+    let outcome = run(&["capture", &uri, "-o", &file.display().to_string(), "--yes"]).expect_code(1);
+    assert!(outcome.err.contains("refuses MONITOR: NOPERM") && outcome.out.is_empty(), "{outcome:?}");
+    assert!(!file.exists());
+}
+
+#[test]
 fn without_consent_or_a_new_file_nothing_is_asked_of_the_server() {
     let server = Server::redis().start();
     let port = server.port_text();

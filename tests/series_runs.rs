@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::support::{
     Server,
+    nodes::Nodes,
     program::{Outcome, run},
 };
 
@@ -60,6 +61,20 @@ gauges = ["persistence_aof", "host_cpu"]
     let two = ["redis://127.0.0.1:1", "redis://127.0.0.1:2", "--hash", "ketama"];
     let outcome = run(&[&["series", &path, "--plan"], &two[..]].concat()).expect_code(2);
     assert!(outcome.err.contains("the run sets parameters of one server"), "{}", outcome.err);
+}
+
+#[test]
+fn a_run_that_sets_parameters_is_refused_on_a_cluster() {
+    let nodes = Nodes::start(Server::redis, false);
+    let (_directory, path) = series_file(
+        "[[run]]\nname = \"SET\"\nworkload = \"set\"\nconfig = { appendonly = \"yes\" }\nload = { requests = 5 }\n",
+    );
+    let port = nodes.0[1].port_text();
+    let outcome = run(&["series", &path, "-p", &port, "--yes"]).expect_code(2);
+    assert!(outcome.err.contains("the run sets parameters of one server"), "{}", outcome.err);
+    let calls: u64 = nodes.0.iter().map(|node| node.calls(&[], "config|set") + node.calls(&[], "set")).sum();
+    assert_eq!(calls, 0);
+    run(&["series", &path, "-p", &port, "--plan"]).expect_code(0);
 }
 
 #[test]

@@ -192,11 +192,8 @@ impl SeriesArgs {
         } else {
             nodes.settle(servers, &mut plan)?;
         }
-        if !cell.config.is_empty() && servers.len() > 1 {
-            let text = "the run sets parameters of one server; leave --hash out, or the run (--only)";
-            return Err(UsageError::of(text));
-        }
         plan.commission.config.clone_from(&cell.config);
+        plan.check_config()?;
         plan.check_dialect()?;
         Ok(plan)
     }

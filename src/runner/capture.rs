@@ -28,6 +28,7 @@ use crate::{
     print::words::StreamText,
     protocol::{Dialect, Reply},
     server::{Info, MOST_COMMANDS_PER_S},
+    signals::Signal,
     units::{counted, grouped},
     untrusted,
     workload::{LENGTHS, MonitorLine, command_of, left_out_words, moved_keys, not_sent, quoted},
@@ -74,10 +75,12 @@ impl Plan for CaptureRun {
             io::ErrorKind::AlreadyExists => anyhow!("-o {shown}: there is already a file; give another name"),
             _ => anyhow!("-o {shown}: {error}"),
         })?;
+        let signals = ends()?;
+        self.begin(&mut talk).inspect_err(|_| drop(std::fs::remove_file(&self.file)))?;
         let (behind, (lines, to_write)) = (Arc::new(AtomicUsize::new(0)), mpsc::channel());
         let writer = self.writer(file, to_write, Arc::clone(&behind))?;
         let mut reading = Reading { part: Vec::new(), lines, behind, is_over: false };
-        let (began, read) = (Instant::now(), self.read(&mut talk, &mut reading));
+        let (began, read) = (Instant::now(), self.read(&mut talk, &mut reading, &signals));
         // The writer writes what is left, and ends.
         reading.pass_on();
         drop((talk, reading));
@@ -129,9 +132,8 @@ impl CaptureRun {
         Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
     }
 
-    /// Reads lines until the time is over, a signal arrives, or the writer is too far behind.
-    fn read(&self, talk: &mut Talk, reading: &mut Reading) -> Result<(), Failure> {
-        let signals = ends()?;
+    /// Asks for the commands.
+    fn begin(&self, talk: &mut Talk) -> Result<(), Failure> {
         let mut refused = None;
         let asked = talk.ask(&Dialect::Resp2.encode(&[b"MONITOR"]), 1, LIMIT, |_, reply| {
             if let Reply::Error(line) = reply {
@@ -142,6 +144,16 @@ impl CaptureRun {
         if let Some(message) = refused {
             return Err(anyhow!("{} refuses MONITOR: {message}", self.target.address).into());
         }
+        Ok(())
+    }
+
+    /// Reads lines until the time is over, a signal arrives, or the writer is too far behind.
+    fn read(
+        &self,
+        talk: &mut Talk,
+        reading: &mut Reading,
+        signals: &Receiver<Signal>,
+    ) -> Result<(), Failure> {
         let until = Instant::now() + self.duration;
         loop {
             let left = until.saturating_duration_since(Instant::now());
@@ -235,6 +247,13 @@ struct Written {
 }
 
 impl Written {
+    /// Counts a command that is not written.
+    fn leave_out(&mut self, name: String) {
+        let names = &mut self.not_written;
+        let is_full = names.len() >= MOST_NAMES && !names.contains_key(&name);
+        *names.entry(if is_full { "others".to_owned() } else { name }).or_default() += 1;
+    }
+
     /// Returns the commands that are not written, as text.
     fn rest(&self) -> String {
         let mut all: Vec<_> = self.not_written.iter().map(|(name, count)| (name.clone(), *count)).collect();
@@ -254,11 +273,15 @@ impl<W: Write> Writing<W> {
     /// Writes a line of MONITOR, or counts its command.
     fn line(&mut self, line: &[u8]) -> io::Result<()> {
         let line = line.strip_prefix(b"+").unwrap_or(line);
-        let Ok(MonitorLine { words, .. }) = MonitorLine::read(line) else { return Ok(()) };
+        if line.is_empty() || line == b"OK" {
+            return Ok(());
+        }
+        let Ok(MonitorLine { words, .. }) = MonitorLine::read(line) else {
+            self.written.leave_out("unreadable lines".to_owned());
+            return Ok(());
+        };
         let Some(keys) = moved_keys(&words) else {
-            let (names, name) = (&mut self.written.not_written, command_of(&words));
-            let is_full = names.len() >= MOST_NAMES && !names.contains_key(&name);
-            *names.entry(if is_full { "others".to_owned() } else { name }).or_default() += 1;
+            self.written.leave_out(command_of(&words));
             return Ok(());
         };
         self.written.lines += 1;
@@ -328,12 +351,13 @@ mod tests {
             r#"+1700000000.000003 [0 127.0.0.1:1] "AUTH" "ann" "hunter2""#,
             r#"+1700000000.000004 [0 127.0.0.1:1] "CONFIG" "GET" "requirepass""#,
             r#"+1700000000.000005 [0 127.0.0.1:1] "AUTH" "hunter2""#,
+            r#"+1700000000.000006 [0 127.0.0.1:1] "GET" "\q""#,
         ];
         let set = r#"1700000000.000001 [0 127.0.0.1:1] "SET" "k\x00" "(8 bytes)" "EX" "60""#;
         let get = r#"1700000000.000002 [0 lua] "GET" "k""#;
         let (text, rest) = written(false, &lines);
         assert_eq!(text, format!("{set}\n{get}\n"));
-        assert_eq!(rest, "; 3 commands not written: AUTH 2, CONFIG GET 1");
+        assert_eq!(rest, "; 4 commands not written: AUTH 2, CONFIG GET 1, unreadable lines 1");
         let (text, _) = written(true, &lines);
         assert_eq!(text, format!("{}\n{get}\n", set.replace("(8 bytes)", "a secret")));
     }

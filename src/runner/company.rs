@@ -114,6 +114,20 @@ impl SessionPlan {
         Ok(())
     }
 
+    /// Checks that the parameters to be set are those of one server; a cluster is known after
+    /// [`find_nodes`](Self::find_nodes).
+    ///
+    /// # Errors
+    /// When several servers get the load.
+    pub fn check_config(&self) -> Result<(), UsageError> {
+        if self.commission.config.is_empty() || self.commission.clusters.is_empty() {
+            return Ok(());
+        }
+        let text = "the run sets parameters of one server, and several get its load; leave the run out (--only), or name one \
+                    server, with --one-node in a cluster";
+        Err(UsageError::Line(text.to_owned()))
+    }
+
     /// Checks that the load can read from the wanted nodes.
     ///
     /// # Errors

@@ -76,6 +76,7 @@ impl Running {
         plan.settle(&destination)?;
         plan.find_nodes(&destination)?;
         plan.check_read_from()?;
+        plan.check_config()?;
         plan.check_probe_lag()?;
         let SessionPlan { commission, words, names, outputs, .. } = plan;
         let (knobs, is_attended) = (commission.knobs.clone(), commission.is_attended);

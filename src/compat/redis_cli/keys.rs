@@ -12,6 +12,7 @@ use super::{
 use crate::{
     server::{DirectLine, ServerError},
     signals::Signal,
+    untrusted, workload,
 };
 
 /// The number of SCANs after which `-i` pauses.
@@ -264,15 +265,7 @@ impl Finding for Hottest {
 
 /// Returns a key in quotes, with escapes for all bytes that are not printable ASCII.
 fn quoted(key: &[u8]) -> String {
-    let byte = |byte: &u8| match byte {
-        b'\\' | b'"' => format!("\\{}", char::from(*byte)),
-        b'\n' => "\\n".to_owned(),
-        b'\r' => "\\r".to_owned(),
-        b'\t' => "\\t".to_owned(),
-        7 => "\\a".to_owned(),
-        8 => "\\b".to_owned(),
-        b' '..=b'~' => char::from(*byte).to_string(),
-        byte => format!("\\x{byte:02x}"),
-    };
-    format!("\"{}\"", key.iter().map(byte).collect::<String>())
+    let mut text = Vec::new();
+    workload::quoted(key, &mut text);
+    untrusted::bytes(&text)
 }

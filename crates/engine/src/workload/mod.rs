@@ -56,7 +56,6 @@ mod trace;
 mod traced;
 mod value_kind;
 mod values;
-mod weighed;
 mod zipf;
 
 pub use self::check::LONGEST_PREFIX;

@@ -10,9 +10,9 @@ use std::collections::BTreeSet;
 use super::{
     DatasetError, Distribution, Draws, Hottest, KeyNames, Operation, Outgoing, Program, Size, Values,
     Workload, client_seed,
+    program::Weighed,
     readable::{self, THEN, readable},
     step::{Fragment, Step},
-    weighed::Weighed,
 };
 use crate::{protocol::Dialect, untrusted};
 

@@ -7,9 +7,11 @@
 //! again.
 
 mod filling;
+mod weighed;
 
 use std::{collections::BTreeMap, sync::Arc};
 
+pub(super) use self::weighed::Weighed;
 use super::{
     Dataset, Draws, KeyNames, OpId, Operations, Order, Outgoing, ReadyRequests, Values, Workload,
     chooser::{Chooser, Counters},
@@ -18,6 +20,7 @@ use super::{
     templates::Templates,
     traced::Traced,
 };
+
 use crate::protocol::Dialect;
 
 /// The name of a set of keys, and the prefix before their numbers.
@@ -26,7 +29,7 @@ type SetName = (String, String);
 /// The requests of a load. Each client draws requests with its own [`Draws`].
 #[derive(Debug)]
 pub struct Program {
-    pub(super) templates: Templates,
+    templates: Templates,
     sources: Sources,
     /// For each set of keys, the index of the first set with the same keys.
     same: Vec<usize>,
@@ -37,7 +40,7 @@ pub struct Program {
     /// The order in which each client sends its operations.
     order: Order,
     /// The dataset.
-    pub(super) dataset: Option<Dataset>,
+    dataset: Option<Dataset>,
     /// The operations whose requests are complete, with the number of the set of keys that chooses the next one.
     ready: Vec<(OpId, usize, ReadyRequests)>,
     /// The trace, whose commands are sent in place of its operations.

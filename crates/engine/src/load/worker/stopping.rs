@@ -109,8 +109,10 @@ impl Worker {
             self.end_load(self.until_ns);
             return;
         }
-        let has_gathered = self.spread.as_ref().is_some_and(|spread| !spread.gathered.is_empty());
-        if self.stage == Stage::Sending && self.may_be_sent().is_spent() && !has_gathered {
+        if self.stage == Stage::Sending
+            && self.may_be_sent().is_spent()
+            && self.spread.as_ref().is_none_or(|spread| spread.gathered.is_empty())
+        {
             self.stage = Stage::Spent { is_answered: false };
             if !self.pace.is_closed() {
                 self.end_load(now_ns);

@@ -8,7 +8,7 @@ use crate::{
 
 impl Program {
     #[inline]
-    pub(in crate::workload) fn fill(
+    pub(super) fn fill(
         &self,
         (_, op, template): &(u64, OpId, Template),
         given: u64,

@@ -106,9 +106,8 @@ impl Scaling {
         };
         cell.pause_s = small(self.amounts, cell.pause_s);
         for (name, value) in &mut cell.at {
-            let amount = AMOUNTS
-                .into_iter()
-                .find(|(known, _)| Some(known) == cell.amounts.get(name).as_ref().copied());
+            let Some(amount) = cell.amounts.get(name) else { continue };
+            let amount = AMOUNTS.into_iter().find(|(known, _)| known == amount);
             // A list of requests means nothing to a cell that has a length.
             let changed = amount.and_then(|(_, of)| Some((of(&load)?, of(&cell.load)?)));
             if let Some((_, changed)) = changed.filter(|(was, is)| was != is) {

@@ -1,30 +1,36 @@
 //! The figures of a program's operations, for a look at the load before it begins.
 
-use super::{Dataset, DatasetError, Draws, Outgoing, Program};
+use super::Program;
+use crate::workload::{Dataset, DatasetError, Draws, Outgoing};
 
 /// The fewest draws of an operation whose mean length is asked for, and how many bytes of further ones are enough.
 const FEWEST_DRAWS: u64 = 20;
 const ENOUGH_BYTES: usize = 256 * 1024;
 
 /// Figures of an operation.
-pub(super) struct Weighed {
+pub(in crate::workload) struct Weighed {
     /// The operation's index.
-    pub(super) place: usize,
+    pub(in crate::workload) place: usize,
     /// The operation's share of all operations, 0 to 1.
-    pub(super) share: f64,
+    pub(in crate::workload) share: f64,
     /// The mean number of bytes on the wire.
-    pub(super) bytes: f64,
+    pub(in crate::workload) bytes: f64,
     /// Whether a request had keys of different slots.
-    pub(super) crosses_slots: bool,
+    pub(in crate::workload) crosses_slots: bool,
 }
 
 impl Program {
-    /// Returns the figures of each operation over `of` draws. In a prefill, the draws are spread over the keys from the first to the last. With a dataset, the number
-    /// of draws is rounded down to whole passes over the records, if `of` is enough for one.
+    /// Returns the figures of each operation over at most `of` draws. In a prefill, the draws are spread over the keys from
+    /// the first to the last. With a dataset, the number of draws is rounded down to whole passes over the records, if `of`
+    /// is enough for one.
     ///
     /// # Errors
     /// When a record cannot be read.
-    pub(super) fn weighed(&self, of: u64, draws: &mut Draws) -> Result<Vec<Weighed>, DatasetError> {
+    pub(in crate::workload) fn weighed(
+        &self,
+        of: u64,
+        draws: &mut Draws,
+    ) -> Result<Vec<Weighed>, DatasetError> {
         if let Some(traced) = &self.traced {
             let sums = traced.sums();
             let all: u64 = sums.iter().map(|(count, _)| count).sum();
