@@ -134,7 +134,7 @@ mod tests {
     fn add(gathered: &mut Gathered, node: Option<NodeNumber>, request: &[u8]) {
         let (program, mut out) = (program(), Outgoing::default());
         let op = program.append(&mut Draws::new(1), &mut out);
-        let kept = Kept { op, due_ns: None, slot: None, reads: false, end: 0, number: None };
+        let kept = Kept { op, slot: None, reads: false, end: 0 };
         let mut out = Outgoing::whole(request.to_vec());
         gathered.add((node, false), kept, (&mut out, program.values()), 2);
     }

@@ -38,6 +38,10 @@ pub(super) struct Parcel {
     /// How often the requests had to wait.
     pub(super) pauses: u32,
     pub(super) requests: Vec<Kept>,
+    /// When each request was due; empty in a closed loop.
+    pub(super) dues: Vec<u64>,
+    /// The number of each request; empty outside a prefill.
+    pub(super) numbers: Vec<Numbered>,
     /// The bytes of all requests.
     pub(super) bytes: Vec<u8>,
     /// The new keys in the requests.
@@ -46,20 +50,17 @@ pub(super) struct Parcel {
     pub(super) later: Option<Box<(Vec<Outgoing>, Values)>>,
 }
 
-/// A request that is kept until its reply arrives.
+/// A request that is kept until its reply arrives. It is small, since with many clients and a pipeline all requests in
+/// flight together do not stay in the processor's cache.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Kept {
     pub(super) op: OpId,
-    /// When the request was due; `None` in a closed loop.
-    pub(super) due_ns: Option<u64>,
     /// The slot of its first key; `None` if any node can get the request.
     pub(super) slot: Option<u16>,
     /// Whether it only reads, and reads are divided over the nodes of a shard.
     pub(super) reads: bool,
     /// The end of its bytes.
     pub(super) end: usize,
-    /// The number of the request, in a prefill.
-    pub(super) number: Option<Numbered>,
 }
 
 impl Parcel {
@@ -77,6 +78,8 @@ impl Parcel {
             hops: 0,
             pauses: 0,
             requests: Vec::new(),
+            dues: Vec::new(),
+            numbers: Vec::new(),
             bytes: Vec::new(),
             inserted: Insertions::default(),
             later: None,
@@ -106,6 +109,8 @@ impl Parcel {
             let begin = from.checked_sub(1).map_or(0, |before| self.requests[before].end);
             picked.bytes.extend_from_slice(&self.bytes[begin..request.end]);
             picked.requests.push(Kept { end: picked.bytes.len(), ..*request });
+            picked.dues.extend(self.dues.get(*from));
+            picked.numbers.extend(self.numbers.get(*from));
             self.inserted.hand_over(*from as u32, &mut picked.inserted, to as u32);
         }
         picked
@@ -113,7 +118,7 @@ impl Parcel {
 
     /// Returns when the request at this place was due, or when it was drawn if it has no due time.
     pub(super) fn due_ns(&self, place: usize) -> u64 {
-        self.requests.get(place).and_then(|request| request.due_ns).unwrap_or(self.since_ns)
+        self.dues.get(place).copied().unwrap_or(self.since_ns)
     }
 
     /// Divides the requests by what `key` returns for them.
@@ -252,7 +257,7 @@ mod tests {
             out.clear();
             let op = program.append(&mut draws, &mut out);
             let slot = program.first_key(op, out.as_whole().unwrap()).map(key_slot);
-            let request = Kept { op, due_ns: None, slot, reads: false, end: 0, number: None };
+            let request = Kept { op, slot, reads: false, end: 0 };
             parcel.add(request, &mut out, program.values());
         }
         let slots = parcel.requests.iter().map(|request| request.slot).collect();

@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Client, ClientConnection, Clients, is_opening};
+use super::{Client, ClientConnection, Clients};
 use crate::{
     endpoint::NodeNumber,
     knobs::MAX_CLIENTS,
@@ -35,6 +35,12 @@ pub(in crate::load) struct Lane {
 impl Lane {
     pub(super) fn new(owner: usize) -> Self {
         Self { link: ClientConnection::Down, unread: false, node: None, waiting: VecDeque::new(), owner }
+    }
+
+    /// Returns whether the lane is open, and nothing is written or to be written on it.
+    pub(in crate::load) fn is_idle(&self) -> bool {
+        let ClientConnection::Open(connection) = &self.link else { return false };
+        connection.phase == ConnectionPhase::Idle && self.waiting.is_empty()
     }
 }
 
@@ -111,7 +117,7 @@ impl Clients {
             Some(i) => i,
             None => {
                 if self.how_many_lanes() >= most {
-                    let idle = self.lanes.all.iter().position(is_idle)?;
+                    let idle = self.lanes.all.iter().position(Lane::is_idle)?;
                     self.close(FIRST_LANE + idle);
                 }
                 self.add_lane(client, node)
@@ -197,10 +203,4 @@ impl Clients {
         let lanes = own.chain(&mut self.lanes.all);
         lanes.flat_map(|lane| lane.waiting.drain(..)).collect()
     }
-}
-
-/// Returns whether nothing is written or to be written on a lane that is open.
-fn is_idle(lane: &Lane) -> bool {
-    let ClientConnection::Open(connection) = &lane.link else { return false };
-    connection.phase == ConnectionPhase::Idle && lane.waiting.is_empty() && !is_opening(connection)
 }

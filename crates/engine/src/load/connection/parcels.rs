@@ -26,7 +26,7 @@ impl Connection {
     ) -> Result<(), Broken> {
         let batch = self.next_batch();
         batch.operations.extend(parcel.requests.iter().map(|request| request.op));
-        batch.dues.extend(parcel.requests.iter().filter_map(|request| request.due_ns));
+        batch.dues.extend_from_slice(&parcel.dues);
         if parcel.written_ns == 0 {
             parcel.written_ns = now_ns;
         }

@@ -150,10 +150,8 @@ impl Worker {
     fn give_back(&mut self, parcel: &Parcel, answered: usize) {
         let is_current =
             self.spread.as_ref().is_some_and(|spread| parcel.generation > spread.gives_back_after);
-        let lost = parcel.requests[answered..].iter().filter_map(|request| request.number);
-        let lost: Vec<_> = lost.filter(|_| is_current).collect();
-        if !lost.is_empty() {
-            self.filling.give_back(&lost);
+        if let Some(lost) = parcel.numbers.get(answered..).filter(|lost| is_current && !lost.is_empty()) {
+            self.filling.give_back(lost);
             self.go_on_filling();
         }
     }

@@ -7,8 +7,8 @@ use crate::{
     endpoint::NodeNumber,
     load::{
         ErrorKind,
-        clients::Lane,
         parcel::{Kept, Parcel, Refusal},
+        quota::Numbered,
     },
     workload::OpId,
 };
@@ -75,7 +75,7 @@ impl Worker {
         spread.reads.next_batch();
         let mut complete = spread.gathered.take_complete(own, own, pipeline);
         while complete.is_none()
-            && let Some(request) = self.draw(i)
+            && let Some((request, _)) = self.draw(i)
         {
             let Some(spread) = &mut self.spread else { break };
             let to = spread.receiver(&topology, &request, now_ns);
@@ -124,7 +124,7 @@ impl Worker {
         let (mut requests, mut first_due_ns) = (0, None);
         while requests < self.setting.pipeline()
             && self.pace.is_due(now_ns)
-            && let Some(request) = self.draw(i)
+            && let Some((request, number)) = self.draw(i)
         {
             requests += 1;
             self.segments.counts().counts[request.op.index()].bytes_out += self.out.length_in_all() as u64;
@@ -136,16 +136,18 @@ impl Worker {
                 true => alone.insert(Parcel::new(i, generation, now_ns)),
                 false => &mut whole,
             };
-            parcel.add(Kept { due_ns, ..request }, &mut self.out, self.setting.program.values());
+            parcel.add(request, &mut self.out, self.setting.program.values());
+            parcel.dues.extend(due_ns);
+            parcel.numbers.extend(number);
             apart.extend(alone);
         }
         apart.extend((!whole.requests.is_empty()).then_some(whole));
         Drawn { first_due_ns, parcels: apart }
     }
 
-    /// Draws the next request of client `i` into `out`. Returns `None` if no request may be drawn, or if its record is not
-    /// read yet.
-    fn draw(&mut self, i: usize) -> Option<Kept> {
+    /// Draws the next request of client `i` into `out`, with its number in a prefill. Returns `None` if no request may be
+    /// drawn, or if its record is not read yet.
+    fn draw(&mut self, i: usize) -> Option<(Kept, Option<Numbered>)> {
         let client = self.clients.get_mut(i)?;
         let program = &self.setting.program;
         let before = program.has_records().then(|| client.draws.clone());
@@ -172,7 +174,7 @@ impl Worker {
         let slot = self.spread.as_mut().zip(key).map(|(spread, key)| spread.slot(key));
         let divides = self.spread.as_ref().is_some_and(|spread| spread.reads.are_divided());
         let reads = divides && program.operations().of(op).only_reads;
-        Some(Kept { op, due_ns: None, slot, reads, end: 0, number })
+        Some((Kept { op, slot, reads, end: 0 }, number))
     }
 
     /// Writes the requests of a parcel to the owners of their slots.
@@ -201,19 +203,23 @@ impl Worker {
     pub(super) fn deliver(&mut self, parcel: Parcel, node: NodeNumber, now_ns: u64) {
         let most = self.spread.as_ref().map_or(0, |spread| spread.most_lanes);
         let lane = self.clients.lane_to(parcel.client, node, most);
+        let parcel = Parcel { node: Some(node), ..parcel };
         match lane.and_then(|i| Some((i, self.clients.lane(i)?))) {
-            Some((i, Lane { waiting, .. })) => {
-                waiting.push_back(Parcel { node: Some(node), ..parcel });
-                self.write_next(i);
-            }
+            Some((i, lane)) if lane.is_idle() => self.write_parcel(i, parcel),
+            Some((_, lane)) => lane.waiting.push_back(parcel),
             // All lanes are in use: one will be idle soon.
-            None => self.hold(Parcel { node: Some(node), ..parcel }, Refusal::NoLane, now_ns),
+            None => self.hold(parcel, Refusal::NoLane, now_ns),
         }
     }
 
     /// Writes the next parcel of lane `i`, if the lane is idle.
     pub(super) fn write_next(&mut self, i: usize) {
-        let Some(parcel) = self.clients.next_parcel(i) else { return };
+        if let Some(parcel) = self.clients.next_parcel(i) {
+            self.write_parcel(i, parcel);
+        }
+    }
+
+    fn write_parcel(&mut self, i: usize, parcel: Parcel) {
         let now_ns = self.setup.clock.now_ns();
         self.seen_ns = now_ns;
         let Some(connection) = self.clients.connection(i) else { return };
