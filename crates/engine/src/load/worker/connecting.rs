@@ -47,9 +47,6 @@ impl Worker {
     /// Opens the lanes that are wanted and may be opened now: after the last request is sent, only those that redirected
     /// requests need.
     fn connect_spread(&mut self, now_ns: u64) {
-        if matches!(self.stage, Stage::Over { .. }) {
-            return;
-        }
         loop {
             let is_sending = self.stage == Stage::Sending;
             let next =

@@ -233,6 +233,20 @@ fn a_load_among_circles_ends_with_its_time() {
 }
 
 #[test]
+fn what_moved_is_followed_to_a_new_node_after_the_end_of_the_load() {
+    let length = Duration::from_millis(100);
+    let played = Played::start(move |asked, ports| match asked.node {
+        0 => {
+            std::thread::sleep(2 * length);
+            format!("-MOVED 1 127.0.0.1:{}\r\n", ports[1])
+        }
+        _ => GOOD.to_owned(),
+    });
+    let outcome = played.run(&Plan { length: Some(length), ..played.plan() });
+    assert_eq!((outcome.ops, outcome.errors, outcome.redirects), (1, BTreeMap::new(), one("MOVED", 1)));
+}
+
+#[test]
 fn a_node_that_names_itself_and_one_that_names_a_new_address_each_time_end_too() {
     let itself = Played::start(|_, ports| format!("-MOVED 1 127.0.0.1:{}\r\n", ports[0]));
     assert_eq!(itself.load(5, SECONDS).errors, one("MOVED", 5));
