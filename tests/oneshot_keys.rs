@@ -1,4 +1,5 @@
-//! The promise of `--stat`, `--bigkeys`, `--memkeys` and `--hotkeys`: what redis-cli prints beside them, numbers aside.
+//! The promise of `--stat`, `--bigkeys`, `--memkeys`, `--keystats` and `--hotkeys`: what redis-cli prints beside them,
+//! numbers aside.
 
 use std::{
     io::{BufRead, BufReader},
@@ -61,19 +62,55 @@ fn the_biggest_and_the_hottest_keys_are_those_of_redis_cli_in_its_words() {
     assert!(refused.err.contains("An LFU maxmemory policy is not selected"), "{}", refused.err);
 }
 
-#[test]
-fn a_long_walk_explains_its_pace_and_ends_early_with_a_summary() {
-    let server = Server::redis().start();
+/// What a walk over 60000 keys prints that ends early, after it has explained its pace.
+fn cut(server: &Server, mode: &str) -> String {
     server.cli(&["EVAL", "for i = 1, 60000 do redis.call('SET', i, i) end", "0"]);
-    let mut command = redyno(&["-p", &server.port_text(), "--bigkeys"]);
+    let mut command = redyno(&["-p", &server.port_text(), mode]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut note = String::new();
     BufReader::new(child.stderr.take().unwrap()).read_line(&mut note).unwrap();
     assert!(note.starts_with("redyno: 60000 keys take a while") && note.contains("with -i 0.01 "), "{note}");
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-    let out = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+    String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
+}
+
+#[test]
+fn a_long_walk_explains_its_pace_and_ends_early_with_a_summary() {
+    let out = cut(&Server::redis().start(), "--bigkeys");
     let summary = out.split_once("-------- summary -------\n\n[").expect(&out).1;
     assert!(summary.contains("%] Sampled ") && !summary.contains(" 60000 strings"), "{out}");
+}
+
+#[test]
+fn statistics_of_keys_are_those_of_redis_cli_8_in_its_words() {
+    let server = Server::redis().start();
+    keys(&server);
+    server.cli(&["EVAL", "redis.call('RENAME', 'odd\\r\\n\"\\\\k\\255', 'odd')", "0"]);
+    let port = server.port_text();
+    let ours = Running::start(redyno(&["-p", &port, "--keystats"])).end().expect_code(0).out;
+    let [mut ours, mut theirs] = [&ours, include_str!("fixtures/redis-cli-8.0-m01-keystats.txt")].map(masked);
+    // The number of rows of the distribution follows the server's memory of each key.
+    ours.dedup();
+    theirs.dedup();
+    assert_eq!(ours, theirs);
+    let two = Running::start(redyno(&["-p", &port, "--keystats", "--top", "2"])).end().expect_code(0).out;
+    let top = two.split_once("--- Top 2 key sizes ---\n  1 ").expect(&two).1.split_once("\n\n").unwrap().0;
+    assert!(top.starts_with(" ") && top.lines().count() == 2 && top.contains(" string     \"odd\""), "{two}");
+}
+
+#[test]
+fn interrupted_statistics_name_the_cursor_that_goes_on() {
+    let server = Server::redis().start();
+    let out = cut(&server, "--keystats");
+    let end = out.split_once("\nScan interrupted:\nUse 'redyno --keystats --cursor ").expect(&out).1;
+    let cursor = end.split_once("' to restart from the last cursor.\n").expect(&out).0;
+    let command = redyno(&["-p", &server.port_text(), "-i", "0.01", "--keystats", "--cursor", cursor]);
+    let rest = Running::start(command).end().expect_code(0).out;
+    let sampled = [&out, &rest].map(|out| {
+        let sampled = out.split_once("Keys sampled: ").expect(out).1.lines().next().unwrap();
+        sampled.parse::<u64>().unwrap()
+    });
+    assert!(sampled[1] < 60_000 && sampled[0] + sampled[1] >= 60_000, "{sampled:?}");
 }
 
 #[test]
@@ -82,13 +119,15 @@ fn memory_of_keys_is_asked_with_all_elements_only_if_that_is_asked_for() {
     server.cli(&["RPUSH", "l", "1"]);
     server.cli(&["CONFIG", "SET", "slowlog-log-slower-than", "0"]);
     for (words, expected) in [
-        (&[][..], ""),
-        (&["--memkeys-samples", "0"], "SAMPLES\n0"),
+        (&["--memkeys"][..], ""),
+        (&["--memkeys", "--memkeys-samples", "0"], "SAMPLES\n0"),
         (&["--memkeys-samples", "7"], "SAMPLES\n7"),
+        (&["--keystats"], ""),
+        (&["--keystats-samples", "7"], "SAMPLES\n7"),
     ] {
         server.cli(&["SLOWLOG", "RESET"]);
         let port = server.port_text();
-        let command = redyno(&[&["-p", &port, "--memkeys"][..], words].concat());
+        let command = redyno(&[&["-p", &port][..], words].concat());
         Running::start(command).end().expect_code(0);
         let log = server.cli(&["SLOWLOG", "GET", "100"]);
         let asked = log.split_once("MEMORY\nUSAGE\nl\n").unwrap().1;

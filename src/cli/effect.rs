@@ -239,7 +239,6 @@ mod tests {
         ("metrics", "9121"),
         ("theme", "dark"),
         ("latency_percentiles", "50"),
-        ("memkeys_samples", "5"),
     ];
 
     /// Returns the error for `redyno LINE`, if it is refused.
@@ -303,7 +302,11 @@ mod tests {
     #[test]
     fn in_every_mode_every_option_without_effect_is_named() {
         let modes = ["latency", "latency_history", "latency_dist", "intrinsic_latency", "help", "version"];
-        let modes = [&modes[..], &["stat", "bigkeys", "memkeys", "hotkeys"]].concat();
+        let modes = [
+            &modes[..],
+            &["stat", "bigkeys", "memkeys", "keystats", "hotkeys", "memkeys_samples", "keystats_samples"],
+        ]
+        .concat();
         // The options that mean no load are tested below; --headless, --plan and --verify are modes.
         let other = ["no_load", "headless", "load", "plan", "verify"];
         let named = |list: &[&str], name: &str| list.contains(&name);
@@ -313,10 +316,7 @@ mod tests {
             for (line, has_terminal) in LINES {
                 let words = std::iter::once("redyno").chain(line.split_whitespace());
                 let mode = Mode::of(&CommandLine::try_parse_from(words).unwrap(), has_terminal);
-                let needs_a_mode = matches!(
-                    name.as_str(),
-                    "raw" | "csv" | "latency_percentiles" | "memkeys_samples" | "mono"
-                );
+                let needs_a_mode = matches!(name.as_str(), "raw" | "csv" | "latency_percentiles" | "mono");
                 if needs_a_mode && !mode.is_oneshot() {
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! `--bigkeys`, `--memkeys` and `--hotkeys`: a walk over all keys of the database.
+//! `--bigkeys`, `--memkeys`, `--keystats` and `--hotkeys`: a walk over all keys of the database.
 //!
 //! redis-cli asks as fast as the server answers. Here, the server works for the walk for at most 2 % of the time, as for
 //! a look at keys on the screen, unless `-i` says how long to pause after 100 SCANs.
@@ -6,6 +6,7 @@
 use std::{sync::mpsc::Receiver, time::Duration};
 
 use super::{
+    keystats::{self, KeyStats},
     plan::{Mode, Plan},
     run::Streams,
 };
@@ -36,12 +37,12 @@ const TYPES: [[&str; 3]; 6] = [
     ["zset", "ZCARD", "members"],
 ];
 
-type Keys = [Vec<u8>];
+pub(super) type Keys = [Vec<u8>];
 /// A key, the place of its type, and its size.
-type SizedKey<'a> = (&'a [u8], usize, u64);
+pub(super) type SizedKey<'a> = (&'a [u8], usize, u64);
 
 /// What a walk has found.
-trait Finding {
+pub(super) trait Finding {
     /// Asks about these keys; returns the lines about what was found, `percent` of the way.
     fn take(&mut self, line: &mut DirectLine, keys: &Keys, percent: f64) -> Result<String, ServerError>;
 
@@ -51,16 +52,23 @@ trait Finding {
 
 /// Runs one of the modes.
 pub(super) fn run(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -> anyhow::Result<()> {
-    let (what, mut finding): (_, Box<dyn Finding>) = match plan.mode {
-        Mode::HotKeys => ("hot", Box::new(Hottest(vec![(0, String::new()); HOTTEST]))),
-        mode => ("biggest", Box::new(Biggest::new(mode == Mode::MemKeys, plan.memory_samples))),
-    };
     let mut line = DirectLine::open(&plan.target)?;
     let all = line.numbers(&[vec![b"DBSIZE"]])?.first().copied().flatten().unwrap_or_default();
-    streams.print(&format!(
-        "\n# Scanning the entire keyspace to find {what} keys as well as\n# average sizes per key type.  You can use -i \
-         0.1 to sleep 0.1 sec\n# per 100 SCAN commands (not usually needed).\n\n"
-    ))?;
+    let is_report = plan.mode == Mode::KeyStats;
+    let (what, mut finding): (_, Box<dyn Finding>) = match plan.mode {
+        Mode::HotKeys => ("hot", Box::new(Hottest(vec![(0, String::new()); HOTTEST]))),
+        Mode::KeyStats => ("", Box::new(KeyStats::new(plan, all, streams.is_tty))),
+        mode => ("biggest", Box::new(Biggest::new(mode == Mode::MemKeys, plan.memory_samples))),
+    };
+    line.go_to(plan.cursor.unwrap_or_default());
+    streams.print(&if is_report {
+        keystats::HEADING.to_owned()
+    } else {
+        format!(
+            "\n# Scanning the entire keyspace to find {what} keys as well as\n# average sizes per key type.  You can use \
+             -i 0.1 to sleep 0.1 sec\n# per 100 SCAN commands (not usually needed).\n\n"
+        )
+    })?;
     if all > MANY && plan.interval.is_none() {
         streams.warn(&format!(
             "{all} keys take a while, since the server works for it for at most 2 % of the time; with -i 0.01 it is asked \
@@ -74,7 +82,7 @@ pub(super) fn run(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -
         let mut text = finding.take(&mut line, &keys, percent)?;
         let before = sampled;
         (sampled, scans) = (sampled + keys.len() as u64, scans + 1);
-        if sampled / PROGRESS > before / PROGRESS {
+        if sampled / PROGRESS > before / PROGRESS && !is_report {
             text += &format!("[{percent:05.2}%] Sampled {} keys so far\n", sampled - sampled % PROGRESS);
         }
         streams.print(&text)?;
@@ -88,37 +96,54 @@ pub(super) fn run(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -
             break;
         }
     }
-    let summary = finding.summary(sampled);
-    streams.print(&format!(
-        "\n-------- summary -------\n\n{cut}Sampled {sampled} keys in the keyspace!\n{summary}"
-    ))?;
-    Ok(())
+    let mut summary = finding.summary(sampled);
+    if !is_report {
+        summary =
+            format!("\n-------- summary -------\n\n{cut}Sampled {sampled} keys in the keyspace!\n{summary}");
+    } else if let Some(cursor) = line.cursor() {
+        summary += &format!(
+            "\nScan interrupted:\nUse 'redyno --keystats --cursor {cursor}' to restart from the last cursor.\n"
+        );
+    }
+    Ok(streams.print(&summary)?)
 }
 
 /// The keys of one type.
 #[derive(Debug, Default)]
-struct OfType {
-    name: String,
+pub(super) struct OfType {
+    pub(super) name: String,
     /// The command for the size, if the type is known, and the unit of sizes.
-    command: &'static str,
-    unit: &'static str,
-    count: u64,
-    size: u64,
-    biggest: u64,
-    biggest_key: Option<String>,
+    pub(super) command: &'static str,
+    pub(super) unit: &'static str,
+    pub(super) count: u64,
+    pub(super) size: u64,
+    pub(super) biggest: u64,
+    pub(super) biggest_key: Option<Vec<u8>>,
+}
+
+impl OfType {
+    /// Counts a key. Returns whether it is the biggest so far.
+    pub(super) fn add(&mut self, key: &[u8], size: u64) -> bool {
+        (self.count, self.size) = (self.count + 1, self.size + size);
+        let is_biggest = self.biggest < size;
+        if is_biggest {
+            (self.biggest, self.biggest_key) = (size, Some(key.to_owned()));
+        }
+        is_biggest
+    }
 }
 
 /// The biggest key of each type.
-struct Biggest {
+pub(super) struct Biggest {
     is_memory: bool,
     /// How many elements of a collection MEMORY USAGE looks at.
     samples: Option<String>,
-    types: Vec<OfType>,
+    pub(super) types: Vec<OfType>,
     key_bytes: u64,
 }
 
 impl Biggest {
-    fn new(is_memory: bool, samples: Option<u64>) -> Self {
+    pub(super) fn new(is_memory: bool, samples: Option<u64>) -> Self {
         let known = |[name, command, unit]: [&'static str; 3]| OfType {
             name: name.to_owned(),
             command,
@@ -161,7 +186,11 @@ impl Biggest {
     }
 
     /// Returns the place of the type and the size of each key that is still there.
-    fn sizes<'a>(&mut self, line: &mut DirectLine, keys: &'a Keys) -> Result<Vec<SizedKey<'a>>, ServerError> {
+    pub(super) fn sizes<'a>(
+        &mut self,
+        line: &mut DirectLine,
+        keys: &'a Keys,
+    ) -> Result<Vec<SizedKey<'a>>, ServerError> {
         let mut tries = 0;
         loop {
             tries += 1;
@@ -187,15 +216,12 @@ impl Finding for Biggest {
     fn take(&mut self, line: &mut DirectLine, keys: &Keys, percent: f64) -> Result<String, ServerError> {
         let mut text = String::new();
         for (key, place, size) in self.sizes(line, keys)? {
-            let of_type = &mut self.types[place];
-            (of_type.count, of_type.size) = (of_type.count + 1, of_type.size + size);
             self.key_bytes += key.len() as u64;
-            if of_type.biggest < size {
-                let (shown, OfType { name, unit, .. }) = (quoted(key), &*of_type);
+            if self.types[place].add(key, size) {
+                let (shown, OfType { name, unit, .. }) = (quoted(key), &self.types[place]);
                 text += &format!(
                     "[{percent:05.2}%] Biggest {name:<6} found so far '{shown}' with {size} {unit}\n"
                 );
-                (of_type.biggest, of_type.biggest_key) = (size, Some(shown));
             }
         }
         Ok(text)
@@ -210,7 +236,7 @@ impl Finding for Biggest {
         );
         for OfType { name, unit, biggest, biggest_key, .. } in &self.types {
             if let Some(key) = biggest_key {
-                text += &format!("Biggest {name:>6} found '{key}' has {biggest} {unit}\n");
+                text += &format!("Biggest {name:>6} found '{}' has {biggest} {unit}\n", quoted(key));
             }
         }
         text += "\n";
@@ -264,7 +290,7 @@ impl Finding for Hottest {
 }
 
 /// Returns a key in quotes, with escapes for all bytes that are not printable ASCII.
-fn quoted(key: &[u8]) -> String {
+pub(super) fn quoted(key: &[u8]) -> String {
     let mut text = Vec::new();
     workload::quoted(key, &mut text);
     untrusted::bytes(&text)

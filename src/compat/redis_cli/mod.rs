@@ -1,5 +1,6 @@
 //! The one-shot modes with redis-cli's output: `--latency`, `--latency-history`, `--latency-dist` and
-//! `--intrinsic-latency`, as Redis 8.10 prints them; `--stat`, `--bigkeys`, `--memkeys` and `--hotkeys`, as Redis 7.0 does.
+//! `--intrinsic-latency`, as Redis 8.10 prints them; `--stat`, `--bigkeys`, `--memkeys` and `--hotkeys`, as Redis 7.0 does;
+//! `--keystats`, as Redis 8.0 does.
 //!
 //! redis-cli's mistakes are corrected:
 //!
@@ -18,6 +19,7 @@
 
 mod dist;
 mod keys;
+mod keystats;
 mod latency;
 mod line;
 mod pinging;

@@ -13,10 +13,11 @@ const SHORTEST_WINDOW: Duration = Duration::from_millis(10);
 const LONGEST: Duration = Duration::from_secs(365 * 86_400);
 
 /// One of redis-cli's modes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Mode {
     /// `--latency`: on a terminal, one line that is redrawn until Ctrl-C (or until the end of `-i`), otherwise one line
     /// after 1 s or `-i`.
+    #[default]
     Latency,
     /// `--latency-history`: a line for each window of 15 s or `-i`.
     LatencyHistory,
@@ -30,6 +31,8 @@ pub enum Mode {
     BigKeys,
     /// `--memkeys`: the key of each type with the most memory.
     MemKeys,
+    /// `--keystats`: memory and elements of all keys, and their distributions.
+    KeyStats,
     /// `--hotkeys`: the keys that are used most, under an LFU policy.
     HotKeys,
 }
@@ -78,7 +81,7 @@ impl FromStr for Percentile {
 }
 
 /// The settings of a mode.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Plan {
     /// The server; [`Mode::IntrinsicLatency`] does not connect to it.
     pub target: Target,
@@ -94,6 +97,12 @@ pub struct Plan {
     /// `--memkeys-samples`: how many elements of a collection MEMORY USAGE looks at; `None` leaves it to the server, 0
     /// means all.
     pub memory_samples: Option<u64>,
+    /// `--keystats-samples`: the same for [`Mode::KeyStats`].
+    pub stats_samples: Option<u64>,
+    /// `--cursor`: where [`Mode::KeyStats`] begins.
+    pub cursor: Option<u64>,
+    /// `--top`: how many of the biggest keys [`Mode::KeyStats`] shows; 10 by default.
+    pub top: Option<usize>,
     /// Whether [`Mode::LatencyDist`] uses shades of grey instead of colours from grey over yellow to red.
     pub is_mono: bool,
 }
@@ -133,6 +142,7 @@ impl Mode {
             Self::Stat => "--stat",
             Self::BigKeys => "--bigkeys",
             Self::MemKeys => "--memkeys",
+            Self::KeyStats => "--keystats",
             Self::HotKeys => "--hotkeys",
         }
     }
@@ -141,8 +151,7 @@ impl Mode {
 impl Plan {
     /// Creates a plan without options.
     pub fn new(target: Target, mode: Mode) -> Self {
-        let (format, percentiles) = (Format::Standard, Vec::new());
-        Self { target, mode, format, interval: None, percentiles, memory_samples: None, is_mono: false }
+        Self { target, mode, ..Self::default() }
     }
 
     /// Checks that the options fit together. [`run`](fn@super::run) checks this too; a command line checks first, to
@@ -169,6 +178,7 @@ impl Plan {
 
     fn meaningless_option(&self) -> Option<&'static str> {
         let writes_figures = matches!(self.mode, Mode::Latency | Mode::LatencyHistory);
+        let is_stats = self.mode == Mode::KeyStats;
         let is_intrinsic = matches!(self.mode, Mode::IntrinsicLatency(_));
         let given = [
             (self.format == Format::Raw, "--raw", writes_figures),
@@ -176,6 +186,9 @@ impl Plan {
             (self.format == Format::Json, "--json", writes_figures),
             (!self.percentiles.is_empty(), "--latency-percentiles", writes_figures),
             (self.memory_samples.is_some(), "--memkeys-samples", self.mode == Mode::MemKeys),
+            (self.stats_samples.is_some(), "--keystats-samples", is_stats),
+            (self.cursor.is_some(), "--cursor", is_stats),
+            (self.top.is_some(), "--top", is_stats),
             (self.is_mono, "--mono", self.mode == Mode::LatencyDist),
             (self.interval.is_some(), "-i", !is_intrinsic),
         ];
@@ -211,12 +224,24 @@ pub struct OneshotArgs {
     /// Find the key of each type with the most memory
     #[arg(long, group = "mode")]
     pub memkeys: bool,
+    /// Memory and elements of all keys: the biggest, and their distributions
+    #[arg(long, group = "mode")]
+    pub keystats: bool,
     /// Find the most used keys, under an LFU policy of eviction
     #[arg(long, group = "mode")]
     pub hotkeys: bool,
     /// Elements of a collection that --memkeys looks at; 0 is all, which may stop the server for seconds
-    #[arg(long, requires = "mode", value_name = "N")]
+    #[arg(long, value_name = "N")]
     pub memkeys_samples: Option<u64>,
+    /// The same for --keystats
+    #[arg(long, value_name = "N")]
+    pub keystats_samples: Option<u64>,
+    /// Begin --keystats at this cursor, which an interrupted one prints
+    #[arg(long, value_name = "N")]
+    pub cursor: Option<u64>,
+    /// Biggest keys that --keystats shows [default: 10]
+    #[arg(long, value_name = "N")]
+    pub top: Option<usize>,
     /// Length of a window in seconds; also for the ping windows on the screen [default there: 15]. With --bigkeys and
     /// its like a pause after 100 SCANs, in place of pauses that leave 98 % of the server to others
     #[arg(short = 'i', value_name = "SECONDS", value_parser = parse_seconds)]
@@ -252,6 +277,9 @@ impl OneshotArgs {
             interval: self.interval,
             percentiles: self.latency_percentiles.clone(),
             memory_samples: self.memkeys_samples,
+            stats_samples: self.keystats_samples,
+            cursor: self.cursor,
+            top: self.top,
             is_mono: self.mono,
             ..Plan::new(target, mode)
         };
@@ -268,7 +296,11 @@ impl OneshotArgs {
             (self.stat, Mode::Stat),
             (self.bigkeys, Mode::BigKeys),
             (self.memkeys, Mode::MemKeys),
+            (self.keystats, Mode::KeyStats),
             (self.hotkeys, Mode::HotKeys),
+            // As in redis-cli, these are modes of their own as well.
+            (self.memkeys_samples.is_some(), Mode::MemKeys),
+            (self.keystats_samples.is_some(), Mode::KeyStats),
         ];
         let given = given.into_iter().find(|(is_given, _)| *is_given).map(|(_, mode)| mode);
         self.intrinsic_latency.map(Mode::IntrinsicLatency).or(given)

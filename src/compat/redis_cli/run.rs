@@ -70,7 +70,7 @@ pub fn run_on(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -> an
         Mode::LatencyDist => dist::run(plan, stop, streams),
         Mode::IntrinsicLatency(length) => latency::run_intrinsic(length, stop, streams),
         Mode::Stat => stat::run(plan, stop, streams),
-        Mode::BigKeys | Mode::MemKeys | Mode::HotKeys => keys::run(plan, stop, streams),
+        Mode::BigKeys | Mode::MemKeys | Mode::KeyStats | Mode::HotKeys => keys::run(plan, stop, streams),
     };
     match done {
         Err(error) if is_broken_pipe(&error) => Ok(()),

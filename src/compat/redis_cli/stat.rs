@@ -65,7 +65,7 @@ fn row(info: &Info, before: Option<u64>) -> String {
 }
 
 /// Returns bytes in redis-cli's format.
-fn size(bytes: u64) -> String {
+pub(super) fn size(bytes: u64) -> String {
     let units = [("T", 40), ("G", 30), ("M", 20), ("K", 10)];
     let unit = units.into_iter().find(|(_, shift)| bytes >= 1 << shift);
     unit.map_or(format!("{bytes}B"), |(unit, shift)| {

@@ -41,6 +41,16 @@ impl DirectLine {
         Ok(self.texts(&[vec![b"INFO"]])?.pop().unwrap_or_default())
     }
 
+    /// Sets the cursor of the next SCAN.
+    pub fn go_to(&mut self, cursor: u64) {
+        self.cursor = Some(cursor.to_string().into());
+    }
+
+    /// Returns the cursor of the next SCAN, cleaned; `None` after the last SCAN.
+    pub fn cursor(&self) -> Option<String> {
+        self.cursor.as_deref().map(untrusted::bytes)
+    }
+
     /// Returns the keys that the next SCAN returns; `None` after the last SCAN.
     ///
     /// # Errors
