@@ -19,7 +19,7 @@ use redyno::{
     load::Plan,
     runner::Failure,
     server::{Cleaned, Control, Ledger, Marker, Owner},
-    workload::{KeyNames, KeySpan, Keyset, Operation, RunId, Workload},
+    workload::{KeyNames, KeyNaming, KeySpan, Keyset, Operation, RunId, Workload},
 };
 
 const LIMIT: Duration = Duration::from_secs(30);
@@ -297,7 +297,7 @@ fn a_key_of_another_type_at_the_name_of_the_list_or_a_marker_is_somebodys() {
 
 /// A workload whose set of users grows, by names that are hashes, as YCSB inserts records.
 fn users_that_grow() -> Arc<Workload> {
-    let keys = Keyset { prefix: "user".to_owned(), digits: 1, hashed: true, ..Keyset::default() };
+    let keys = Keyset { prefix: "user".to_owned(), digits: 1, naming: KeyNaming::Ycsb, ..Keyset::default() };
     let keys = [("user".to_owned(), keys)].into();
     let operations = vec![
         Operation::command("SET {user} {value}", 1),

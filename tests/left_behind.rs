@@ -284,9 +284,8 @@ fn a_parameter_that_stays_behind_is_an_error_and_after_an_interrupt_it_is_told_t
 #[test]
 fn markers_whose_counts_add_up_beyond_64_bits_are_cleaned_up_by_a_scan() {
     let server = Server::redis().start();
-    let keys = |count: u64| {
-        format!(r#"[{{"prefix":"a","first":0,"count":{count},"digits":0,"hashed":false,"open":false}}]"#)
-    };
+    let keys =
+        |count: u64| format!(r#"[{{"prefix":"a","first":0,"count":{count},"digits":0,"open":false}}]"#);
     for (run, count) in [("4g7k2m9q", u64::MAX), ("5g7k2m9q", 2)] {
         server.cli(&["SADD", "redyno:runs", run]);
         server.cli(&["HSET", &format!("redyno:{run}"), "keys", &keys(count), "kept", "no"]);

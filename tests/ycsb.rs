@@ -2,11 +2,16 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
+    fs::File,
     io::{BufRead, BufReader, Write},
     net::TcpStream,
+    process::Command,
 };
 
-use crate::support::{Server, program::run};
+use crate::support::{
+    Server,
+    program::{Outcome, run},
+};
 use redyno::session::Record;
 
 const GROUPS: [&str; 5] = ["string", "hash", "list", "set", "zset"];
@@ -161,7 +166,7 @@ fn the_load_writes_each_record_once_under_ycsbs_name_and_tells_it_in_ycsbs_words
         assert_eq!(server.cli(&["HLEN", &format!("b:user{hash}")]), "10", "{hash}");
     }
     assert_eq!(
-        (server.cli(&["DBSIZE"]), server.cli(&["ZCARD", "b:_indices0"])),
+        (server.cli(&["DBSIZE"]), server.cli(&["ZCARD", "b:_indices"])),
         ("301".to_owned(), "300".to_owned())
     );
     assert_eq!(server.calls(&[], "hset"), 300);
@@ -256,6 +261,79 @@ fn the_command_line_of_ycsb_loads_and_runs_without_a_question_on_an_empty_server
     }
 }
 
+/// What the tools wrote that these files are of: the command of each record, and of the index of scans.
+const WRITTEN: [(&str, &[&str]); 3] = [
+    ("ycsb-d9faaac-redis", &[]),
+    ("go-ycsb-d383d2b-hash", &["-p", "redis.datatype=hash"]),
+    ("go-ycsb-d383d2b-string", &["-p", "redis.datatype=string"]),
+];
+
+/// Runs the command line of YCSB over forty records of three fields, with more words.
+fn ycsb(server: &Server, phase: &str, more: &[&str]) -> Outcome {
+    let port = format!("redis.port={}", server.port());
+    let line = ["ycsb", phase, "redis", "--yes", "-p", &port, "-p", "recordcount=40", "-p", "fieldcount=3"];
+    run(&[&line[..], &["-p", "fieldlength=40", "-p", "operationcount=200"], more].concat())
+}
+
+/// All keys with their types, and the fields of the record of number 0, in the order of their names.
+fn kept(server: &Server, record: &str) -> [Vec<String>; 2] {
+    let sorted = |text: String| {
+        let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    let keys = sorted(server.cli(&["KEYS", "*"])).into_iter();
+    [
+        keys.map(|key| format!("{key} {}", server.cli(&["TYPE", &key]))).collect(),
+        sorted(server.cli(&["HKEYS", record])),
+    ]
+}
+
+#[test]
+fn what_ycsb_and_go_ycsb_wrote_is_all_found_and_what_is_loaded_here_has_their_names() {
+    for (name, layout) in WRITTEN {
+        let (theirs, ours) = (Server::redis().start(), Server::redis().start());
+        let file = format!("{}/tests/fixtures/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+        let mut cli = Command::new("redis-cli");
+        cli.arg("-s").arg(theirs.socket()).stdin(File::open(file).unwrap()).output().unwrap();
+        assert!(ycsb(&ours, "load", layout).expect_code(0).out.contains("[INSERT], Return=OK, 40\n"));
+        let record =
+            if layout.is_empty() { "user" } else { "usertable/user" }.to_owned() + "6284781860667377211";
+        assert_eq!(theirs.cli(&["STRLEN", &record]), ours.cli(&["STRLEN", &record]));
+        let index = ["ZRANGE", "_indices", "0", "-1", "WITHSCORES"];
+        assert_eq!((kept(&theirs, &record), theirs.cli(&index)), (kept(&ours, &record), ours.cli(&index)));
+        for (workload, proportions) in WORKLOADS {
+            let mut words: Vec<_> = ["read", "update"].map(|name| format!("{name}proportion=0")).into();
+            let property = |name: &str| name.to_lowercase().replace('-', "") + "proportion";
+            let share = |(name, percent): &(&str, f64)| format!("{}={}", property(name), percent / 100.0);
+            words.extend(proportions.iter().map(share));
+            words.push(format!("requestdistribution={}", if workload == "d" { "latest" } else { "zipfian" }));
+            let words = words.iter().flat_map(|word| ["-p", word]);
+            let words: Vec<_> = words.chain(layout.iter().copied()).collect();
+            if workload == "e" && !layout.is_empty() {
+                let refused = ycsb(&theirs, "run", &words).expect_code(2);
+                assert!(refused.err.contains("scans need the index"), "{refused:?}");
+                continue;
+            }
+            for server in [&theirs, &ours] {
+                let ran = ycsb(server, "run", &words).expect_code(0);
+                let found = ran.out.lines().filter_map(|line| line.split_once("], Return=OK, "));
+                let found: u64 = found.map(|(_, n)| n.parse::<u64>().unwrap()).sum();
+                assert_eq!(
+                    (found, ran.out.matches("Return=").count()),
+                    (200, proportions.len()),
+                    "{name} {ran:?}"
+                );
+            }
+        }
+    }
+    let server = Server::redis().start();
+    ycsb(&server, "load", &["-p", "index=false"]).expect_code(0);
+    let scan = ["-p", "readproportion=0", "-p", "updateproportion=0", "-p", "scanproportion=1"];
+    let ran = ycsb(&server, "run", &scan).expect_code(0);
+    assert!(ran.out.contains("[SCAN], Return=OK, 0\n[SCAN], Return=NOT_FOUND, 200\n"), "{ran:?}");
+}
+
 #[test]
 fn records_on_memcached_have_the_names_of_ycsbs_binding_and_all_their_fields() {
     let server = Server::memcached().start();
@@ -270,7 +348,7 @@ fn records_on_memcached_have_the_names_of_ycsbs_binding_and_all_their_fields() {
     stream.write_all(b"get usertable-user6284781860667377211\r\n").unwrap();
     let mut line = String::new();
     BufReader::new(stream).read_line(&mut line).unwrap();
-    assert!(line.trim_end().ends_with(" 70"), "ten fields of seven bytes: {line}");
+    assert!(line.trim_end().ends_with(" 191"), "ten fields of seven bytes as JSON: {line}");
     let all =
         ["-p", "operationcount=1000", "-p", "readproportion=1", "-p", "updateproportion=0", "-p", "x=1"];
     let ran = ycsb("run", &all).expect_code(0);

@@ -55,14 +55,16 @@ pub struct YcsbArgs {
 }
 
 /// Properties with the only values that redyno can carry out.
-const ONLY: [(&str, &[&str]); 7] = [
-    ("workload", &["site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload"]),
+const ONLY: [(&str, &[&str]); 9] = [
+    ("workload", &["site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload", "core"]),
     ("fieldlengthdistribution", &["constant"]),
     ("scanlengthdistribution", &["uniform"]),
     ("dataintegrity", &["false"]),
     ("measurementtype", &["hdrhistogram"]),
     ("exporter", &["site.ycsb.measurements.exporter.TextMeasurementsExporter"]),
     ("redis.ssl", &["false"]),
+    ("keyprefix", &["user"]),
+    ("dropdata", &["false"]),
 ];
 
 /// A command line of YCSB.
@@ -152,9 +154,23 @@ impl YcsbLine {
             target.uri = Some(Password::new(format!("memcached://{host}")));
             return Ok((target, None));
         }
-        target.host =
-            Some(self.take("redis.host", |text| Some(text.to_owned()), "")?.unwrap_or("127.0.0.1".into()));
-        target.port = self.take("redis.port", |text| text.parse().ok(), "a port")?;
+        let address = |text: &str| {
+            let (host, port) = text.rsplit_once(':')?;
+            Some((host.to_owned(), port.parse().ok()?))
+        };
+        let (go_host, go_port) = self.take("redis.addr", address, "HOST:PORT")?.unzip();
+        let host = self.take("redis.host", |text| Some(text.to_owned()), "")?.or(go_host.clone());
+        target.host = Some(host.unwrap_or_else(|| "127.0.0.1".to_owned()));
+        target.port = self.take("redis.port", |text| text.parse().ok(), "a port")?.or(go_port);
+        // go-ycsb writes a string as JSON, as YCSB does on memcached.
+        let groups = [("hash", "hash"), ("string", "json")];
+        let group = |text: &str| groups.into_iter().find(|(name, _)| *name == text);
+        let group = self.take("redis.datatype", group, "hash or string")?;
+        let is_go = go_host.is_some() || group.is_some();
+        let of_go = [group.map(|(_, group)| ("commandgroup", group)), is_go.then_some(("layout", "go-ycsb"))];
+        for (name, value) in of_go.into_iter().flatten() {
+            self.properties.entry(name.to_owned()).or_insert_with(|| value.to_owned());
+        }
         target.password = self.take("redis.password", |text| Some(Password::new(text.to_owned())), "")?;
         let ms = self.take("redis.timeout", |text| text.parse().ok().filter(|ms| *ms > 0), "milliseconds")?;
         Ok((target, ms.map(Duration::from_millis)))
@@ -191,18 +207,17 @@ impl YcsbLine {
         }
         if self.is_memcached {
             // A record is one value; its name begins with the table's.
-            for (name, value) in
-                [("commandgroup", "string"), ("index", "false"), ("table", "usertable"), ("fieldcount", "10")]
-            {
+            for (name, value) in [("commandgroup", "json"), ("index", "false"), ("table", "usertable")] {
                 self.properties.entry(name.to_owned()).or_insert_with(|| value.to_owned());
             }
         }
-        // The Redis binding has no tables, and the load phase inserts each record once.
+        // YCSB's Redis binding has no tables, and the load phase inserts each record once.
         let of_run = ["operationcount", "requestdistribution", "hotspotdatafraction", "hotspotopnfraction"];
-        let (loads, is_memcached) = (self.loads, self.is_memcached);
+        let (loads, has_tables) =
+            (self.loads, self.is_memcached || self.properties.get("layout").is_some_and(|it| it != "ycsb"));
         let is_of_run = |name: &str| name.ends_with("proportion") || of_run.contains(&name);
         ycsb_parameters()
-            .filter(|name| is_memcached || *name != "table")
+            .filter(|name| has_tables || *name != "table")
             .filter_map(|name| Some(Setting { name: name.to_owned(), value: self.properties.remove(name)? }))
             .filter(|setting| !loads || !is_of_run(&setting.name))
             .collect()

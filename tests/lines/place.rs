@@ -89,6 +89,7 @@ impl Place {
             ("-p", "7000") if self.is_demo => "0".to_owned(),
             ("-p", "6379" | "7000") => self.redis(),
             ("-p", "redis.port=6379") => format!("redis.port={}", self.redis()),
+            ("-p", "redis.addr=127.0.0.1:6379") => format!("redis.addr=127.0.0.1:{}", self.redis()),
             ("-p", "11211") => self.memcached(),
             ("-h", _) => "127.0.0.1".to_owned(),
             ("-s", _) => format!("{folder}/demo.sock"),

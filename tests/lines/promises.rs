@@ -196,5 +196,6 @@ pub const PROMISES: &[Promise] = &[
     shows("-p 6379 --workload ycsb-c --set requestdistribution=uniform --set commandgroup=string", Screen, &["uniform"]),
     shows("ycsb load redis -P workloads/workloada -p redis.port=6379 -threads 50 -s", Ends(&[0]), &["[INSERT], Return=OK, 1000"]),
     with("ycsb run redis -P workloads/workloada -p redis.port=6379 -threads 50 -target 20000 -s", &["--yes"], Ends(&[0]), &["[READ], Operations"]),
+    with("ycsb run redis -P workloads/workloada -p redis.addr=127.0.0.1:6379 -p redis.datatype=hash", &["--yes"], Ends(&[0]), &["[READ], Operations"]),
     shows("workloads ycsb-e", Ends(&[0]), &["[[operation]]"]),
 ];

@@ -14,7 +14,7 @@ use super::{
     Dialect, Fill, Part, Unspoken,
     digits::digits,
     memcached,
-    request_parts::{Head, Laid},
+    request_parts::{Head, Laid, java_hash},
     resp,
 };
 use making::Making;
@@ -55,12 +55,8 @@ enum Then {
 enum Slot {
     /// An argument that is a value of this kind, with its length before it.
     Sized(Head<Fragment>, u16),
-    /// A number of this source without leading zeros.
-    Number(u16),
-    /// A number of this source with leading zeros up to this many digits.
-    Padded(u16, u8),
-    /// A number that is inserted later, when the reply to the previous request is known.
-    Awaited,
+    /// A number, without its length.
+    Plain(Fragment),
     /// An argument that is a number of this source, with its length before it.
     SizedNumber(u16),
     /// Another argument. The length of the argument is known only when it is filled.
@@ -76,7 +72,10 @@ enum Fragment {
     Digits(u16),
     Number(u16),
     Padded(u16, u8),
+    /// Java's hash of a text: a text with this hash, and a number of this source with so many digits.
+    JavaHash(i32, u16, u8),
     Value(u16),
+    /// A number that is inserted later, when the reply to the previous request is known.
     Awaited,
 }
 
@@ -136,9 +135,7 @@ impl Slot {
                 head.append(length, fill, out);
                 fill.write(value, out);
             }
-            Self::Number(source) => append_number(fill.number(*source), out),
-            Self::Padded(source, least) => append_padded(fill.number(*source), *least, out),
-            Self::Awaited => fill.await_number(out.len()),
+            Self::Plain(fragment) => _ = fragment.append(fill, out),
             Self::SizedNumber(source) => append_sized_number(fill.number(*source), out),
             Self::Argument(head, fragments) => append_argument(head, fragments, fill, out),
             Self::Key(fragments) => append_key(fragments, fill, out),
@@ -195,6 +192,12 @@ impl Fragment {
             Self::Digits(source) => out.extend_from_slice(&digits(fill.number(*source))),
             Self::Number(source) => append_number(fill.number(*source), out),
             Self::Padded(source, least) => append_padded(fill.number(*source), *least, out),
+            Self::JavaHash(prefix, source, least) => {
+                let start = out.len();
+                append_padded(fill.number(*source), *least, out);
+                let hash = java_hash(*prefix, out.drain(start..).map(u16::from));
+                out.extend_from_slice(itoa::Buffer::new().format(hash).as_bytes());
+            }
             Self::Awaited => fill.await_number(out.len()),
             Self::Value(kind) => {
                 let (value, _) = fill.value(*kind);

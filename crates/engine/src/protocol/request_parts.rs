@@ -20,6 +20,15 @@ pub enum Part<'a> {
     Number(u16),
     /// A number of this source with leading zeros up to this many digits.
     Padded(u16, u8),
+    /// Java's `hashCode` of a text that ends in a number of this source, as a signed number.
+    JavaHash {
+        /// The source of the number.
+        source: u16,
+        /// The hash of the text before the number.
+        prefix: i32,
+        /// The least number of digits.
+        digits: u8,
+    },
     /// A value.
     Value {
         /// The index of the value's kind.
@@ -38,9 +47,14 @@ impl Part<'_> {
             Self::Text(text) => Some(text.len()),
             Self::Digits(_) => Some(KEY_DIGITS),
             Self::Value { size, .. } => size,
-            Self::Number(_) | Self::Padded(..) | Self::Awaited => None,
+            Self::Number(_) | Self::Padded(..) | Self::JavaHash { .. } | Self::Awaited => None,
         }
     }
+}
+
+/// Continues the `hashCode` of a text in Java with these characters; the hash of an empty text is 0.
+pub(crate) fn java_hash(before: i32, text: impl IntoIterator<Item = u16>) -> i32 {
+    text.into_iter().fold(before, |hash, unit| hash.wrapping_mul(31).wrapping_add(unit.into()))
 }
 
 /// An element of a command's layout. Elements are in the order in which they are sent.

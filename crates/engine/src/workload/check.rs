@@ -134,7 +134,7 @@ impl Workload {
             |fragment: &Fragment| if let Fragment::SameSlot(set) = *fragment { Some(set) } else { None };
         fragments.filter_map(by_slot).map(|set| self.keyset(set)).try_for_each(|(name, keys)| {
             let count = keys.count.unwrap_or(keyspace);
-            let why = if keys.hashed || keys.digits == 0 {
+            let why = if !keys.naming.is_number() || keys.digits == 0 {
                 "their numbers have no fixed number of digits".to_owned()
             } else if count < FEWEST_KEYS {
                 format!("{count} keys are too few for 16384 slots; give at least {FEWEST_KEYS} keys (-r, or count)")
@@ -188,7 +188,7 @@ impl Workload {
             for fragment in step.fragments() {
                 if let Some(set) = fragment.repeats().filter(|set| !drawn.contains(set)) {
                     let (whose, keys) = (whose(), self.keyset(set).0);
-                    let of = if matches!(fragment, Fragment::Same(_)) { "same" } else { "same_slot" };
+                    let of = if matches!(fragment, Fragment::SameSlot(_)) { "same_slot" } else { "same" };
                     let text = format!("{whose} repeats {{{keys}.{of}}} before it uses {{{keys}}}");
                     return Err(WorkloadError::of(text));
                 }
@@ -231,7 +231,10 @@ impl Keyset {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::{Operation, Steps};
+    use crate::workload::{
+        KeyNaming::{self, Nothing, Number, Ycsb},
+        Operation, Steps,
+    };
 
     fn error(step: &str, setup: &str) -> Option<String> {
         let setup = Steps { steps: vec![setup.to_owned()] };
@@ -262,21 +265,22 @@ mod tests {
 
     #[test]
     fn numbers_fit_their_digits() {
-        let of = |digits, hashed, first, count| {
+        let of = |digits, naming, first, count| {
             let mut workload = Workload::clone(&Workload::ratio(1, 1));
-            let keys = Keyset { digits, hashed, first, count: Some(count), ..Keyset::default() };
+            let keys = Keyset { digits, naming, first, count: Some(count), ..Keyset::default() };
             workload.keys.insert("key".to_owned(), keys);
             workload.check_keys(5).err().map(|error| error.to_string())
         };
         let error = "the keys 'key' have no numbers, or numbers beyond 3 digits: 991 from 10 on";
-        assert_eq!((of(3, false, 10, 990), of(3, false, 10, 991).as_deref()), (None, Some(error)));
+        assert_eq!((of(3, Number, 10, 990), of(3, Number, 10, 991).as_deref()), (None, Some(error)));
         assert_eq!(
-            [of(3, true, 10, 991), of(0, false, 0, u64::MAX), of(20, false, 0, u64::MAX)],
+            [of(3, Ycsb, 10, 991), of(0, Number, 0, u64::MAX), of(20, Number, 0, u64::MAX)],
             [None, None, None]
         );
-        assert!(of(0, false, 2, u64::MAX).is_some() && of(12, false, 0, 0).is_some());
+        assert!(of(0, Number, 2, u64::MAX).is_some() && of(12, Number, 0, 0).is_some());
+        assert!(of(0, Nothing, 0, 1).is_none() && of(0, Nothing, 0, 2).is_some());
         let error = "the numbers of keys can have at most 20 digits, unlike those of 'key'";
-        assert_eq!(of(21, false, 0, 1).as_deref(), Some(error));
+        assert_eq!(of(21, Number, 0, 1).as_deref(), Some(error));
     }
 
     #[test]
@@ -292,7 +296,8 @@ mod tests {
         let error = "{key.same_slot} cannot draw keys: 10000 keys are too few for 16384 slots; give at least 32768 keys \
             (-r, or count)";
         assert_eq!(of(both, usual, 10_000).as_deref(), Some(error));
-        for change in [|keys: &mut Keyset| keys.hashed = true, |keys: &mut Keyset| keys.digits = 0] {
+        for change in [|keys: &mut Keyset| keys.naming = KeyNaming::Ycsb, |keys: &mut Keyset| keys.digits = 0]
+        {
             assert!(of(both, change, 100_000).unwrap().contains("no fixed number of digits"));
         }
         let error = "the operation 'MGET' repeats {key.same_slot} before it uses {key}";

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, ops::Range, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Dataset, Distribution, KeyForm, ReadyRequests, Trace, ValueKind,
+    Dataset, Distribution, KeyForm, KeyNaming, ReadyRequests, Trace, ValueKind,
     compiled::CompiledOnce,
     quantity::{quantity, some_quantity},
     step::Step,
@@ -81,16 +81,13 @@ pub struct Keyset {
     /// The minimum number of digits, up to 20; 0 means no leading zeros.
     #[serde(skip_serializing_if = "is_usual")]
     pub digits: u8,
-    /// Whether YCSB's hash replaces the number in the key's name: `user6284781860667377211`.
-    #[serde(skip_serializing_if = "is_false")]
-    pub hashed: bool,
+    /// What stands in the place of the number.
+    #[serde(skip_serializing_if = "KeyNaming::is_number")]
+    pub naming: KeyNaming,
     /// Whether the set has numbers without any prefix. A number without a prefix is part of a name or an argument, and
     /// not a key of the run.
     #[serde(skip_serializing_if = "is_false")]
     pub bare: bool,
-    /// Whether the set's names are those of a trace, which have no numbers.
-    #[serde(skip_serializing_if = "is_false")]
-    pub any: bool,
     /// The distribution.
     pub distribution: Distribution,
 }
@@ -98,15 +95,14 @@ pub struct Keyset {
 impl Default for Keyset {
     /// Creates a set with the load's number of keys and twelve digits.
     fn default() -> Self {
-        let KeyForm { digits, hashed, any } = KeyForm::default();
+        let KeyForm { digits, naming } = KeyForm::default();
         Self {
             prefix: String::new(),
             first: 0,
             count: None,
             digits,
-            hashed,
+            naming,
             bare: false,
-            any,
             distribution: Distribution::Uniform,
         }
     }
@@ -135,7 +131,7 @@ impl Keyset {
 
     /// Returns the format of the numbers in the set's key names.
     pub fn form(&self) -> KeyForm {
-        KeyForm { digits: self.digits, hashed: self.hashed, any: self.any }
+        KeyForm { digits: self.digits, naming: self.naming }
     }
 }
 
@@ -151,7 +147,8 @@ pub struct Operation {
     /// How the operation's steps are combined.
     #[serde(default, skip_serializing_if = "Together::is_default")]
     pub together: Together,
-    /// Whether the operation changes the server's data, if that is not clear from its commands.
+    /// Whether the operation changes the server's data, if that is not clear from its commands. An EVAL that changes no
+    /// data and finds nothing is a miss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writes: Option<bool>,
     /// The operation's commands, at least one, with placeholders and redis-cli's quotes: `SET {key} "<{value}>" EX
@@ -325,7 +322,7 @@ mod tests {
         let mut with_values = with_setup.clone();
         let kinds = ["64..1024 text", "64:9,4k:1", "compressible 0.5", "json"].into_iter();
         with_values.values.extend(kinds.map(|kind| (kind.to_owned(), kind.parse().unwrap())));
-        let users = Keyset { digits: 0, hashed: true, ..Keyset::default() };
+        let users = Keyset { digits: 0, naming: KeyNaming::Ycsb, ..Keyset::default() };
         let mut with_users =
             Workload::clone(&Workload::ratio(1, 10).drawn_by("zipfian 1.1".parse().unwrap()));
         with_users.keys.insert("user".to_owned(), users);

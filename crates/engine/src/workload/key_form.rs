@@ -1,8 +1,10 @@
 //! The format of the number in a key's name.
 
+use serde::{Deserialize, Serialize};
+
 use super::zipf::ycsb_hash;
 use crate::{
-    protocol::{KEY_DIGITS, Part},
+    protocol::{KEY_DIGITS, Part, java_hash},
     untrusted,
 };
 
@@ -14,16 +16,37 @@ pub const MAX_DIGITS: u8 = 20;
 pub struct KeyForm {
     /// The minimum number of digits, up to 20; lower numbers have leading zeros.
     pub digits: u8,
-    /// Whether YCSB's hash replaces the number in the name.
-    pub hashed: bool,
-    /// Whether any name stands in the place of the number.
-    pub any: bool,
+    /// What stands in the place of the number.
+    pub naming: KeyNaming,
+}
+
+/// What follows the prefix in the names of a set of keys.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KeyNaming {
+    /// The number of the key.
+    #[default]
+    Number,
+    /// YCSB's hash of the number: `user6284781860667377211`.
+    Ycsb,
+    /// The hash of go-ycsb, which takes the bytes of the number in the other order.
+    GoYcsb,
+    /// Nothing, so the set has one key.
+    Nothing,
+    /// Any text, for the names of a trace.
+    Anything,
+}
+
+impl KeyNaming {
+    pub(super) fn is_number(&self) -> bool {
+        *self == Self::Number
+    }
 }
 
 impl Default for KeyForm {
     /// Creates the format with twelve digits.
     fn default() -> Self {
-        Self { digits: KEY_DIGITS as u8, hashed: false, any: false }
+        Self { digits: KEY_DIGITS as u8, naming: KeyNaming::Number }
     }
 }
 
@@ -31,12 +54,24 @@ impl KeyForm {
     /// Returns the number in the name of key number `number`: the same number, or its hash.
     #[inline]
     pub(super) fn named(self, number: u64) -> u64 {
-        if self.hashed { ycsb_hash(number) } else { number }
+        match self.naming {
+            KeyNaming::Ycsb => ycsb_hash(number),
+            KeyNaming::GoYcsb => ycsb_hash(number.swap_bytes()),
+            KeyNaming::Number | KeyNaming::Nothing | KeyNaming::Anything => number,
+        }
     }
 
     /// Formats a number that [`named`](Self::named) returned.
     pub(super) fn padded(self, named: u64) -> String {
-        format!("{named:0width$}", width = usize::from(self.digits))
+        match self.naming {
+            KeyNaming::Nothing | KeyNaming::Anything => String::new(),
+            _ => format!("{named:0width$}", width = usize::from(self.digits)),
+        }
+    }
+
+    /// Returns whether a hash replaces the number.
+    pub(super) fn is_hashed(self) -> bool {
+        matches!(self.naming, KeyNaming::Ycsb | KeyNaming::GoYcsb)
     }
 
     /// Formats the number of a key for the key's name.
@@ -45,22 +80,25 @@ impl KeyForm {
     }
 
     /// Parses the number in a key's name; returns `None` if the format differs. A hash cannot be reversed, so every
-    /// number up to 2^63 is accepted as a hash. Any name is accepted as number 0 if names have no numbers.
+    /// number up to 2^63 is accepted as a hash. A name without a number is number 0.
     pub fn read(self, text: &[u8]) -> Option<u64> {
-        if self.any {
-            return Some(0);
+        if let KeyNaming::Nothing | KeyNaming::Anything = self.naming {
+            return (self.naming == KeyNaming::Anything || text.is_empty()).then_some(0);
         }
         let least = usize::from(self.digits.max(1));
         let is_written = text.len() == least || text.len() > least && text[0] != b'0';
         if !is_written || !text.iter().all(u8::is_ascii_digit) {
             return None;
         }
-        untrusted::bytes(text).parse().ok().filter(|named| !self.hashed || *named <= 1 << 63)
+        untrusted::bytes(text).parse().ok().filter(|named| !self.is_hashed() || *named <= 1 << 63)
     }
 
     /// Returns the highest number that fits into the minimum number of digits.
     pub(super) fn highest(self) -> u64 {
-        let is_any = self.digits == 0 || self.hashed;
+        if self.naming == KeyNaming::Nothing {
+            return 0;
+        }
+        let is_any = self.digits == 0 || !self.naming.is_number();
         10_u64.checked_pow(self.digits.into()).filter(|_| !is_any).map_or(u64::MAX, |end| end - 1)
     }
 }
@@ -84,11 +122,18 @@ impl SetNames {
     /// Returns a key as the parts of a template; its number comes from the source with the number `source`.
     pub(super) fn parts(&self, source: u16) -> Vec<Part<'_>> {
         let number = match self.form.digits {
+            _ if self.form.padded(0).is_empty() => return vec![Part::Text(self.prefix.as_bytes())],
             0 | 1 => Part::Number(source),
             _ if self.form == KeyForm::default() && !self.grows => Part::Digits(source),
             digits => Part::Padded(source, digits),
         };
         vec![Part::Text(self.prefix.as_bytes()), number]
+    }
+
+    /// Returns Java's hash of a key as the part of a template.
+    pub(super) fn hash(&self, source: u16) -> Part<'static> {
+        let prefix = java_hash(0, self.prefix.encode_utf16());
+        Part::JavaHash { source, prefix, digits: self.form.digits }
     }
 }
 
@@ -97,7 +142,7 @@ mod tests {
     use super::*;
 
     fn form(digits: u8, hashed: bool) -> KeyForm {
-        KeyForm { digits, hashed, any: false }
+        KeyForm { digits, naming: if hashed { KeyNaming::Ycsb } else { KeyNaming::Number } }
     }
 
     #[test]
@@ -120,6 +165,11 @@ mod tests {
         assert_eq!(form(20, true).write(0), "06284781860667377211");
         assert_eq!(ycsb.read(b"6284781860667377211"), Some(6_284_781_860_667_377_211));
         assert_eq!(ycsb.read(b"9223372036854775809"), None, "no hash is so high");
+        let go_ycsb = KeyForm { naming: KeyNaming::GoYcsb, ..ycsb };
+        assert_eq!(
+            [0, 1].map(|number| go_ycsb.write(number)),
+            ["6284781860667377211", "6284782960179005422"]
+        );
     }
 
     #[test]

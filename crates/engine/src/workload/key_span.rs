@@ -2,7 +2,7 @@
 
 use std::{cmp::Ordering, ops::Range};
 
-use super::{KeyForm, KeyNames, Keyset, Workload};
+use super::{KeyForm, KeyNames, KeyNaming, Keyset, Workload};
 
 /// The prefix of counters: a counter and a value never have the same key.
 const COUNTER: &str = "counter:";
@@ -46,7 +46,7 @@ impl NameSet {
     /// set.
     fn has(&self, name: &[u8]) -> bool {
         let reaches = |number| number >= self.numbers.start && (self.is_open || number < self.numbers.end);
-        self.number(name).is_some_and(|number| self.form.hashed || reaches(number))
+        self.number(name).is_some_and(|number| self.form.is_hashed() || reaches(number))
     }
 
     fn covers(&self, other: &Self) -> bool {
@@ -57,7 +57,7 @@ impl NameSet {
     /// Returns the name with the highest known number, followed by ` and on` if the set also has higher numbers, and by
     /// `*` alone if the names have no numbers.
     pub fn last(&self) -> String {
-        if self.form.any {
+        if self.form.naming == KeyNaming::Anything {
             return self.prefix.clone() + "*";
         }
         let name = self.prefix.clone() + &self.form.write(self.numbers.end.saturating_sub(1));
@@ -72,7 +72,7 @@ impl KeySpan {
             prefix: keys.prefix.clone(),
             form: keys.form(),
             numbers: keys.numbers(keyspace),
-            is_open: is_open || keys.any,
+            is_open: is_open || keys.naming == KeyNaming::Anything,
         };
         workload.written_keys().map(set).collect()
     }
@@ -217,7 +217,8 @@ mod tests {
     fn a_set_that_grows_has_no_end_and_one_that_is_hashed_has_names_of_digits() {
         let mut workload = Workload::clone(&Workload::ratio(1, 1));
         workload.operations.push(Operation::command("SET {user.new} {value}", 1));
-        let user = Keyset { prefix: "user".to_owned(), digits: 1, hashed: true, ..Keyset::default() };
+        let user =
+            Keyset { prefix: "user".to_owned(), digits: 1, naming: KeyNaming::Ycsb, ..Keyset::default() };
         workload.keys.insert("user".to_owned(), user);
         let span = KeySpan::written_by(&workload, 2);
         assert_eq!((span.total(), span.covers(&span)), (None, true));
@@ -230,7 +231,7 @@ mod tests {
         assert!(!has("user") && !has("user01") && !has("users") && !has("user9999999999999999999"));
         let last: Vec<_> = span.iter().map(NameSet::last).collect();
         assert_eq!(last, ["000000000001", "user8517097267634966620 and on"]);
-        workload.keys.get_mut("user").unwrap().hashed = false;
+        workload.keys.get_mut("user").unwrap().naming = KeyNaming::Number;
         let plain = KeySpan::written_by(&workload, 2);
         assert!(plain.has(b"user0") && plain.has(b"user18446744073709551615") && !plain.has(b"user00"));
         assert!(!span.covers(&plain), "other names");

@@ -7,7 +7,8 @@ use std::{
 };
 
 use super::{
-    Keyset, MAX_VALUE_SIZE, MAX_WEIGHT, Operation, Trace, TraceOrder, Workload, WorkloadError, commands,
+    KeyNaming, Keyset, MAX_VALUE_SIZE, MAX_WEIGHT, Operation, Trace, TraceOrder, Workload, WorkloadError,
+    commands,
     dataset::Input,
     trace::{Commands, MonitorLine, OTHERS, Recorded, Role, command_of, listed, moved_keys},
 };
@@ -186,7 +187,7 @@ impl Reading {
             ..Recorded::default()
         };
         let trace = Trace::new(recorded);
-        let keys = Keyset { count: Some(1), digits: 0, any: true, ..Keyset::default() };
+        let keys = Keyset { count: Some(1), digits: 0, naming: KeyNaming::Anything, ..Keyset::default() };
         Workload {
             name: "trace".to_owned(),
             about: trace.to_string(),

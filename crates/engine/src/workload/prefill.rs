@@ -47,7 +47,10 @@ impl Workload {
             let mut step = self.drawn_once([step]).pop()?;
             let set = self.filled_by(&step)?;
             let first = step.0.iter_mut().flatten().find(|fragment| fragment.draws() == Some(set))?;
-            *first = Fragment::Given(set);
+            match first {
+                Fragment::JavaHash(_, key) => **key = Fragment::Given(set),
+                key => *key = Fragment::Given(set),
+            }
             let keys = self.keyset(set).1;
             let is_whole = !keys.bare && step.0.contains(&vec![Fragment::Given(set)]);
             Some(Filled { step, numbers: keys.numbers(keyspace), set, is_whole })

@@ -8,8 +8,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    DatasetError, Distribution, Draws, Hottest, KeyNames, Operation, Outgoing, Program, Size, Values,
-    Workload, client_seed,
+    DatasetError, Distribution, Draws, Hottest, KeyNames, KeyNaming, Operation, Outgoing, Program, Size,
+    Values, Workload, client_seed,
     program::Weighed,
     readable::{self, THEN, readable},
     step::{Fragment, Step},
@@ -230,11 +230,12 @@ impl Asking<'_> {
         let drawn: BTreeSet<_> = fragments.iter().copied().filter_map(Fragment::draws).collect();
         let (_, names) = workload.sets(self.keyspace, self.names);
         let of_set = |set: u16| {
-            let (name, keys) = workload.keys.iter().nth(set.into()).filter(|(_, keys)| !keys.any)?;
+            let keys = workload.keys.iter().nth(set.into());
+            let (name, keys) = keys.filter(|(_, keys)| keys.naming != KeyNaming::Anything)?;
             let names = &names[usize::from(set)];
             let numbers = keys.numbers(self.keyspace);
             let key = |number| untrusted::bytes(&names.key(names.form.named(number)));
-            let is_drawn = fragments.contains(&&Fragment::Key(set));
+            let is_drawn = fragments.iter().any(|fragment| *fragment.key() == Fragment::Key(set));
             let distribution = is_drawn.then_some(keys.distribution);
             // Then the hottest ranks may belong to keys that do not exist yet.
             let has_form = |drawn: &Distribution| !(names.grows && *drawn == Distribution::YcsbZipfian);

@@ -22,6 +22,8 @@ pub(super) enum Fragment {
     Same(u16),
     /// The next key of this set in the slot of the key that the operation drew last.
     SameSlot(u16),
+    /// Java's hash of a key of this set, which this fragment draws or repeats.
+    JavaHash(u16, Box<Fragment>),
     /// A value of the kind with this number.
     Value(u16),
     /// A random whole number from the first to the last.
@@ -37,19 +39,24 @@ pub(super) enum Fragment {
 }
 
 impl Fragment {
+    /// Returns the key of which the fragment is a hash, or else the fragment.
+    pub(super) fn key(&self) -> &Self {
+        if let Self::JavaHash(_, key) = self { key } else { self }
+    }
+
     /// Returns the set from which the fragment draws a key, existing or new.
     pub(super) fn draws(&self) -> Option<u16> {
-        if let Self::Key(set) | Self::New(set) | Self::SameSlot(set) = self { Some(*set) } else { None }
+        if let Self::Key(set) | Self::New(set) | Self::SameSlot(set) = self.key() { Some(*set) } else { None }
     }
 
     /// Returns the set into which the fragment inserts a key.
     pub(super) fn inserts(&self) -> Option<u16> {
-        if let Self::New(set) = self { Some(*set) } else { None }
+        if let Self::New(set) = self.key() { Some(*set) } else { None }
     }
 
     /// Returns the set whose last drawn key the fragment repeats or follows.
     pub(super) fn repeats(&self) -> Option<u16> {
-        if let Self::Same(set) | Self::SameSlot(set) = self { Some(*set) } else { None }
+        if let Self::Same(set) | Self::SameSlot(set) = self.key() { Some(*set) } else { None }
     }
 }
 

@@ -13,7 +13,7 @@ impl Step {
     /// Parses `text`: words separated by spaces. Placeholders can be anywhere in a word: `{value}`, `{now}`, `{cas}`,
     /// `{number FROM..TO}`, `{number below N}`, and in braces the names of keys and values of the `workload`.
     /// `{NAME.new}` is a new key of the set, `{NAME.same}` repeats the last key of the set, and `{NAME.same_slot}` is the
-    /// next key in the slot of that one.
+    /// next key in the slot of that one; with `.hash` behind it, each of them stands for Java's hash of the key.
     /// `{repeat 10: field{i} {value}}` is expanded. Other braces are unchanged.
     ///
     /// Quotes have the same meaning as in redis-cli. `"a b"` is one word, in which `\n`, `\r`, `\t`, `\b`, `\a`,
@@ -161,6 +161,11 @@ fn placeholder<'a>(text: &'a str, workload: &Workload) -> Option<(Fragment, &'a 
                 (name, "same") => Fragment::Same(set(name)?),
                 (name, "same_slot") => Fragment::SameSlot(set(name)?),
                 (name, "new") => Fragment::New(set(name)?),
+                (key, "hash") => {
+                    let (key, _) = placeholder(&format!("{{{key}}}"), workload)?;
+                    let has_number = |set: &u16| !workload.keyset(*set).1.form().padded(0).is_empty();
+                    Fragment::JavaHash(key.draws().or(key.repeats()).filter(has_number)?, Box::new(key))
+                }
                 _ => return None,
             },
         },

@@ -179,6 +179,9 @@ impl<'v> Making<'v> {
             | Fragment::New(set)
             | Fragment::Same(set)
             | Fragment::SameSlot(set) => self.names[usize::from(*set)].parts(number().unwrap_or(*set)),
+            Fragment::JavaHash(set, _) => {
+                vec![self.names[usize::from(*set)].hash(number().unwrap_or(*set))]
+            }
             Fragment::Value(kind) => {
                 vec![Part::Value { kind: *kind, size: self.values.fixed_size(*kind) }]
             }
@@ -200,7 +203,7 @@ mod tests {
     use crate::{
         protocol::key_slot,
         workload::{
-            Draws, KeyNames, Keyset, Misses, Outgoing, Program, preset,
+            Draws, KeyNames, KeyNaming, Keyset, Misses, Outgoing, Program, preset,
             testing::{drawn, of, program},
         },
     };
@@ -283,9 +286,9 @@ mod tests {
 
     #[test]
     fn numbers_are_written_as_their_set_says() {
-        let text = |digits, hashed| {
+        let text = |digits, naming| {
             let mut workload = of(vec![Operation::command("GET {key}", 1)]);
-            let keys = Keyset { prefix: "user".to_owned(), digits, hashed, ..Keyset::default() };
+            let keys = Keyset { prefix: "user".to_owned(), digits, naming, ..Keyset::default() };
             workload.keys.insert("key".to_owned(), keys);
             let command = "EXPIRE {key} 9".to_owned();
             workload.setup.steps.push(command);
@@ -295,9 +298,39 @@ mod tests {
             assert_eq!(setup[0].words[1], key.as_bytes());
             key
         };
-        assert_eq!([text(0, false), text(1, false), text(5, false)], ["k:user0", "k:user0", "k:user00000"]);
-        assert_eq!([text(0, true), text(12, true)], ["k:user6284781860667377211"; 2]);
-        assert_eq!(text(20, true), "k:user06284781860667377211");
+        assert_eq!(
+            [0, 1, 5].map(|digits| text(digits, KeyNaming::Number)),
+            ["k:user0", "k:user0", "k:user00000"]
+        );
+        assert_eq!([0, 12].map(|digits| text(digits, KeyNaming::Ycsb)), ["k:user6284781860667377211"; 2]);
+        assert_eq!(text(20, KeyNaming::Ycsb), "k:user06284781860667377211");
+    }
+
+    #[test]
+    fn a_hash_is_that_of_the_whole_name_as_java_computes_it() {
+        let operation = Operation::command("ZADD {index} {user.hash} {user.same} {user.same.hash}", 1);
+        let mut workload = of(vec![operation]);
+        let user =
+            Keyset { prefix: "user".to_owned(), digits: 0, naming: KeyNaming::Ycsb, ..Keyset::default() };
+        let index = Keyset { prefix: "_indices".to_owned(), naming: KeyNaming::Nothing, ..user.clone() };
+        workload.keys.extend([("user", user), ("index", index)].map(|(name, keys)| (name.to_owned(), keys)));
+        let text = |prefix: &str| {
+            let values = Values::new(&workload, 4, 1);
+            let program = Program::new(&workload, Dialect::Resp2, 1, values, &KeyNames::given(prefix));
+            let mut out = Outgoing::default();
+            program.append(&mut Draws::new(1), &mut out);
+            String::from_utf8(out.bytes)
+                .unwrap()
+                .split("\r\n")
+                .skip(4)
+                .step_by(2)
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        // "user6284781860667377211".hashCode(), and that of the same text after \u{e4}:
+        assert_eq!(text(""), "_indices -594971599 user6284781860667377211 -594971599");
+        assert_eq!(text("\u{e4}:"), "\u{e4}:_indices -1343723621 \u{e4}:user6284781860667377211 -1343723621");
+        assert_eq!(of(vec![Operation::command("SET {nothing.hash} x", 1)]).check(), Ok(()));
     }
 
     #[test]

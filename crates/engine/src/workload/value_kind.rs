@@ -61,6 +61,8 @@ pub enum Content {
     Text,
     /// A JSON object with one text field.
     Json,
+    /// The same with the signs of base64.
+    Base64,
     /// Only the letter x.
     Alike,
     /// Bytes that deflate compresses to this share of their size, 0.02 to 1; 0.5 means half.
@@ -111,7 +113,12 @@ impl Content {
     pub(super) fn least(self) -> u32 {
         match self {
             Self::Json => JSON.iter().map(|part| part.len() as u32).sum(),
-            Self::Printable | Self::Random | Self::Text | Self::Alike | Self::Compressible(_) => 1,
+            Self::Printable
+            | Self::Random
+            | Self::Text
+            | Self::Base64
+            | Self::Alike
+            | Self::Compressible(_) => 1,
         }
     }
 }

@@ -104,9 +104,14 @@ impl Pool {
         let mut bytes = vec![0; largest + SPREAD];
         let mut starts = Vec::new();
         match content {
-            Content::Printable => {
+            Content::Printable | Content::Base64 => {
                 random.fill_bytes(&mut bytes);
-                bytes.iter_mut().for_each(|byte| *byte = ALPHABET[usize::from(*byte % 64)]);
+                let of_content = |byte: u8| match (content, byte) {
+                    (Content::Base64, b'-') => b'+',
+                    (Content::Base64, b'_') => b'/',
+                    _ => byte,
+                };
+                bytes.iter_mut().for_each(|byte| *byte = of_content(ALPHABET[usize::from(*byte % 64)]));
             }
             Content::Random => random.fill_bytes(&mut bytes),
             Content::Text | Content::Json => starts = write_text(&mut bytes, &mut random),
@@ -222,6 +227,7 @@ mod tests {
 
     #[test]
     fn values_that_are_alike_are_one_letter() {
+        assert!(Pool::new(Content::Base64, 10, 7).bytes.iter().all(|byte| !b"-_".contains(byte)));
         assert!(Pool::new(Content::Alike, 10, 7).bytes.iter().all(|byte| *byte == b'x'));
     }
 

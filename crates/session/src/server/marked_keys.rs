@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     protocol::KEY_DIGITS,
-    workload::{KeyForm, KeySpan, LONGEST_PREFIX, MAX_DIGITS, NameSet},
+    workload::{KeyForm, KeyNaming, KeySpan, LONGEST_PREFIX, MAX_DIGITS, NameSet},
 };
 
 /// The number of different numbers in the names of a set of keys.
@@ -19,10 +19,8 @@ struct Set {
     count: u64,
     #[serde(default = "usual_digits", skip_serializing_if = "is_usual")]
     digits: u8,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    hashed: bool,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    any: bool,
+    #[serde(default, skip_serializing_if = "is_number")]
+    naming: KeyNaming,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     open: bool,
 }
@@ -35,16 +33,20 @@ fn is_usual(digits: &u8) -> bool {
     *digits == usual_digits()
 }
 
+fn is_number(naming: &KeyNaming) -> bool {
+    *naming == KeyNaming::Number
+}
+
 impl Set {
     fn of(set: &NameSet) -> Self {
-        let NameSet { prefix, form: KeyForm { digits, hashed, any }, numbers, is_open } = set.clone();
+        let NameSet { prefix, form: KeyForm { digits, naming }, numbers, is_open } = set.clone();
         let (first, count) = (numbers.start, numbers.end - numbers.start);
-        Self { prefix, first, count, digits, hashed, any, open: is_open }
+        Self { prefix, first, count, digits, naming, open: is_open }
     }
 
     /// Returns the key names; `None` for a set that no session writes, for example with numbers of too many digits.
     fn names(self) -> Option<NameSet> {
-        let form = KeyForm { digits: self.digits, hashed: self.hashed, any: self.any };
+        let form = KeyForm { digits: self.digits, naming: self.naming };
         let is_valid = self.prefix.len() <= LONGEST_PREFIX && self.digits <= MAX_DIGITS;
         let is_numbered = form == KeyForm::default() && !self.open;
         let end = self.first.checked_add(self.count)?;

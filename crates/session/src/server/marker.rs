@@ -350,8 +350,8 @@ mod tests {
 
     #[test]
     fn sets_of_any_form_are_read_as_they_were_written_and_own_names_of_that_form() {
-        let text = r#"[{"prefix":"user","first":0,"count":10,"digits":0,"hashed":true,"open":true},
-            {"prefix":"","first":5,"count":5,"digits":3,"hashed":false,"open":false}]"#;
+        let text = r#"[{"prefix":"user","first":0,"count":10,"digits":0,"naming":"ycsb","open":true},
+            {"prefix":"","first":5,"count":5,"digits":3,"open":false}]"#;
         let marker = read(&[("keys", text)]);
         let span = marker.span.clone().unwrap();
         assert_eq!(read_keys(&write_keys(Some(&span))), Some(span));

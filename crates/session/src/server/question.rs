@@ -6,7 +6,7 @@ use super::{Foreign, Marker, Survey};
 use crate::{
     endpoint::Address,
     units::counted,
-    workload::{KeyNames, KeySpan},
+    workload::{KeyNames, KeyNaming, KeySpan},
 };
 
 /// The question names at most this number of key sets, commands, and steps of a setup.
@@ -82,12 +82,17 @@ impl Writes {
         if self.is_users {
             let last = some_of(self.span.iter().map(|set| format!("{prefix}{}", set.last())).collect());
             let named = match prefix {
-                prefix if self.span.iter().any(|set| set.form.any) => format!("{prefix}* as in the trace"),
+                prefix if self.span.iter().any(|set| set.form.naming == KeyNaming::Anything) => {
+                    format!("{prefix}* as in the trace")
+                }
                 "" => "as the workload says".to_owned(),
                 prefix => format!("{prefix} and a number"),
             };
-            let upto =
-                if self.span.iter().all(|set| set.form.any) { "" } else { &format!(", now up to {last}") };
+            let upto = if self.span.iter().all(|set| set.form.naming == KeyNaming::Anything) {
+                ""
+            } else {
+                &format!(", now up to {last}")
+            };
             return write!(
                 f,
                 "writes keys named {named}{upto}, overwrites existing values, and does not remove the keys"
@@ -307,7 +312,7 @@ mod tests {
 
     #[test]
     fn names_of_a_trace_have_no_last_one() {
-        let form = KeyForm { any: true, ..KeyForm::default() };
+        let form = KeyForm { naming: KeyNaming::Anything, ..KeyForm::default() };
         let span = [NameSet { form, is_open: true, ..NameSet::from((String::new(), 0..1)) }];
         let span: KeySpan = span.into_iter().collect();
         let writes = Writes { names: KeyNames::given("app:"), is_users: true, span, ..own() };

@@ -84,7 +84,7 @@ pub(super) fn is_plain(part: &Part) -> bool {
     match part {
         Part::Text(text) => !text.iter().any(u8::is_ascii_whitespace),
         Part::Value { .. } => false,
-        Part::Digits(_) | Part::Number(_) | Part::Padded(..) | Part::Awaited => true,
+        Part::Digits(_) | Part::Number(_) | Part::Padded(..) | Part::JavaHash { .. } | Part::Awaited => true,
     }
 }
 

@@ -58,10 +58,8 @@ impl Making {
                 self.digits.push((self.bytes.len(), source));
                 self.bytes.extend_from_slice(&[b'0'; KEY_DIGITS]);
             }
-            Part::Number(source) => self.end_slot(Slot::Number(source)),
-            Part::Padded(source, least) => self.end_slot(Slot::Padded(source, least)),
             Part::Value { kind, .. } => self.end_piece(Then::Value(kind)),
-            Part::Awaited => self.end_slot(Slot::Awaited),
+            number => self.end_slot(Slot::Plain(Fragment::of(&number))),
         }
     }
 
@@ -93,6 +91,7 @@ impl Fragment {
             Part::Digits(source) => Self::Digits(source),
             Part::Number(source) => Self::Number(source),
             Part::Padded(source, least) => Self::Padded(source, least),
+            Part::JavaHash { source, prefix, digits } => Self::JavaHash(prefix, source, digits),
             Part::Value { kind, .. } => Self::Value(kind),
             Part::Awaited => Self::Awaited,
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use proptest::prelude::*;
 
 use super::*;
-use crate::workload::{Insertions, zeta};
+use crate::workload::{Insertions, KeyNaming, zeta};
 
 fn chooser(distribution: &str, first: u64, count: u64) -> Chooser {
     let distribution = distribution.parse().unwrap();
@@ -216,7 +216,8 @@ fn latest_reads_the_newest_with_any_number_of_clients() {
 
 #[test]
 fn hashed_keys_are_named_by_their_hashes() {
-    let keys = Keyset { hashed: true, distribution: Distribution::Sequential, ..Keyset::default() };
+    let keys =
+        Keyset { naming: KeyNaming::Ycsb, distribution: Distribution::Sequential, ..Keyset::default() };
     let chooser = Chooser::new(&keys, 2, true);
     let mut draws = Draws::new(1);
     assert_eq!([chooser.choose(0, &mut draws), chooser.choose(0, &mut draws)], [0, 1].map(ycsb_hash));

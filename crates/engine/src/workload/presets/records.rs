@@ -8,6 +8,8 @@ pub(super) enum Group {
     List,
     Set,
     Zset,
+    /// A string with all fields as a JSON object.
+    Json,
 }
 
 /// The fields of a record.
@@ -21,6 +23,8 @@ pub(super) struct Fields {
     pub(super) all_read: bool,
     /// Whether an update of a hash writes all fields, and not one.
     pub(super) all_written: bool,
+    /// The text of a value.
+    pub(super) value: String,
 }
 
 impl Fields {
@@ -32,12 +36,13 @@ impl Fields {
 
 impl Group {
     /// All types by name.
-    pub(super) const ALL: [(&str, Self); 5] = [
+    pub(super) const ALL: [(&str, Self); 6] = [
         ("string", Self::String),
         ("hash", Self::Hash),
         ("list", Self::List),
         ("set", Self::Set),
         ("zset", Self::Zset),
+        ("json", Self::Json),
     ];
 
     /// Returns the default number of fields in a record: ten as in YCSB, and one for strings, which have no fields.
@@ -47,25 +52,28 @@ impl Group {
 
     /// Returns the command that makes the record `key` with these fields.
     pub(super) fn insert(self, key: &str, fields: &Fields) -> String {
-        let name = match self {
-            Self::String => return format!("SET {key} {}", "{value}".repeat(fields.count as usize)),
-            Self::Hash => "HSET",
-            Self::List => "RPUSH",
-            Self::Set => "SADD",
-            Self::Zset => "ZADD",
-        };
+        let Fields { name, value, .. } = fields;
         let field = |n: u64| match self {
-            Self::Hash => format!(" {}{n} {{value}}", fields.name),
-            Self::Zset => format!(" {n} {{value}}"),
-            _ => " {value}".to_owned(),
+            Self::Hash => format!("{name}{n} {value}"),
+            Self::Zset => format!("{n} {value}"),
+            Self::Json => format!("\"{name}{n}\":\"{value}\""),
+            Self::String | Self::List | Self::Set => value.clone(),
         };
-        format!("{name} {key}{}", (0..fields.count).map(field).collect::<String>())
+        let joined = |between| (0..fields.count).map(field).collect::<Vec<_>>().join(between);
+        match self {
+            Self::String => format!("SET {key} {}", joined("")),
+            Self::Json => format!("SET {key} {{{}}}", joined(",")),
+            Self::Hash => format!("HSET {key} {}", joined(" ")),
+            Self::List => format!("RPUSH {key} {}", joined(" ")),
+            Self::Set => format!("SADD {key} {}", joined(" ")),
+            Self::Zset => format!("ZADD {key} {}", joined(" ")),
+        }
     }
 
     /// Returns the command that reads a record, and its arguments after the key.
     fn reading(self) -> (&'static str, &'static [&'static str]) {
         match self {
-            Self::String => ("GET", &[]),
+            Self::String | Self::Json => ("GET", &[]),
             Self::Hash => ("HGETALL", &[]),
             Self::List => ("LRANGE", &["0", "-1"]),
             Self::Set => ("SMEMBERS", &[]),
@@ -87,29 +95,29 @@ impl Group {
     /// has no named fields, so a new member replaces a random one. In a sorted set, a new member with a random score
     /// replaces the one with the lowest score.
     pub(super) fn update(self, key: &str, fields: &Fields) -> Vec<String> {
-        let last = fields.count - 1;
+        let (last, value) = (fields.count - 1, &fields.value);
         match self {
-            Self::String => vec![self.insert(key, fields)],
+            Self::String | Self::Json => vec![self.insert(key, fields)],
             Self::Hash if fields.all_written => vec![self.insert(key, fields)],
-            Self::Hash => vec![format!("HSET {key} {} {{value}}", fields.random())],
-            Self::List => vec![format!("LSET {key} {{number 0..{last}}} {{value}}")],
-            Self::Set => vec![format!("SADD {key} {{value}}"), "SPOP {user.same}".to_owned()],
+            Self::Hash => vec![format!("HSET {key} {} {value}", fields.random())],
+            Self::List => vec![format!("LSET {key} {{number 0..{last}}} {value}")],
+            Self::Set => vec![format!("SADD {key} {value}"), "SPOP {user.same}".to_owned()],
             Self::Zset => vec![
-                format!("ZADD {key} {{number 0..{last}}} {{value}}"),
+                format!("ZADD {key} {{number 0..{last}}} {value}"),
                 "ZREMRANGEBYRANK {user.same} 0 0".to_owned(),
             ],
         }
     }
 
-    /// Returns the command that reads so many records in the order of their names, from a random one on. YCSB
-    /// requests the names and then each record; here one script on the server does both.
+    /// Returns the command that reads so many records in the order of the index, from a random one on. YCSB requests
+    /// the names and then each record; here one script on the server does both.
     pub(super) fn scan(self, (least, most): (u64, u64)) -> String {
         let (name, rest) = self.reading();
         let rest: String = rest.iter().map(|word| format!(",{word}")).collect();
-        let found = "redis.call('ZRANGEBYLEX',KEYS[1],'['..ARGV[1],'+','LIMIT',0,ARGV[2])";
+        let found = "redis.call('ZRANGEBYSCORE',KEYS[1],ARGV[1],'+inf','LIMIT',0,ARGV[2])";
         let script = format!(
             "local found={found} for n,key in ipairs(found) do found[n]=redis.call('{name}',key{rest}) end return found"
         );
-        format!("EVAL \"{script}\" 1 {{index}} {{user}} {{number {least}..{most}}}")
+        format!("EVAL \"{script}\" 1 {{index}} {{user.hash}} {{number {least}..{most}}}")
     }
 }

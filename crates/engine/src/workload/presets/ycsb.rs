@@ -12,14 +12,14 @@
 //! ycsb-f       50                                       50   zipfian
 //! ```
 //! Proportions, key names and distributions are those of YCSB's workload files. As in YCSB's Redis binding, a sorted
-//! set with the names of all records is the index for scans; here it is sorted by name.
+//! set with the names of all records is the index for scans, in the order of their hash in Java.
 
 use std::sync::Arc;
 
 use super::ycsb_properties::Properties;
 use crate::workload::{
-    Chosen, Distribution, Keyset, Operation, Settings, Steps, Suggested, Together, Workload, WorkloadError,
-    parameters::wrong_value,
+    Chosen, Distribution, KeyNaming, Keyset, Operation, Settings, Steps, Suggested, Together, Workload,
+    WorkloadError, parameters::wrong_value,
 };
 
 /// A function that makes a workload with these values for its parameters.
@@ -80,8 +80,8 @@ impl Mix {
 
 impl Properties {
     /// Returns the steps that insert the record `key`, and add its name to the index.
-    fn inserts(&self, key: &str, in_index: &str) -> Vec<String> {
-        let index = self.is_indexed.then(|| format!("ZADD {{index}} 0 {in_index}"));
+    fn inserts(&self, key: &str, hash: &str) -> Vec<String> {
+        let index = self.is_indexed.then(|| format!("ZADD {{index}} {hash} {{user.same}}"));
         [self.group.insert(key, &self.fields)].into_iter().chain(index).collect()
     }
 
@@ -93,7 +93,7 @@ impl Properties {
         let steps = [
             ("READ", vec![group.read(fields)]),
             ("UPDATE", group.update("{user}", fields)),
-            ("INSERT", self.inserts(new, "{user.same}")),
+            ("INSERT", self.inserts(new, "{user.same.hash}")),
             ("SCAN", vec![group.scan(self.scans)]),
             ("READ-MODIFY-WRITE", modify.collect()),
         ];
@@ -115,7 +115,7 @@ impl Properties {
             clients: self.clients,
             rate: self.rate,
             keys: Some(self.records),
-            data_size: Some(self.field_length),
+            data_size: self.sizes.is_none().then_some(self.field_length),
             requests: self.operations.or(mix.is_load().then_some(self.records)),
             ..Suggested::default()
         }
@@ -131,20 +131,28 @@ fn make(mix: &Mix, settings: &Settings) -> Result<Chosen, WorkloadError> {
     }
     let user = Keyset {
         prefix: format!("{}user", read.table),
+        naming: read.naming,
         first: read.first,
         digits: read.digits,
-        hashed: read.is_hashed,
         distribution: read.distribution.unwrap_or(mix.drawn),
         ..Keyset::default()
     };
-    let index = Keyset { prefix: "_indices".to_owned(), count: Some(1), digits: 0, ..Keyset::default() };
+    let index = Keyset {
+        prefix: "_indices".to_owned(),
+        naming: KeyNaming::Nothing,
+        count: Some(1),
+        ..Keyset::default()
+    };
     let index = read.is_indexed.then(|| ("index".to_owned(), index));
     let workload = Workload {
         name: if mix.is_own() { mix.name.to_owned() } else { format!("ycsb-{}", mix.name) },
         about: mix.about.clone(),
         keys: [("user".to_owned(), user)].into_iter().chain(index).collect(),
+        values: read.sizes.clone().map(|kind| ("value".to_owned(), kind)).into_iter().collect(),
         operations,
-        prefill: Steps { steps: if mix.is_load() { Vec::new() } else { read.inserts("{user}", "{user}") } },
+        prefill: Steps {
+            steps: if mix.is_load() { Vec::new() } else { read.inserts("{user}", "{user.hash}") },
+        },
         ..Workload::default()
     };
     Ok(Chosen { workload: Arc::new(workload), load: read.load(mix) })
@@ -197,14 +205,14 @@ mod tests {
         assert_eq!(asked("ycsb-f", &[fields, "commandgroup=set"]), set);
         let list = [
             "95 READ: LRANGE {user} 0 -1",
-            "5 INSERT: RPUSH {user.new} {value} {value}; ZADD {index} 0 {user.same}",
+            "5 INSERT: RPUSH {user.new} {value} {value}; ZADD {index} {user.same.hash} {user.same}",
         ];
         assert_eq!(asked("ycsb-d", &[fields, "commandgroup=list"]), list);
         let string = ["100 INSERT: SET {user} {value}{value}"];
         assert_eq!(asked("ycsb-load", &[fields, "commandgroup=string", "index=false"]), string);
         let scan = &asked("ycsb-e", &["commandgroup=zset", "maxscanlength=7"])[1];
         assert!(
-            scan.starts_with("95 SCAN: EVAL") && scan.ends_with("1 {index} {user} {number 1..7}"),
+            scan.starts_with("95 SCAN: EVAL") && scan.ends_with("1 {index} {user.hash} {number 1..7}"),
             "{scan}"
         );
         assert!(scan.contains("redis.call('ZRANGE',key,0,-1)"), "{scan}");
@@ -238,7 +246,7 @@ mod tests {
         assert_eq!(asked("ycsb", &settings), operations);
         let Chosen { workload, load } = made("ycsb", &settings).unwrap();
         let user = &workload.keys["user"];
-        assert_eq!((user.first, user.digits, user.hashed, load.keys), (100, 8, false, Some(900)));
+        assert_eq!((user.first, user.digits, user.naming, load.keys), (100, 8, KeyNaming::Number, Some(900)));
         let load = made("ycsb-load", &["insertstart=10", "insertcount=5"]).unwrap().load;
         assert_eq!((load.keys, load.requests), (Some(5), Some(5)));
         let hot = ["requestdistribution=hotspot", "hotspotdatafraction=0.1", "hotspotopnfraction=0.9"];
@@ -295,8 +303,8 @@ mod tests {
             ),
             (
                 "ycsb-a",
-                "commandgroup=json",
-                "the value of 'commandgroup' cannot be 'json': there are string, hash,",
+                "commandgroup=map",
+                "the value of 'commandgroup' cannot be 'map': there are string, hash,",
             ),
             (
                 "ycsb-e",

@@ -5,11 +5,13 @@ use std::ops::RangeInclusive;
 use super::records::{Fields, Group};
 use crate::{
     units::parse_count,
-    workload::{Distribution, Settings, WorkloadError, parameters::wrong_value},
+    workload::{
+        Content, Distribution, KeyNaming, Settings, Size, ValueKind, WorkloadError, parameters::wrong_value,
+    },
 };
 
 /// The parameters of all workloads, with YCSB's names.
-const PARAMETERS: [&str; 21] = [
+const PARAMETERS: [&str; 22] = [
     "commandgroup",
     "fieldcount",
     "fieldlength",
@@ -20,6 +22,7 @@ const PARAMETERS: [&str; 21] = [
     "insertcount",
     "insertorder",
     "insertstart",
+    "layout",
     "maxscanlength",
     "minscanlength",
     "operationcount",
@@ -60,10 +63,12 @@ pub(super) struct Properties {
     pub(super) group: Group,
     pub(super) fields: Fields,
     pub(super) field_length: u32,
+    /// The sizes of values, unless all have this length.
+    pub(super) sizes: Option<ValueKind>,
     pub(super) is_indexed: bool,
     /// The text before `user` in the names of records.
     pub(super) table: String,
-    pub(super) is_hashed: bool,
+    pub(super) naming: KeyNaming,
     /// The least number of digits in the names of records.
     pub(super) digits: u8,
     /// The number of the first record, and how many records there are.
@@ -89,11 +94,18 @@ impl Properties {
         let truth =
             |name, usual| Ok(word(settings, name, &[("true", true), ("false", false)])?.unwrap_or(usual));
         let group = word(settings, "commandgroup", &Group::ALL)?.unwrap_or(Group::Hash);
+        let is_go = word(settings, "layout", &[("ycsb", false), ("go-ycsb", true)])?.unwrap_or(false);
+        let field_length = number32(settings, "fieldlength")?.unwrap_or(100);
+        let (value, sizes) = match is_go && group == Group::Json {
+            true => base64(field_length),
+            false => ("{value}".to_owned(), None),
+        };
         let fields = Fields {
             count: number(settings, "fieldcount", 1..=MAX_FIELDS)?.unwrap_or(group.usual_fields()),
             name: plain(settings, "fieldnameprefix")?.unwrap_or("field").to_owned(),
             all_read: truth("readallfields", true)?,
             all_written: truth("writeallfields", false)?,
+            value,
         };
         let all = number(settings, "recordcount", 1..=MAX_RECORDS)?.unwrap_or(1000);
         let first = number(settings, "insertstart", 0..=MAX_RECORDS)?.unwrap_or(0);
@@ -105,6 +117,7 @@ impl Properties {
                 return Err(wrong_value("insertstart", &first.to_string(), why));
             }
         };
+        let hash = if is_go { KeyNaming::GoYcsb } else { KeyNaming::Ycsb };
         let longest = number(settings, "maxscanlength", 1..=MAX_SCAN)?.unwrap_or(100);
         let shortest = number(settings, "minscanlength", 1..=MAX_SCAN)?.unwrap_or(1);
         if shortest > longest {
@@ -114,11 +127,15 @@ impl Properties {
         Ok(Self {
             group,
             fields,
-            field_length: number32(settings, "fieldlength")?.unwrap_or(100),
-            is_indexed: truth("index", true)?,
-            table: plain(settings, "table")?.map(|table| format!("{table}-")).unwrap_or_default(),
-            is_hashed: word(settings, "insertorder", &[("hashed", true), ("ordered", false)])?
-                .unwrap_or(true),
+            field_length,
+            sizes,
+            is_indexed: truth("index", !is_go)?,
+            table: match (plain(settings, "table")?, is_go) {
+                (table, true) => format!("{}/", table.unwrap_or("usertable")),
+                (table, false) => table.map(|table| format!("{table}-")).unwrap_or_default(),
+            },
+            naming: word(settings, "insertorder", &[("hashed", hash), ("ordered", KeyNaming::Number)])?
+                .unwrap_or(hash),
             digits: number(settings, "zeropadding", 1..=20)?.unwrap_or(0) as u8,
             first,
             records,
@@ -130,6 +147,14 @@ impl Properties {
             rate: number32(settings, "target")?,
         })
     }
+}
+
+/// Returns the text of a value in base64 as which so many bytes are written, and the sizes of its first part.
+fn base64(bytes: u32) -> (String, Option<ValueKind>) {
+    let first =
+        (bytes >= 3).then(|| ValueKind { size: Size::Bytes(bytes / 3 * 4), content: Content::Base64 });
+    let last = ["", "AA==", "AAA="][bytes as usize % 3];
+    (format!("{}{last}", if first.is_some() { "{value}" } else { "" }), first)
 }
 
 /// Returns the weights of the operations, the smallest whole numbers in these proportions.

@@ -17,7 +17,7 @@ impl FromStr for ValueKind {
     fn from_str(text: &str) -> Result<Self, WorkloadError> {
         let no_kind = || {
             let sizes = "a size (128, 4k), a range (64..1024) or sizes with weights (64:9,4k:1)";
-            let contents = "printable, random, text, json, alike or compressible 0.5";
+            let contents = "printable, random, text, json, base64, alike or compressible 0.5";
             WorkloadError::of(format!(
                 "'{text}' is not a kind of values; write {sizes}, then optionally the content: {contents}"
             ))
@@ -31,6 +31,7 @@ impl FromStr for ValueKind {
             ["random"] => Some(Content::Random),
             ["text"] => Some(Content::Text),
             ["json"] => Some(Content::Json),
+            ["base64"] => Some(Content::Base64),
             ["alike"] => Some(Content::Alike),
             ["compressible", share] => share.parse().ok().map(Content::Compressible),
             _ => None,
@@ -90,6 +91,7 @@ impl fmt::Display for Content {
             Self::Random => f.write_str("random"),
             Self::Text => f.write_str("text"),
             Self::Json => f.write_str("json"),
+            Self::Base64 => f.write_str("base64"),
             Self::Alike => f.write_str("alike"),
             Self::Compressible(share) => write!(f, "compressible {share}"),
         }
@@ -195,6 +197,7 @@ mod tests {
             ("json", "json"),
             ("printable", "printable"),
             ("random", "random"),
+            ("12 base64", "12 base64"),
         ] {
             let kind = line.parse::<ValueKind>().unwrap();
             assert_eq!(kind.to_string(), written);
