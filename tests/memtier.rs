@@ -132,6 +132,16 @@ fn several_keys_at_a_time_are_as_many_as_the_ratio_leaves() {
 }
 
 #[test]
+fn objects_are_written_and_read_from_an_offset_on() {
+    let server = Server::redis().start();
+    let (outcome, _, asked_for) =
+        asked(&server, "-n 11 -c 1 -t 1 -d 5 --data-offset 7 --key-minimum 3 --key-maximum 3");
+    assert_eq!(asked_for, calls(&[("setrange", 1), ("getrange", 10)]));
+    assert_eq!(server.cli(&["GETRANGE", "memtier-3", "7", "-1"]).trim_end(), "xxxxx");
+    assert!(outcome.out.contains("\nSets "), "{}", outcome.out);
+}
+
+#[test]
 fn bytes_are_counted_by_row_and_by_second() {
     let server = Server::redis().start();
     let words = "-n 110 -c 2 -t 1 --key-minimum 10 --key-maximum 99 -d 100 --key-pattern P:P";

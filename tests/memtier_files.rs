@@ -1,6 +1,11 @@
 //! `redyno memtier`'s files beside its table, its staircase, and its configuration, as memtier_benchmark has them.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    io::Read,
+    net::{TcpListener, UdpSocket},
+    path::Path,
+};
 
 use serde_json::Value;
 
@@ -141,4 +146,60 @@ fn rows_by_line_and_the_configuration_are_memtiers() {
         "{}",
         outcome.err
     );
+}
+
+#[test]
+fn statsd_gets_the_figures_of_each_second_and_graphite_the_events_of_memtier() {
+    let server = Server::redis().start();
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let graphite = TcpListener::bind("127.0.0.1:0").unwrap();
+    let [udp, tcp] = [socket.local_addr(), graphite.local_addr()].map(|it| it.unwrap().port().to_string());
+    let mut command =
+        redyno(&["memtier", "-p", &server.port_text(), "--hide-histogram", "-t", "2", "-c", "3"]);
+    command.args(["--test-time", "2", "--print-percentiles", "50,99.9,99.999"]);
+    command.args(["--statsd-host", "127.0.0.1", "--statsd-port", &udp, "--graphite-port", &tcp]);
+    command.args(["--statsd-prefix", "a.b/c", "--statsd-run-label", "x.y"]);
+    let outcome = Running::start(command).end().expect_code(0);
+    let line = format!(
+        "statsd: initialized, sending metrics to 127.0.0.1:{udp} with prefix 'a.b/c' run_label 'x_y'\n"
+    );
+    assert!(outcome.err.contains(&line), "{}", outcome.err);
+    for (what, tag, data) in
+        [("Started", "start", "threads=2 connections=3 run=1"), ("Completed", "end", "run=1")]
+    {
+        let mut event = String::new();
+        graphite.accept().unwrap().0.read_to_string(&mut event).unwrap();
+        let (head, json) = event.split_once("\r\n\r\n").unwrap();
+        let expected =
+            format!(r#"{{"what":"Benchmark {what}","tags":"memtier,{tag},run:x_y","data":"{data}"}}"#);
+        assert_eq!(json, expected);
+        let lines = format!(
+            "Host: 127.0.0.1:{tcp}\r\nContent-Type: application/json\r\nContent-Length: {}",
+            json.len()
+        );
+        assert_eq!(head, format!("POST /events/ HTTP/1.1\r\n{lines}\r\nConnection: close"));
+    }
+    socket.set_nonblocking(true).unwrap();
+    let mut bytes = [0; 512];
+    let mut received = std::iter::from_fn(|| {
+        let n = socket.recv(&mut bytes).ok()?;
+        Some(String::from_utf8_lossy(&bytes[..n]).into_owned())
+    });
+    let masked = |metric: String| {
+        let (name, rest) = metric.strip_prefix("a.b_c.x_y.").unwrap().split_once(':').unwrap();
+        let (value, kind) = rest.split_once('|').unwrap();
+        let decimals = value.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+        (format!("{name} {decimals} {kind}"), value.parse::<f64>().unwrap())
+    };
+    let (names, values): (Vec<_>, Vec<_>) = received.by_ref().map(masked).unzip();
+    let all = "ops_sec 0 g,ops_sec_avg 0 g,bytes_sec 0 g,bytes_sec_avg 0 g,latency_ms 3 ms,latency_avg_ms 3 ms,connections 0 g,\
+               progress_pct 6 g";
+    let running = format!("{all},latency_p50 6 g,latency_p99_9 6 g,latency_p99_999 6 g");
+    let zeros = "ops_sec 0 g,ops_sec_avg 0 g,bytes_sec 0 g,bytes_sec_avg 0 g,progress_pct 0 g";
+    let seconds = (names.len() - 13) / 11;
+    let expected = [vec![&running[..]; seconds], vec![all, zeros]].concat().join(",");
+    assert!((1..=2).contains(&seconds), "{names:?}");
+    assert_eq!(names.join(","), expected);
+    assert!(values[..8].iter().all(|value| *value > 0.0) && values[6] == 6.0, "{values:?}");
+    assert!(values[11 * seconds + 6] == 0.0 && values[11 * seconds + 8..].iter().all(|value| *value == 0.0));
 }

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use super::{import::ImportedRecord, monitor::Monitor};
+use super::{import::ImportedRecord, monitor::Monitor, statsd::StatsdOptions};
 use crate::{
     compat::{
         numbers::{Ratio, Span},
@@ -10,8 +10,12 @@ use crate::{
     },
     endpoint::ReadFrom,
     export::memtier::PERCENTILES,
+    knobs::{MAX_CLIENTS, MAX_PIPELINE},
     protocol::Dialect,
 };
+
+/// The largest number of clients with results of their own.
+const MOST_WITH_STATS: u64 = 1000;
 
 /// The protocol, as the option `-P` names it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -131,6 +135,7 @@ pub(super) struct MemtierOptions {
     pub(super) percentiles: Vec<f64>,
     pub(super) prints_all_runs: bool,
     pub(super) breakdown: Breakdown,
+    pub(super) statsd: StatsdOptions,
     pub(super) requests: Option<Requests>,
     /// The rate of one connection, in requests a second.
     pub(super) rate: Option<u32>,
@@ -161,6 +166,7 @@ pub(super) struct MemtierOptions {
     pub(super) is_data_random: bool,
     pub(super) data_size_range: Option<Span>,
     pub(super) data_size_list: Option<Vec<(u32, u32)>>,
+    pub(super) data_offset: u32,
     pub(super) expiry_range: Option<Span>,
     pub(super) import: Import,
     pub(super) monitor: Monitor,
@@ -249,5 +255,36 @@ impl MemtierOptions {
     /// Returns the number of requests of a client, the largest if they differ.
     pub(super) fn requests_each(&self) -> Option<u64> {
         self.requests_in_all().map(|all| all.div_ceil(self.connections()))
+    }
+
+    /// Checks that the requested amounts are possible with this number of primaries.
+    ///
+    /// # Errors
+    /// A line about the amount that is not.
+    pub(super) fn check_amounts(&self, primaries: u32) -> Result<(), String> {
+        let connections = self.connections();
+        if connections > MAX_CLIENTS.into() {
+            return Err(format!(
+                "{connections} connections are too many: redyno opens at most {MAX_CLIENTS}; lower --clients or --threads"
+            ));
+        }
+        let most = MAX_PIPELINE / primaries;
+        if self.client_stats.is_some() && connections > MOST_WITH_STATS {
+            return Err(format!(
+                "--client-stats measures each client by a thread of its own, at most {MOST_WITH_STATS}; lower --clients or \
+                 --threads"
+            ));
+        }
+        if self.pipeline > most {
+            return Err(format!("pipeline must be at most {most}"));
+        }
+        let most = u64::from(u32::MAX);
+        let all = connections * u64::from(primaries);
+        if self.rate.is_some_and(|rate| u64::from(rate).saturating_mul(all) > most) {
+            return Err(format!(
+                "rate-limiting must be at most {most} requests a second over all connections"
+            ));
+        }
+        Ok(())
     }
 }

@@ -138,7 +138,7 @@ fn objects(asked: &MemtierOptions) -> Fields {
     let size = asked.data_size.unwrap_or(if has_sizes { 0 } else { 32 });
     vec![
         ("data_size", size.into()),
-        ("data_offset", 0_u32.into()),
+        ("data_offset", asked.data_offset.into()),
         ("random_data", truth(asked.is_data_random)),
         ("data_size_range", span(asked.data_size_range, ':')),
         ("data_size_list", sizes.collect::<Vec<_>>().join(",").into()),

@@ -114,12 +114,15 @@ pub(super) fn head(asked: &MemtierOptions) -> String {
     format!("{threads:<9} Threads\n{clients:<9} Connections per thread\n{number:<9} {unit}\n")
 }
 
+/// The least length of the intervals of a second, which may each be a little short.
+const SECOND: f64 = 0.95;
+
 /// The progress of a run.
 pub(in crate::compat::memtier) struct Progress<'a> {
     run: u32,
     asked: &'a MemtierOptions,
     all: Summary,
-    /// The sums since the last progress line.
+    /// The sums of the last second.
     last: Summary,
 }
 
@@ -129,11 +132,14 @@ impl<'a> Progress<'a> {
         Self { run, asked, all: Summary::default(), last: Summary::default() }
     }
 
-    /// Adds an interval; returns the line, if a second has passed since the last one.
-    pub(in crate::compat::memtier) fn add(&mut self, interval: &Interval) -> Option<String> {
+    /// Adds an interval; returns whether it ends a second.
+    pub(in crate::compat::memtier) fn add(&mut self, interval: &Interval) -> bool {
+        if self.last.length_s >= SECOND {
+            self.last = Summary::default();
+        }
         self.all.add(interval, true);
         self.last.add(interval, true);
-        (self.last.length_s >= 1.0).then(|| self.line())
+        self.last.length_s >= SECOND
     }
 
     /// Returns how long the run has been under load, in seconds.
@@ -141,16 +147,53 @@ impl<'a> Progress<'a> {
         self.all.length_s
     }
 
-    /// Returns the present line.
-    pub(in crate::compat::memtier) fn line(&mut self) -> String {
-        let (all, last) = (&self.all, std::mem::take(&mut self.last));
-        let percent = match (self.asked.requests_in_all(), self.asked.test_time_s) {
-            (Some(requests), _) => 100.0 * all.ops as f64 / requests.max(1) as f64,
-            (None, Some(seconds)) => 100.0 * all.length_s / seconds as f64,
+    fn percent(&self) -> f64 {
+        match (self.asked.requests_in_all(), self.asked.test_time_s) {
+            (Some(requests), _) => 100.0 * self.all.ops as f64 / requests.max(1) as f64,
+            (None, Some(seconds)) => 100.0 * self.all.length_s / seconds as f64,
             (None, None) => 0.0,
+        }
+    }
+
+    fn connection_errors(&self) -> u64 {
+        self.all.connections_lost.values().chain(self.all.connects_failed.values()).sum()
+    }
+
+    /// Returns StatsD's metrics of the present second: their names, values and types.
+    pub(in crate::compat::memtier) fn metrics(&self, is_over: bool) -> Vec<String> {
+        let (all, last) = (&self.all, &self.last);
+        let connections = match is_over {
+            true => 0,
+            false => u64::from(self.asked.clients_at(all.length_s as u64)) * u64::from(self.asked.threads),
         };
-        let lost = all.connections_lost.values().chain(all.connects_failed.values());
-        let errors = match lost.sum::<u64>() {
+        let mut metrics = vec![
+            format!("ops_sec:{:.0}|g", per_s(last, last.ops).floor()),
+            format!("ops_sec_avg:{:.0}|g", per_s(all, all.ops).floor()),
+            format!("bytes_sec:{:.0}|g", per_s(last, last.bytes_in + last.bytes_out).floor()),
+            format!("bytes_sec_avg:{:.0}|g", per_s(all, all.bytes_in + all.bytes_out).floor()),
+            format!("latency_ms:{:.3}|ms", last.service.mean_ns() / 1e6),
+            format!("latency_avg_ms:{:.3}|ms", all.service.mean_ns() / 1e6),
+            format!("connections:{connections}|g"),
+            format!("progress_pct:{:.6}|g", self.percent()),
+        ];
+        match self.connection_errors() {
+            0 => {}
+            n => metrics.push(format!("connection_errors:{n}|g")),
+        }
+        if !is_over && !last.service.is_empty() {
+            metrics.extend(self.asked.percentiles.iter().map(|percentile| {
+                let name = percentile.to_string().replace('.', "_");
+                let value_ns = last.service.value_at_quantile(percentile / 100.0);
+                format!("latency_p{name}:{:.6}|g", value_ns as f64 / 1e6)
+            }));
+        }
+        metrics
+    }
+
+    /// Returns the present line.
+    pub(in crate::compat::memtier) fn line(&self) -> String {
+        let (all, last, percent) = (&self.all, &self.last, self.percent());
+        let errors = match self.connection_errors() {
             0 => String::new(),
             n => format!(" {n} conn errors"),
         };
@@ -160,9 +203,9 @@ impl<'a> Progress<'a> {
              (avg: {:>7.0}) ops/sec, {}/sec (avg: {}/sec), {:>5.2} (avg: {:>5.2}) msec latency\r",
             all.length_s as u64,
             all.ops,
-            per_s(&last, last.ops),
+            per_s(last, last.ops),
             per_s(all, all.ops),
-            size(per_s(&last, last.bytes_in + last.bytes_out)),
+            size(per_s(last, last.bytes_in + last.bytes_out)),
             size(per_s(all, all.bytes_in + all.bytes_out)),
             last.service.mean_ns() / 1e6,
             all.service.mean_ns() / 1e6,

@@ -19,6 +19,7 @@ mod options;
 mod parse;
 mod requests;
 mod run;
+mod statsd;
 mod take;
 
 pub use self::options::OPTIONS;

@@ -65,6 +65,11 @@ fn check(asked: &MemtierOptions) -> Result<(), Refusal> {
         (asked.key_minimum > asked.key_maximum, "key-minimum must not be above key-maximum."),
         (asked.server.socket.is_some() && has_place, "UNIX domain socket and TCP cannot be used together."),
         (
+            asked.data_offset > 0
+                && (asked.expiry_range.is_some() || asked.protocol == Protocol::MemcacheText),
+            "data-offset can only be used with redis protocol, and cannot be used with expiry.",
+        ),
+        (
             asked.protocol == Protocol::MemcacheText && asked.server.db > 0,
             "select-db can only be used with redis protocol.",
         ),
@@ -192,6 +197,12 @@ pub(super) fn without_effect(asked: &MemtierOptions) -> Vec<String> {
     let waits = asked.wait_ratio.is_some_and(|wait| wait.b > 0) && !has_commands;
     let idle = [
         ("--multi-key-get", asked.multi_key_get > 0 && has_commands, "with --command"),
+        ("--data-offset", asked.data_offset > 0 && has_commands, "with --command"),
+        (
+            "--statsd-port, --statsd-prefix, --statsd-run-label or --graphite-port",
+            asked.statsd.host.is_none() && asked.statsd.has_more(),
+            "without --statsd-host",
+        ),
         ("--expiry-range", asked.expiry_range.is_some() && has_commands, "with --command"),
         ("--wait-ratio", asked.wait_ratio.is_some() && has_commands, "with --command"),
         ("--num-slaves", asked.num_slaves.is_some() && !waits, "without WAITs"),
@@ -336,8 +347,7 @@ pub(super) mod tests {
         let line = "error: --debug is not supported by redyno memtier.";
         assert_eq!((refused("--debug").as_str(), refused("-RD")), (line, line.replace("--debug", "-D")));
         assert!(
-            refused("--statsd-host=h")
-                .ends_with("redyno --headless --json prints every figure as it is measured.")
+            refused("--prometheus-port=9").ends_with("redyno --metrics ADDRESS serves them to Prometheus.")
         );
         assert!(refused("-P memcache_binary").contains("memcache_binary is not supported"));
         assert!(refused("--data-size-pattern S").contains("is not supported"));

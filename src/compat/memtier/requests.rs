@@ -59,7 +59,7 @@ impl Requests {
         for (turn, times) in turns(asked)? {
             match turn {
                 RequestKind::Set => self.add(0, set(asked), times),
-                RequestKind::Get(keys) => self.add(1, get(keys), times),
+                RequestKind::Get(keys) => self.add(1, get(keys, asked), times),
                 RequestKind::Wait => self.add(2, wait(asked), times),
             }
         }
@@ -168,13 +168,18 @@ fn values(asked: &MemtierOptions) -> ValueKind {
 
 fn set(asked: &MemtierOptions) -> String {
     match asked.expiry_range {
+        None if asked.data_offset > 0 => format!("SETRANGE {{set}} {} {{data}}", asked.data_offset),
         None => "SET {set} {data}".to_owned(),
         Some(range) => format!("SETEX {{set}} {{number {}..{}}} {{data}}", range.min.max(1), range.max),
     }
 }
 
-fn get(keys: u32) -> String {
-    if keys == 0 { "GET {get}".to_owned() } else { format!("MGET{}", " {get}".repeat(keys as usize)) }
+fn get(keys: u32, asked: &MemtierOptions) -> String {
+    match (keys, asked.data_offset) {
+        (0, 0) => "GET {get}".to_owned(),
+        (0, offset) => format!("GETRANGE {{get}} {offset} -1"),
+        (keys, _) => format!("MGET{}", " {get}".repeat(keys as usize)),
+    }
 }
 
 fn wait(asked: &MemtierOptions) -> String {

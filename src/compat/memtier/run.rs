@@ -18,6 +18,7 @@ use super::{
     layout::{self, Progress, Report},
     parse::{parse, without_effect},
     requests::Requests,
+    statsd::Statsd,
 };
 use crate::{
     clock::{self, Clock},
@@ -27,11 +28,11 @@ use crate::{
     },
     endpoint::{Cluster, Target},
     export::memtier::Results,
-    knobs::{Knobs, MAX_CLIENTS, MAX_PIPELINE},
+    knobs::Knobs,
     load::{ClusterPlan, FirstWords, LatencyTo, Plan, Requests as Sent},
     print::words::StreamText,
     protocol::Step,
-    session::Alone,
+    session::{Alone, Interval},
     signals::{Signal, listen},
     untrusted,
     workload::KeyNames,
@@ -42,9 +43,6 @@ const SEED: u64 = 1;
 
 /// How long the node of a cluster may take to connect, and again to report the cluster.
 const FIND_LIMIT: Duration = Duration::from_secs(10);
-
-/// The largest number of clients with results of their own.
-const MOST_WITH_STATS: u64 = 1000;
 
 /// The kinds of errors that mean, without any answer so far, that no connection could be opened.
 const UNREACHABLE: [&str; 5] = ["refused", "unreachable", "no-port", "tls", "maxclients"];
@@ -75,6 +73,7 @@ struct Memtier {
     /// The file for the JSON and its name.
     json: Option<(File, String)>,
     err: StreamText,
+    statsd: Option<Statsd>,
     /// The first lost connection, if that ends the run, and whether no connection had worked before.
     loss: Option<(String, bool)>,
 }
@@ -92,10 +91,11 @@ impl Memtier {
         let target = asked.server.target(dialect).map_err(|error| failed(error.to_string()))?;
         let find = || Cluster::find(&target, FIND_LIMIT).map_err(|error| failed(error.to_string()));
         let cluster = asked.is_cluster.then(find).transpose()?.map(Arc::new);
-        check(&asked, primaries(cluster.as_deref())).map_err(failed)?;
+        asked.check_amounts(primaries(cluster.as_deref())).map_err(failed)?;
         let interrupts = listen(&[Signal::Interrupt]).map_err(|error| failed(error.to_string()))?;
         let (mut out, mut err): (Box<dyn Write>, _) = (Box::new(StreamText::stdout()), StreamText::stderr());
-        for line in without_effect(&asked).into_iter().chain(imported).chain(monitored) {
+        let (statsd, said) = Statsd::open(&asked.statsd);
+        for line in without_effect(&asked).into_iter().chain(imported).chain(monitored).chain(said) {
             writeln!(err, "{line}")?;
         }
         if asked.shows_config {
@@ -117,7 +117,8 @@ impl Memtier {
         let json = json.map(|path| Ok::<_, Stop>((create(path)?, untrusted::path(path)))).transpose()?;
         let seed = if asked.is_randomized { rand::random() } else { SEED };
         let clock = Clock::start();
-        Ok(Self { asked, requests, target, cluster, seed, clock, interrupts, out, json, err, loss: None })
+        let loss = None;
+        Ok(Self { asked, requests, target, cluster, seed, clock, interrupts, out, json, err, statsd, loss })
     }
 
     fn run(&mut self) -> Result<ExitCode, Stop> {
@@ -194,6 +195,7 @@ impl Memtier {
         }
         writeln!(self.err, "[RUN #{number}] Launching threads now...")?;
         let asked = self.asked.clone();
+        self.statsd.iter().for_each(|statsd| statsd.begin(number, &asked));
         let mut failed = 0;
         let mut progress = Progress::new(number, &asked);
         let mut results = Results::none(self.requests.rows.len(), clock::unix_ms());
@@ -206,11 +208,7 @@ impl Memtier {
             }
             LoadReport::Interval(interval, so_far) => {
                 results.add(interval, |name| self.requests.row_of.get(name).copied());
-                failed = if interval.ops > 0 {
-                    0
-                } else {
-                    failed + interval.connects_failed.values().sum::<u64>()
-                };
+                failed = if interval.ops > 0 { 0 } else { failed + failures(interval) };
                 if let Some(most) = asked.most_attempts.filter(|most| failed >= most * asked.connections()) {
                     let line = format!("Maximum reconnection attempts ({most}) exceeded.");
                     self.loss.get_or_insert((line, false));
@@ -219,8 +217,10 @@ impl Memtier {
                 if results.totals.all.ops == 0 && self.loss.is_some() {
                     return Ok(ControlFlow::Continue(()));
                 }
-                let line = progress.add(interval).unwrap_or_default();
-                self.draw(&line)?;
+                if progress.add(interval) {
+                    self.draw(&progress.line())?;
+                    self.statsd.iter().for_each(|statsd| statsd.send(&progress.metrics(false)));
+                }
                 if so_far.is_none() || self.interrupts.try_recv().is_err() {
                     return Ok(ControlFlow::Continue(()));
                 }
@@ -237,8 +237,8 @@ impl Memtier {
         {
             return Err(Stop::Message(line));
         }
-        let last = progress.line();
-        self.draw(&(last + "\n\n"))?;
+        self.draw(&(progress.line() + "\n\n"))?;
+        self.statsd.iter().for_each(|statsd| statsd.end(number, &progress.metrics(true)));
         results.length_s = end.summary.length_s;
         self.write_files(number, &results, &of_clients)?;
         Ok(results)
@@ -315,7 +315,7 @@ impl Memtier {
         let primaries = primaries(self.cluster.as_deref());
         Knobs {
             load: true,
-            // `check` has limited this number.
+            // `check_amounts` has limited this number.
             clients: connections as u32,
             pipeline: asked.pipeline * primaries,
             rate: asked.rate.map(|rate| (u64::from(rate) * connections * u64::from(primaries)) as u32),
@@ -359,6 +359,11 @@ impl Memtier {
     }
 }
 
+/// Returns how many attempts to connect have failed.
+fn failures(interval: &Interval) -> u64 {
+    interval.connects_failed.values().sum()
+}
+
 /// Opens a file for results.
 fn create(path: &Path) -> Result<File, Stop> {
     let unwritable = |error: io::Error| format!("error: {}: {}", untrusted::path(path), plain(&error));
@@ -368,30 +373,4 @@ fn create(path: &Path) -> Result<File, Stop> {
 /// Returns how many primaries a client is connected to: 1 without a cluster.
 fn primaries(cluster: Option<&Cluster>) -> u32 {
     cluster.map_or(1, |cluster| cluster.topology().primaries().count() as u32) // at most 1 000
-}
-
-/// Checks that the requested amounts are possible with this number of primaries.
-fn check(asked: &MemtierOptions, primaries: u32) -> Result<(), String> {
-    let connections = asked.connections();
-    if connections > MAX_CLIENTS.into() {
-        return Err(format!(
-            "{connections} connections are too many: redyno opens at most {MAX_CLIENTS}; lower --clients or --threads"
-        ));
-    }
-    let most = MAX_PIPELINE / primaries;
-    if asked.client_stats.is_some() && connections > MOST_WITH_STATS {
-        return Err(format!(
-            "--client-stats measures each client by a thread of its own, at most {MOST_WITH_STATS}; lower --clients or \
-             --threads"
-        ));
-    }
-    if asked.pipeline > most {
-        return Err(format!("pipeline must be at most {most}"));
-    }
-    let most = u64::from(u32::MAX);
-    let all = connections * u64::from(primaries);
-    if asked.rate.is_some_and(|rate| u64::from(rate).saturating_mul(all) > most) {
-        return Err(format!("rate-limiting must be at most {most} requests a second over all connections"));
-    }
-    Ok(())
 }

@@ -29,6 +29,17 @@ impl MemtierOptions {
                 let port = number(text).filter(|port| *port > 0);
                 self.server.port = Some(must(port, "port must be a number in the range [1-65535].")?);
             }
+            "--statsd-host" => self.statsd.host = Some(text.to_owned()),
+            "--statsd-prefix" => self.statsd.prefix = Some(text.to_owned()),
+            "--statsd-run-label" => self.statsd.run_label = Some(text.to_owned()),
+            option @ ("--statsd-port" | "--graphite-port") => {
+                let port = number(text).filter(|port| *port > 0);
+                let port = must(port, &format!("{} must be a valid port number.", &option[2..]))?;
+                match option {
+                    "--statsd-port" => self.statsd.port = Some(port),
+                    _ => self.statsd.graphite_port = Some(port),
+                }
+            }
             "-P" => self.protocol = protocol(text)?,
             "-a" => self.authenticate = Some(text.to_owned()),
             "-u" => self.uri = Some(text.to_owned()),
@@ -129,6 +140,11 @@ impl MemtierOptions {
         match option {
             "-d" => self.data_size = Some(positive(text, "data-size")?),
             "-R" => self.is_data_random = true,
+            "--data-offset" => {
+                let offset = number(text).filter(|offset| *offset < 1 << 29);
+                let line = "data-offset must be a number from 0 to 536870911.";
+                self.data_offset = must(offset, line)?;
+            }
             "--data-size-range" => {
                 let range = Span::read(text).filter(|range| range.min > 0);
                 self.data_size_range = expressed(range, option, "[1-n]-[1-n]")?;

@@ -112,7 +112,12 @@ fn a_line_is_drawn_each_second() {
         service: Latency::of(&[2_000_000]),
         ..Interval::default()
     };
-    let lines: Vec<_> = (0..5).filter_map(|_| progress.add(&interval)).collect();
+    let mut lines = Vec::new();
+    for _ in 0..5 {
+        if progress.add(&interval) {
+            lines.push(progress.line());
+        }
+    }
     assert_eq!(
         lines,
         [

@@ -1,0 +1,136 @@
+//! StatsD: the figures of each second by UDP, and events of Graphite for the beginning and the end of each run.
+
+use std::{
+    io::{self, Write},
+    net::{SocketAddr, TcpStream, ToSocketAddrs, UdpSocket},
+    time::Duration,
+};
+
+use super::asked::MemtierOptions;
+use crate::{compat::server::plain, untrusted};
+
+/// How long Graphite may take for each step of an event.
+const EVENT_LIMIT: Duration = Duration::from_secs(2);
+/// The metrics that are 0 after a run, so that charts show its end.
+const ZEROS: [&str; 5] = ["ops_sec", "ops_sec_avg", "bytes_sec", "bytes_sec_avg", "progress_pct"];
+
+/// The values of the options.
+#[derive(Debug, Clone, Default)]
+pub(super) struct StatsdOptions {
+    pub(super) host: Option<String>,
+    pub(super) port: Option<u16>,
+    pub(super) prefix: Option<String>,
+    pub(super) run_label: Option<String>,
+    pub(super) graphite_port: Option<u16>,
+}
+
+impl StatsdOptions {
+    /// Returns whether there are options that need a host.
+    pub(super) fn has_more(&self) -> bool {
+        let Self { port, prefix, run_label, graphite_port, .. } = self;
+        port.or(*graphite_port).is_some() || prefix.as_ref().or(run_label.as_ref()).is_some()
+    }
+}
+
+/// A StatsD server.
+pub(super) struct Statsd {
+    socket: UdpSocket,
+    /// The beginning of the name of each metric.
+    prefix: String,
+    run_label: String,
+    /// The address of Graphite, and its name in requests.
+    graphite: (SocketAddr, String),
+}
+
+impl Statsd {
+    /// Prepares to send, if there is a host that can be found; returns a line about it.
+    pub(super) fn open(options: &StatsdOptions) -> (Option<Self>, Option<String>) {
+        let Some(host) = options.host.as_deref() else { return (None, None) };
+        let port = options.port.unwrap_or(8125);
+        let prefix = options.prefix.as_deref().unwrap_or("memtier");
+        let run_label = options.run_label.as_deref().filter(|label| !label.is_empty()).unwrap_or("default");
+        let run_label = sanitized(run_label, "_-");
+        let shown = untrusted::text(host);
+        let line = format!(
+            "statsd: initialized, sending metrics to {shown}:{port} with prefix '{}' run_label '{run_label}'",
+            untrusted::text(prefix)
+        );
+        let prefix = match sanitized(prefix, "_-.") {
+            empty if empty.is_empty() => format!("{run_label}."),
+            prefix => format!("{prefix}.{run_label}."),
+        };
+        let graphite_port = options.graphite_port.unwrap_or(8080);
+        match bound(host, port) {
+            Ok((socket, mut address)) => {
+                address.set_port(graphite_port);
+                let graphite = (address, format!("{host}:{graphite_port}"));
+                (Some(Self { socket, prefix, run_label, graphite }), Some(line))
+            }
+            Err(error) => {
+                let error = plain(&error);
+                let warning = "warning: failed to initialize StatsD client, metrics will not be sent";
+                (None, Some(format!("statsd: failed to resolve host '{shown}': {error}\n{warning}")))
+            }
+        }
+    }
+
+    /// Sends metrics of the form `name:value|type`, each in a datagram. A datagram that is lost is lost.
+    pub(super) fn send(&self, metrics: &[String]) {
+        for metric in metrics {
+            let _ = self.socket.send(format!("{}{metric}", self.prefix).as_bytes());
+        }
+    }
+
+    /// Sends the event of a run's beginning.
+    pub(super) fn begin(&self, run: u32, asked: &MemtierOptions) {
+        let data = format!("threads={} connections={} run={run}", asked.threads, asked.clients);
+        self.event("Benchmark Started", "start", &data);
+    }
+
+    /// Sends the last metrics of a run, the event of its end, and zeros.
+    pub(super) fn end(&self, run: u32, metrics: &[String]) {
+        self.send(metrics);
+        self.event("Benchmark Completed", "end", &format!("run={run}"));
+        self.send(&ZEROS.map(|name| format!("{name}:0|g")));
+    }
+
+    /// Sends an event; a Graphite that does not answer is no error.
+    fn event(&self, what: &str, tag: &str, data: &str) {
+        let (address, name) = &self.graphite;
+        let json = format!(
+            "{{\"what\":\"{what}\",\"tags\":\"memtier,{tag},run:{}\",\"data\":\"{data}\"}}",
+            self.run_label
+        );
+        let request = format!(
+            "POST /events/ HTTP/1.1\r\nHost: {name}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
+             Connection: close\r\n\r\n{json}",
+            json.len()
+        );
+        let _ = TcpStream::connect_timeout(address, EVENT_LIMIT).and_then(|mut stream| {
+            stream.set_write_timeout(Some(EVENT_LIMIT))?;
+            stream.write_all(request.as_bytes())
+        });
+    }
+}
+
+/// Returns a socket that sends to this host, and its address.
+fn bound(host: &str, port: u16) -> io::Result<(UdpSocket, SocketAddr)> {
+    let mut last = io::Error::from(io::ErrorKind::NotFound);
+    for address in (host, port).to_socket_addrs()? {
+        let any = if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
+        match UdpSocket::bind(any).and_then(|socket| socket.connect(address).map(|()| socket)) {
+            Ok(socket) => {
+                socket.set_nonblocking(true)?;
+                return Ok((socket, address));
+            }
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+/// Returns the text with `_` for each byte that is neither alphanumeric nor in `others`.
+fn sanitized(text: &str, others: &str) -> String {
+    let kept = |byte: u8| byte.is_ascii_alphanumeric() || others.as_bytes().contains(&byte);
+    text.bytes().map(|byte| if kept(byte) { byte.into() } else { '_' }).collect()
+}
