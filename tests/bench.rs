@@ -2,7 +2,10 @@
 
 use std::{
     collections::BTreeMap,
-    os::unix::{fs::symlink, process::ExitStatusExt as _},
+    os::unix::{
+        fs::symlink,
+        process::{CommandExt as _, ExitStatusExt as _},
+    },
     process::Command,
 };
 
@@ -311,19 +314,31 @@ fn a_command_may_be_of_the_records_of_a_file() {
     bench(&["--dataset", &path, "--maxdocs", "2", "-n", "6"], &command).expect_code(0);
     assert_eq!(server.cli(&["HGET", "doc:2", "t"]), "<b c>");
     assert_eq!(server.cli(&["MGET", "n:1", "n:2", "n:3"]), "2\n1");
-    for (options, command, told) in [
+    for (options, command, expected) in [
         (
             &["--dataset", &path][..],
             &["get", "__field:no__"][..],
-            "docs.csv has no field 'no'; it has id, title",
+            "Error: Field placeholder '__field:no__' not found in dataset fields\nAvailable fields: id, title\n\
+             Failed to initialize dataset\n",
         ),
-        (&["--dataset", &path], &["get", "x"], "--dataset has no effect: no operation has a __field:NAME__"),
-        (&["--dataset", "/none"], &["get", "__field:x__"], "--dataset: /none: No such file"),
-        (&["--dataset", &path], &[], "--dataset needs a command with a __field:name__"),
+        (
+            &["--dataset", &path],
+            &["get", "x"],
+            "Error: Dataset mode requires at least one field placeholder\nExample: SET doc:__rand_int__ ",
+        ),
+        (&["--dataset", "/none"], &["get", "__field:x__"], "Cannot open dataset file: /none: No such file"),
+        (
+            &["--dataset", &path],
+            &[],
+            "Error: Dataset mode requires a command with field placeholders\nExample: SET doc:__rand_int__ ",
+        ),
     ] {
         let outcome = bench(options, command).expect_code(1);
-        assert!(outcome.err.contains(told) && outcome.err.lines().count() == 1, "{outcome:?}");
+        assert!(outcome.err.starts_with(expected) && outcome.out.is_empty(), "{outcome:?}");
     }
+    std::fs::write(&file, "v\nYQBi\n").unwrap();
+    bench(&["--dataset", &path], &["set", "decoded", "<__field:v:base64__>"]).expect_code(0);
+    assert_eq!(server.cli(&["STRLEN", "decoded"]), "5");
     bench(&[], &["set", "x", "__field:id__ __record__"]).expect_code(0);
     assert_eq!(server.cli(&["GET", "x"]), "__field:id__ __record__");
 }
@@ -341,6 +356,11 @@ fn on_a_cluster_the_masters_are_listed_and_all_of_them_get_the_tests_alone() {
     let settings =
         "  cluster mode: yes (3 masters)\n  node [0] configuration:\n    save: NONE\n    appendonly: no\n";
     assert!(outcome.out.contains(settings), "{}", outcome.out);
+    let mut valkey = redyno(&[]);
+    valkey.arg0("valkey-benchmark").args(["-p", &port, "--cluster", "-n", "10", "-t", "incr"]);
+    let out = Running::start(valkey).end().expect_code(0).out;
+    assert!(out.starts_with("Cluster has 3 primary nodes:\n\nNode 0(Primary): "), "{out}");
+    assert!(out.contains("  cluster mode: yes (3 primary)\n"), "{out}");
     bench(&["-r", "50", "get", "own:{tag}:__rand_int__"]).expect_code(0);
     for command in ["set", "mset", "lpush", "get"] {
         assert_eq!(nodes.calls(command), 600, "{command}");

@@ -5,7 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::server_config::{ServerConfig, unreachable};
+use super::{
+    Flavour,
+    server_config::{ServerConfig, unreachable},
+};
 use crate::{
     compat::server::place,
     endpoint::{Cluster, NoTalk, Talk, Target},
@@ -19,6 +22,7 @@ pub(super) struct Masters {
     /// The cluster, whose changes the load follows.
     pub(super) cluster: Arc<Cluster>,
     all: Vec<Master>,
+    flavour: Flavour,
 }
 
 /// A primary.
@@ -33,7 +37,8 @@ impl Masters {
     ///
     /// # Errors
     /// The message to print.
-    pub(super) fn find(target: &Target, server: &str, limit: Option<Duration>) -> Result<Self, String> {
+    pub(super) fn find(target: &Target, flavour: Flavour, limit: Option<Duration>) -> Result<Self, String> {
+        let server = flavour.server();
         // A server that nothing listens on is reported as without a cluster.
         if let Err(error @ NoTalk::Connect(_)) = Talk::silent(target, Instant::now() + limit.unwrap_or(LIMIT))
         {
@@ -52,7 +57,7 @@ impl Masters {
         if all.len() < 2 {
             return Err(format!("Invalid cluster: {} node(s).", all.len()));
         }
-        Ok(Self { cluster: Arc::new(cluster), all })
+        Ok(Self { cluster: Arc::new(cluster), all, flavour })
     }
 
     /// Returns how many there are.
@@ -70,15 +75,22 @@ impl Masters {
 
     /// Returns the lines above all tests.
     pub(super) fn head(&self) -> String {
-        let line =
-            |(n, master): (usize, &Master)| format!("Master {n}: {} {}\n", master.id, place(&master.target));
+        let (role, name, end) = match self.flavour {
+            Flavour::Valkey => ("primary", "Node", "(Primary)"),
+            Flavour::Redyno | Flavour::Redis => ("master", "Master", ""),
+        };
+        let line = |(n, Master { id, target, .. }): (usize, &Master)| {
+            format!("{name} {n}{end}: {id} {}\n", place(target))
+        };
         let lines: String = self.all.iter().enumerate().map(line).collect();
-        format!("Cluster has {} master nodes:\n\n{lines}\n", self.all.len())
+        format!("Cluster has {} {role} nodes:\n\n{lines}\n", self.all.len())
     }
 
     /// Returns the lines in the head of a test.
     pub(super) fn settings(&self) -> String {
-        let mut lines = format!("  cluster mode: yes ({} masters)\n", self.all.len());
+        // valkey-benchmark has no plural here.
+        let role = if self.flavour == Flavour::Valkey { "primary" } else { "masters" };
+        let mut lines = format!("  cluster mode: yes ({} {role})\n", self.all.len());
         for (n, Master { config, .. }) in self.all.iter().enumerate() {
             let Some(ServerConfig { save, appendonly }) = config else { continue };
             let save = if save.is_empty() { "NONE" } else { save };

@@ -37,7 +37,7 @@ use crate::{
     session::{Alone, End},
     signals::{Signal, listen},
     untrusted,
-    workload::{DatasetError, KeyNames},
+    workload::{Dataset, DatasetError, KeyNames},
 };
 
 /// The warning about --rfr for a master without a replica.
@@ -83,12 +83,15 @@ impl Bench {
     /// Requests the server's configuration, and prints the warnings that come before the run.
     fn begin(flavour: Flavour, mut asked: BenchOptions) -> Result<Self, Stop> {
         asked.warnings.iter().for_each(|warning| complain(&format!("{warning}\n")));
+        if asked.dataset.is_some() && asked.command.is_empty() {
+            return Err(without_field("a command with field placeholders"));
+        }
         let failed = |error| Stop::Message(format!("Could not negotiate a TLS connection: {error}"));
         let target = asked.server.target(asked.dialect()).map_err(failed)?;
         let (mut config, mut masters) = (None, None);
         let mut out = StreamText::stdout();
         if asked.is_cluster {
-            let found = Masters::find(&target, flavour.server(), asked.duration).map_err(Stop::Message)?;
+            let found = Masters::find(&target, flavour, asked.duration).map_err(Stop::Message)?;
             complain(&found.warnings());
             out.write_all(found.head().as_bytes())?;
             // As in the tool, each master has a thread unless the user chooses.
@@ -102,9 +105,6 @@ impl Bench {
         }
         if asked.keep_alive == 0 {
             complain(NO_KEEP_ALIVE);
-        }
-        if asked.dataset.is_some() && asked.command.is_empty() {
-            return Err(Stop::Message("--dataset needs a command with a __field:name__".to_owned()));
         }
         if !asked.command.is_empty() && asked.tests.is_some() {
             complain("WARNING: Option -t is ignored.\n");
@@ -125,31 +125,46 @@ impl Bench {
             let (server, clients) = (self.flavour.server(), self.asked.clients);
             match hold(&self.target, server, clients, &mut self.out)? {}
         }
+        let own = self.own_test()?;
         if self.asked.form == Form::Csv {
             self.print(CSV_HEADER)?;
         }
         loop {
-            if self.asked.command.is_empty() {
+            if let Some(test) = &own {
+                self.run_test(test)?;
+            } else if self.asked.command.is_empty() {
                 for test in catalogue::tests(self.flavour, &self.asked, &mut self.payload) {
                     self.run_test(&test)?;
                 }
                 if self.draws() {
                     self.print("\n")?;
                 }
-            } else if let Some(mut test) =
-                catalogue::test(self.flavour, &self.title, &self.asked, &mut self.payload)
-            {
-                if let Some(file) = &self.asked.dataset {
-                    let invalid = |error: DatasetError| Stop::Message(format!("--dataset: {error}"));
-                    let workload = test.workload.with_dataset(file, self.asked.maxdocs).map_err(invalid)?;
-                    test.workload = Arc::new(workload);
-                }
-                self.run_test(&test)?;
             }
             if !self.asked.loops {
                 return Ok(());
             }
         }
+    }
+
+    /// Returns the test with the user's own command, if there is one, with its dataset.
+    fn own_test(&mut self) -> Result<Option<Test>, Stop> {
+        if self.asked.command.is_empty() {
+            return Ok(None);
+        }
+        let mut test = catalogue::test(self.flavour, &self.title, &self.asked, &mut self.payload);
+        if let (Some(test), Some(file)) = (&mut test, &self.asked.dataset) {
+            let says = |text: String| {
+                if self.asked.form == Form::Normal {
+                    complain(&text);
+                }
+            };
+            says(format!("Loading dataset from {}...\n", untrusted::path(file)));
+            let workload = test.workload.with_dataset(file, self.asked.maxdocs).map_err(unloaded)?;
+            let records = workload.dataset.as_ref().map_or(0, Dataset::records);
+            says(format!("\rLoaded {records} documents{:20}\n", ""));
+            test.workload = Arc::new(workload);
+        }
+        Ok(test)
     }
 
     fn run_test(&mut self, test: &Test) -> Result<(), Stop> {
@@ -281,6 +296,26 @@ impl Bench {
         self.out.write_all(text.as_bytes())?;
         Ok(self.out.flush()?)
     }
+}
+
+/// Returns valkey-benchmark's message about a dataset without what it `requires`.
+fn without_field(requires: &str) -> Stop {
+    let example = "Example: SET doc:__rand_int__ \"__field:content__\"";
+    Stop::Message(format!("Error: Dataset mode requires {requires}\n{example}"))
+}
+
+/// Returns valkey-benchmark's message about a dataset that cannot be used.
+fn unloaded(error: DatasetError) -> Stop {
+    let line = match error {
+        DatasetError::Unused => return without_field("at least one field placeholder"),
+        DatasetError::NoField { field, has, .. } => format!(
+            "Error: Field placeholder '__field:{field}__' not found in dataset fields\nAvailable fields: {}",
+            has.join(", ")
+        ),
+        DatasetError::Unreadable { file, what } => format!("Cannot open dataset file: {file}: {what}"),
+        error => error.to_string(),
+    };
+    Stop::Message(format!("{line}\nFailed to initialize dataset"))
 }
 
 /// The interval at which the number of connections is printed.

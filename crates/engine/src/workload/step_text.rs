@@ -299,6 +299,8 @@ mod tests {
             ]
         );
         assert_eq!(read("<__record__>"), [[text("<"), Fragment::OfRecord(Portion::Whole), text(">")]]);
+        let decoded = Fragment::OfRecord(Portion::Decoded("v".to_owned()));
+        assert_eq!(read("__field:v:base64__"), [[decoded]]);
         for word in ["__field:__", "__field:x", "__fields:x__", "field:x__"] {
             assert_eq!(read(word), [[text(word)]], "{word}");
         }

@@ -80,11 +80,16 @@ impl Rows {
 
     /// Appends the parts `wanted` of the next record to `to`; returns false if there is no further record.
     pub(super) fn next(&mut self, wanted: &[Portion], to: &mut Fields) -> Result<bool, Fault> {
-        match self {
-            Self::Separated(rows) => rows.next(wanted, to),
-            Self::Json(rows) => rows.next(wanted, to),
-            Self::Xml(rows) => rows.next(wanted, to),
-        }
+        let first = to.count();
+        let line = match self {
+            Self::Separated(rows) => rows.next(wanted, to)?,
+            Self::Json(rows) => rows.next(wanted, to)?,
+            Self::Xml(rows) => rows.next(wanted, to)?,
+        };
+        let Some(line) = line else { return Ok(false) };
+        let invalid = |name: &str| Fault::at(line, format!("the field '{name}' is not base64"));
+        to.decode(first, wanted).map_err(invalid)?;
+        Ok(true)
     }
 }
 
@@ -180,6 +185,12 @@ mod tests {
             assert_eq!([&read[1][0], &read[2][0]], records);
             assert!(records.map(serde_json::from_str::<serde_json::Value>).iter().all(Result::is_ok));
         }
+        let decoded = ["__field:title:base64__", "id", "__field:n:base64__"];
+        for (name, text) in
+            [("f.csv", "id,title,n\n1,YQ==,\n"), ("f.jsonl", r#"{"n":"","id":1,"title":"YQ=="}"#)]
+        {
+            assert_eq!(read(name, text.as_bytes(), &decoded).unwrap()[1..], [["a", "1", ""]], "{name}");
+        }
         let odd = "id,title\r\n\r\n\"\",5\" of \"x\"\r\n\",\",\r\n1,\"\"\"\"";
         let expected = [["", "5\" of \"x\""], [",", ""], ["1", "\""]];
         assert_eq!(read("f.csv", odd.as_bytes(), &["id", "title"]).unwrap()[1..], expected);
@@ -230,6 +241,8 @@ mod tests {
         ] {
             assert!(read(name, text, &["__record__"]).unwrap_err().starts_with(error));
         }
+        let read_decoded = |text: &str| read("f.csv", text.as_bytes(), &["__field:n:base64__"]);
+        assert_eq!(read_decoded("n\nYQ==\n\nYQ=\n").unwrap_err(), "4: the field 'n' is not base64");
         let cut = packed(CSV.as_bytes());
         assert!(read("f.gz", &cut[..cut.len() - 4], &["id"]).is_err());
     }

@@ -29,11 +29,12 @@ impl JsonLines {
         Ok(object(&self.line, number)?.into_keys().collect())
     }
 
-    pub(super) fn next(&mut self, wanted: &[Portion], to: &mut Fields) -> Result<bool, Fault> {
-        let Some(number) = self.read_line()? else { return Ok(false) };
+    /// Appends the parts of the next record; returns the line on which the record begins.
+    pub(super) fn next(&mut self, wanted: &[Portion], to: &mut Fields) -> Result<Option<u64>, Fault> {
+        let Some(number) = self.read_line()? else { return Ok(None) };
         let object = object(&self.line, number)?;
         for portion in wanted {
-            let Portion::Field(name) = portion else {
+            let Some(name) = portion.field() else {
                 to.push(self.line.trim_ascii_start());
                 continue;
             };
@@ -46,7 +47,7 @@ impl JsonLines {
                 to.push(value.as_bytes());
             }
         }
-        Ok(true)
+        Ok(Some(number))
     }
 
     /// Reads the next line that is not empty; returns the line's number.

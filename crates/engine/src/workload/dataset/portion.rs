@@ -13,6 +13,8 @@ use std::{
     },
 };
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+
 use super::error::{DatasetError, Fault};
 use crate::untrusted;
 
@@ -21,6 +23,8 @@ use crate::untrusted;
 pub enum Portion {
     /// The field with this name: `__field:NAME__`.
     Field(String),
+    /// The bytes that the field with this name has in base64: `__field:NAME:base64__`.
+    Decoded(String),
     /// The whole record as a JSON object: `__record__`. For JSON lines, the line itself is sent.
     Whole,
 }
@@ -34,13 +38,25 @@ impl Portion {
             return Some(Self::Whole);
         }
         let name = placeholder.strip_prefix("__field:")?.strip_suffix("__")?;
-        (!name.is_empty()).then(|| Self::Field(name.to_owned()))
+        match name.strip_suffix(":base64") {
+            Some(name) if !name.is_empty() => Some(Self::Decoded(name.to_owned())),
+            _ => (!name.is_empty()).then(|| Self::Field(name.to_owned())),
+        }
+    }
+
+    /// Returns the name of the field; `None` for the whole record.
+    pub(super) fn field(&self) -> Option<&String> {
+        match self {
+            Self::Field(name) | Self::Decoded(name) => Some(name),
+            Self::Whole => None,
+        }
     }
 
     /// Returns the part's placeholder, split into three pieces.
     pub(in crate::workload) fn placeholder(&self) -> [&str; 3] {
         match self {
             Self::Field(name) => ["__field:", name, "__"],
+            Self::Decoded(name) => ["__field:", name, ":base64__"],
             Self::Whole => [WHOLE, "", ""],
         }
     }
@@ -174,6 +190,26 @@ impl Fields {
     /// Completes the field that is being added.
     pub(super) fn end(&mut self) {
         self.ends.push(self.bytes.len());
+    }
+
+    /// Decodes the fields from number `first` on that are sent decoded.
+    ///
+    /// # Errors
+    /// The name of the first field that is not base64.
+    pub(super) fn decode<'a>(&mut self, first: usize, portions: &'a [Portion]) -> Result<(), &'a str> {
+        if !portions.iter().any(|portion| matches!(portion, Portion::Decoded(_))) {
+            return Ok(());
+        }
+        let encoded: Vec<_> = (first..self.count()).map(|place| self.get(place).to_vec()).collect();
+        self.bytes.truncate(self.bytes.len() - encoded.iter().map(Vec::len).sum::<usize>());
+        self.ends.truncate(first);
+        for (field, portion) in encoded.iter().zip(portions) {
+            match portion {
+                Portion::Decoded(name) => self.push(&STANDARD.decode(field).map_err(|_| name.as_str())?),
+                Portion::Field(_) | Portion::Whole => self.push(field),
+            }
+        }
+        Ok(())
     }
 
     /// Removes all fields, but keeps the allocated memory.

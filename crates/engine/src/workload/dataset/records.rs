@@ -53,8 +53,8 @@ impl Dataset {
     pub fn open(file: &Path, portions: Vec<Portion>, most: Option<u64>) -> Result<Self, DatasetError> {
         let version = Version::of(file)?;
         let has = Rows::open(file).map_err(unreadable(file))?.names().map_err(|fault| fault.of(file))?;
-        let is_missing = |portion: &&Portion| matches!(portion, Portion::Field(name) if !has.contains(name));
-        if let Some(Portion::Field(field)) = portions.iter().find(is_missing) {
+        let named = portions.iter().filter_map(Portion::field);
+        if let Some(field) = named.into_iter().find(|name| !has.contains(name)) {
             let (file, field) = (file.display().to_string(), field.clone());
             return Err(match has.is_empty() {
                 true => DatasetError::Unreadable { file, what: "it has no records".to_owned() },

@@ -64,12 +64,13 @@ impl Separated {
         Ok(self.names.insert(names).clone())
     }
 
-    pub(super) fn next(&mut self, wanted: &[Portion], to: &mut Fields) -> Result<bool, Fault> {
+    /// Appends the parts of the next record; returns the line on which the record begins.
+    pub(super) fn next(&mut self, wanted: &[Portion], to: &mut Fields) -> Result<Option<u64>, Fault> {
         if self.columns.is_none() {
             let names = self.names()?;
-            let column = |portion: &Portion| match portion {
-                Portion::Whole => Ok(Column::All),
-                Portion::Field(name) => {
+            let column = |portion: &Portion| match portion.field() {
+                None => Ok(Column::All),
+                Some(name) => {
                     let found = names.iter().position(|known| known == name);
                     let missing = || Fault::at(1, format!("there is no column '{name}'"));
                     found.map(Column::At).ok_or_else(missing)
@@ -77,7 +78,7 @@ impl Separated {
             };
             self.columns = Some(wanted.iter().map(column).collect::<Result<_, _>>()?);
         }
-        let Some(line) = self.read_row()? else { return Ok(false) };
+        let Some(line) = self.read_row()? else { return Ok(None) };
         let names = self.names.as_deref().unwrap_or_default();
         let (has, expected) = (self.row.count(), names.len());
         if has != expected {
@@ -91,7 +92,7 @@ impl Separated {
                 }
             }
         }
-        Ok(true)
+        Ok(Some(line))
     }
 
     /// Reads the next row that is not empty; returns the line on which the row begins.

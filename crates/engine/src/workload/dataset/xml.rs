@@ -40,10 +40,11 @@ impl Xml {
         Ok(self.record.iter().map(|(name, _)| untrusted::bytes(name)).collect())
     }
 
-    pub(super) fn next(&mut self, wanted: &[Portion], to: &mut Fields) -> Result<bool, Fault> {
-        let Some(line) = self.read_record()? else { return Ok(false) };
+    /// Appends the parts of the next record; returns the line on which the record begins.
+    pub(super) fn next(&mut self, wanted: &[Portion], to: &mut Fields) -> Result<Option<u64>, Fault> {
+        let Some(line) = self.read_record()? else { return Ok(None) };
         for portion in wanted {
-            let Portion::Field(name) = portion else {
+            let Some(name) = portion.field() else {
                 push_object(line, self.record.iter().map(|(name, text)| (&name[..], &text[..])), to)?;
                 continue;
             };
@@ -51,7 +52,7 @@ impl Xml {
             let missing = || Fault::at(line, format!("the record has no field '{name}'"));
             to.push(&found.ok_or_else(missing)?.1);
         }
-        Ok(true)
+        Ok(Some(line))
     }
 
     /// Reads the next record; returns the line on which the record begins.
