@@ -329,9 +329,24 @@ fn what_ycsb_and_go_ycsb_wrote_is_all_found_and_what_is_loaded_here_has_their_na
     }
     let server = Server::redis().start();
     ycsb(&server, "load", &["-p", "index=false"]).expect_code(0);
-    let scan = ["-p", "readproportion=0", "-p", "updateproportion=0", "-p", "scanproportion=1"];
-    let ran = ycsb(&server, "run", &scan).expect_code(0);
-    assert!(ran.out.contains("[SCAN], Return=OK, 0\n[SCAN], Return=NOT_FOUND, 200\n"), "{ran:?}");
+    let scan = [
+        "-p",
+        "readproportion=0",
+        "-p",
+        "updateproportion=0.5",
+        "-p",
+        "scanproportion=0.5",
+        "-target",
+        "9000",
+    ];
+    let ran =
+        ycsb(&server, "run", &[&scan[..], &["-p", "measurement.interval=both"]].concat()).expect_code(0);
+    assert!(ran.out.contains("[SCAN], Return=OK, 0\n[SCAN], Return=NOT_FOUND, "), "{ran:?}");
+    for name in ["SCAN", "UPDATE"] {
+        let (_, count) = ran.out.split_once(&format!("[{name}], Operations, ")).unwrap();
+        let count = count.lines().next().unwrap();
+        assert!(ran.out.contains(&format!("[Intended-{name}], Operations, {count}\n")), "{ran:?}");
+    }
 }
 
 #[test]

@@ -55,9 +55,8 @@ pub struct YcsbArgs {
 }
 
 /// Properties with the only values that redyno can carry out.
-const ONLY: [(&str, &[&str]); 9] = [
+const ONLY: [(&str, &[&str]); 8] = [
     ("workload", &["site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload", "core"]),
-    ("fieldlengthdistribution", &["constant"]),
     ("scanlengthdistribution", &["uniform"]),
     ("dataintegrity", &["false"]),
     ("measurementtype", &["hdrhistogram"]),

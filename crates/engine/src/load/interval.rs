@@ -47,9 +47,6 @@ pub struct IntervalBuffer {
     /// How long the oldest unanswered request had waited at the end of the interval, in ns. The wait is measured
     /// only if fewer replies arrived than there were connections.
     pub waiting_ns: u64,
-    /// Latencies from a request's due time to the last byte of its reply, over all commands; empty in a closed
-    /// loop.
-    pub response: Recorder,
     /// The worker's own cost.
     pub client: ClientCounts,
     /// Requests that were due and could not be sent because there was no connection.
@@ -95,6 +92,8 @@ pub struct OperationCounts {
     pub bytes_out: u64,
     /// Latencies from the write of an operation to the last byte of its last reply.
     pub service: Recorder,
+    /// Latencies from an operation's due time to the last byte of its last reply; empty in a closed loop.
+    pub response: Recorder,
 }
 
 impl IntervalBuffer {
@@ -117,7 +116,6 @@ impl IntervalBuffer {
             unsent: 0,
             behind_ns: 0,
             waiting_ns: 0,
-            response: Recorder::new(),
             client: ClientCounts::default(),
             errors: ErrorCounts::default(),
             redirects: ErrorCounts::default(),
@@ -165,7 +163,6 @@ impl IntervalBuffer {
         self.unsent = 0;
         self.behind_ns = 0;
         self.waiting_ns = 0;
-        self.response.reset();
         self.client.clear();
         self.errors.clear();
         self.redirects.clear();
@@ -197,6 +194,7 @@ impl OperationCounts {
         self.bytes_in = 0;
         self.bytes_out = 0;
         self.service.reset();
+        self.response.reset();
     }
 }
 

@@ -143,7 +143,7 @@ impl<'a> Replies<'a> {
         taken.nulls += u32::from(is_null);
         self.touched |= 1 << (op.index() % TOUCHED);
         if let Some(response_ns) = response_ns {
-            self.buffer.response.record(response_ns);
+            self.buffer.counts[op.index()].response.record(response_ns);
             self.is_open = true;
             if self.held {
                 self.buffer.client.held.record(response_ns);

@@ -41,7 +41,6 @@ pub(super) fn add_buffer(interval: &mut Interval, buffer: &IntervalBuffer) {
     interval.unsent += buffer.unsent;
     interval.behind_us = interval.behind_us.max(buffer.behind_ns / 1000);
     interval.waiting_us = interval.waiting_us.max(buffer.waiting_ns / 1000);
-    merge_some(&mut interval.response, times(&buffer.response).as_ref());
     let Openings { connects, handshakes, greetings, answered } = &buffer.openings;
     let opening = &mut interval.opening;
     opening.connect.merge(&Latency::of(connects));
@@ -76,6 +75,7 @@ pub(super) fn add_buffer(interval: &mut Interval, buffer: &IntervalBuffer) {
             bytes_in: counts.bytes_in,
             bytes_out: counts.bytes_out,
             service: counts.service.latency(),
+            response: times(&counts.response),
             ..OperationInterval::default()
         };
         counts.errors.add_to(&mut part.errors);
@@ -85,6 +85,7 @@ pub(super) fn add_buffer(interval: &mut Interval, buffer: &IntervalBuffer) {
         interval.misses += part.misses;
         interval.conflicts += part.conflicts;
         interval.service.merge(&part.service);
+        merge_some(&mut interval.response, part.response.as_ref());
         interval.operation(&expected.label).merge(&part);
         for request in &expected.requests {
             add_count(&mut interval.requests, &request.command, counts.answered);

@@ -210,6 +210,10 @@ pub struct OperationInterval {
     pub bytes_out: u64,
     /// The times from the write of a request to the last byte of its reply.
     pub service: Latency,
+    /// The times from when a request was due to the last byte of its reply, in an open loop. Recordings have them for
+    /// all operations together.
+    #[serde(skip)]
+    pub response: Option<Latency>,
 }
 
 impl Interval {
@@ -300,6 +304,7 @@ impl OperationInterval {
         self.bytes_out += later.bytes_out;
         add_counts(&mut self.errors, &later.errors);
         self.service.merge(&later.service);
+        merge_some(&mut self.response, later.response.as_ref());
     }
 }
 

@@ -247,6 +247,11 @@ mod tests {
         let Chosen { workload, load } = made("ycsb", &settings).unwrap();
         let user = &workload.keys["user"];
         assert_eq!((user.first, user.digits, user.naming, load.keys), (100, 8, KeyNaming::Number, Some(900)));
+        for (drawn, kind) in [("uniform", "2..4"), ("zipfian", "2:1000000,3:503478,4:337016")] {
+            let lengths = ["fieldlength=4", "minfieldlength=2", &format!("fieldlengthdistribution={drawn}")];
+            let value = &made("ycsb", &lengths).unwrap().workload.values["value"];
+            assert_eq!(value.to_string(), kind);
+        }
         let load = made("ycsb-load", &["insertstart=10", "insertcount=5"]).unwrap().load;
         assert_eq!((load.keys, load.requests), (Some(5), Some(5)));
         let hot = ["requestdistribution=hotspot", "hotspotdatafraction=0.1", "hotspotopnfraction=0.9"];
@@ -262,6 +267,14 @@ mod tests {
                 "the value of 'readproportion' cannot be '2': it must be between 0 and 1",
             ),
             (&["insertstart=2000"], "the value of 'insertstart' cannot be '2000': recordcount is 1000"),
+            (
+                &["fieldlengthdistribution=histogram"],
+                "the value of 'fieldlengthdistribution' cannot be 'histogram': there are constant, uniform, zipfian",
+            ),
+            (
+                &["fieldlengthdistribution=uniform", "minfieldlength=101"],
+                "the value of 'fieldlength' cannot be '100': with fieldlengthdistribution it must be between",
+            ),
             (&["insertorder=no"], "the value of 'insertorder' cannot be 'no': there are hashed, ordered"),
             (&["fieldnameprefix={x}"], "the value of 'fieldnameprefix' cannot be '{x}': "),
             (&["minscanlength=200"], "the value of 'minscanlength' cannot be '200': maxscanlength is 100"),

@@ -11,10 +11,11 @@ use crate::{
 };
 
 /// The parameters of all workloads, with YCSB's names.
-const PARAMETERS: [&str; 22] = [
+const PARAMETERS: [&str; 24] = [
     "commandgroup",
     "fieldcount",
     "fieldlength",
+    "fieldlengthdistribution",
     "fieldnameprefix",
     "hotspotdatafraction",
     "hotspotopnfraction",
@@ -24,6 +25,7 @@ const PARAMETERS: [&str; 22] = [
     "insertstart",
     "layout",
     "maxscanlength",
+    "minfieldlength",
     "minscanlength",
     "operationcount",
     "readallfields",
@@ -57,6 +59,8 @@ const MAX_FIELDS: u64 = 1000;
 /// The maximum number of records: the limit of keys.
 const MAX_RECORDS: u64 = 999_999_999_999;
 const MAX_SCAN: u64 = 1_000_000;
+/// The longest field whose length is drawn.
+const MAX_SIZES: u32 = 10_000;
 
 /// The values of the parameters.
 pub(super) struct Properties {
@@ -96,10 +100,7 @@ impl Properties {
         let group = word(settings, "commandgroup", &Group::ALL)?.unwrap_or(Group::Hash);
         let is_go = word(settings, "layout", &[("ycsb", false), ("go-ycsb", true)])?.unwrap_or(false);
         let field_length = number32(settings, "fieldlength")?.unwrap_or(100);
-        let (value, sizes) = match is_go && group == Group::Json {
-            true => base64(field_length),
-            false => ("{value}".to_owned(), None),
-        };
+        let (value, sizes) = value(settings, field_length, is_go && group == Group::Json)?;
         let fields = Fields {
             count: number(settings, "fieldcount", 1..=MAX_FIELDS)?.unwrap_or(group.usual_fields()),
             name: plain(settings, "fieldnameprefix")?.unwrap_or("field").to_owned(),
@@ -149,12 +150,43 @@ impl Properties {
     }
 }
 
-/// Returns the text of a value in base64 as which so many bytes are written, and the sizes of its first part.
-fn base64(bytes: u32) -> (String, Option<ValueKind>) {
-    let first =
-        (bytes >= 3).then(|| ValueKind { size: Size::Bytes(bytes / 3 * 4), content: Content::Base64 });
+/// Returns the sizes of values, unless all have the length `longest`.
+fn sizes(settings: &Settings, longest: u32) -> Result<Option<ValueKind>, WorkloadError> {
+    const NAME: &str = "fieldlengthdistribution";
+    let kind = word(settings, NAME, &[("constant", 0), ("uniform", 1), ("zipfian", 2)])?.unwrap_or(0);
+    let shortest = number32(settings, "minfieldlength")?.unwrap_or(1);
+    if kind > 0 && !(shortest..=MAX_SIZES).contains(&longest) {
+        let why = format!("with {NAME} it must be between minfieldlength and {MAX_SIZES}");
+        return Err(wrong_value("fieldlength", &longest.to_string(), why));
+    }
+    // Zipf's law with YCSB's exponent, in whole weights.
+    let weight = |size: u32| (1e6 / f64::from(size - shortest + 1).powf(0.99)).round() as u32;
+    let size = match kind {
+        0 => return Ok(None),
+        1 => Size::Range { from: shortest, to: longest },
+        _ => Size::Weights((shortest..=longest).map(|size| (size, weight(size))).collect()),
+    };
+    Ok(Some(ValueKind { size, ..ValueKind::default() }))
+}
+
+/// Returns the text of a value of so many bytes, and the sizes of its random part, unless they are this length. The
+/// value can be in base64.
+fn value(
+    settings: &Settings,
+    bytes: u32,
+    is_base64: bool,
+) -> Result<(String, Option<ValueKind>), WorkloadError> {
+    let sizes = sizes(settings, bytes)?;
+    if !is_base64 {
+        return Ok(("{value}".to_owned(), sizes));
+    }
+    if sizes.is_some() {
+        let why = "the JSON of go-ycsb needs fieldlengthdistribution=constant";
+        return Err(wrong_value("layout", "go-ycsb", why));
+    }
+    let random = ValueKind { size: Size::Bytes(bytes / 3 * 4), content: Content::Base64 };
     let last = ["", "AA==", "AAA="][bytes as usize % 3];
-    (format!("{}{last}", if first.is_some() { "{value}" } else { "" }), first)
+    Ok(if bytes < 3 { (last.to_owned(), None) } else { (format!("{{value}}{last}"), Some(random)) })
 }
 
 /// Returns the weights of the operations, the smallest whole numbers in these proportions.

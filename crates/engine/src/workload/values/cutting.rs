@@ -166,7 +166,7 @@ impl Values {
 fn weighted(upto: &[(u64, u32)], draw: u64) -> u32 {
     let (total, last) = upto.last().copied().unwrap_or_default();
     let drawn = share(draw, total);
-    upto.iter().find(|(sum, _)| drawn < *sum).map_or(last, |(_, size)| *size)
+    upto.get(upto.partition_point(|(sum, _)| *sum <= drawn)).map_or(last, |(_, size)| *size)
 }
 
 impl Cutter {

@@ -100,7 +100,7 @@ fn an_error_of_any_step_is_one_of_its_operation_whose_other_steps_are_asked_all_
     assert_eq!([0, 1].map(|place| errors(&counted, place)), ["ERR 1, OOM 1", "ERR 1"]);
     let [rmw, three] = [0, 1].map(|place| &counted.counts[place]);
     assert_eq!((rmw.ops, rmw.answered, three.ops, three.answered), (1, 3, 0, 1));
-    assert_eq!(counted.response.latency().cells(), [(20, 1)]);
+    assert_eq!(counted.counts[0].response.latency().cells(), [(20, 1)]);
     assert_eq!(bench.segments.in_flight(), 0);
 }
 
