@@ -12,6 +12,7 @@ use super::{
     stat::size,
 };
 use crate::{
+    print::outlet::CLEAR,
     server::{DirectLine, ServerError},
     untrusted,
 };
@@ -92,7 +93,12 @@ impl KeyStats {
         text += &format!("\n--- Top size per type ---\n{}", per_type(&self.memory, "is"));
         let elements = per_type(&self.elements, "has");
         text += &format!("\n--- Top length and cardinality per type ---\n{elements}");
-        if self.drawn.is_some() { text.replace('\n', "\x1b[K\n") } else { text }
+        // A terminal has the last drawing, and perhaps a ^C, below the new one.
+        if self.drawn.is_some() {
+            text.lines().map(|line| format!("{CLEAR}{line}\n")).collect()
+        } else {
+            text
+        }
     }
 
     /// Returns the rows of the distribution of sizes.
