@@ -347,7 +347,8 @@ pub(super) mod tests {
         let line = "error: --debug is not supported by redyno memtier.";
         assert_eq!((refused("--debug").as_str(), refused("-RD")), (line, line.replace("--debug", "-D")));
         assert!(
-            refused("--prometheus-port=9").ends_with("redyno --metrics ADDRESS serves them to Prometheus.")
+            refused("--prometheus-port=9")
+                .ends_with("redyno --metrics ADDRESS serves those of its own loads.")
         );
         assert!(refused("-P memcache_binary").contains("memcache_binary is not supported"));
         assert!(refused("--data-size-pattern S").contains("is not supported"));
