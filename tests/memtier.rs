@@ -7,7 +7,9 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::support::{
-    Server, free_port,
+    Server,
+    certificates::TlsServer,
+    free_port,
     nodes::Nodes,
     program::{Outcome, Running, redyno, run},
 };
@@ -279,6 +281,8 @@ fn what_is_refused_is_a_line_and_exit_code_2() {
         let outcome = run(&[&["memtier"], words].concat()).expect_code(2);
         assert_eq!((outcome.out.as_str(), outcome.err.as_str()), ("", expected));
     }
+    let version = run(&["memtier", "--version"]).expect_code(0).out;
+    assert_eq!(version, concat!("redyno memtier ", env!("CARGO_PKG_VERSION"), "\n"));
     assert!(run(&["memtier", "--help"]).expect_code(0).out.contains("Deliberate differences:"));
 }
 
@@ -288,13 +292,29 @@ fn a_server_that_is_not_there_or_lets_nobody_in_ends_it() {
     let nobody = free_port();
     for (words, expected) in [
         (format!("-p {nobody}"), format!("127.0.0.1:{nobody}: connection error: ")),
-        (format!("-p {} -a wrong", server.port()), "error: authentication failed [WRONGPASS".to_owned()),
+        (format!("-p {} -a wrong", server.port()), "error: authentication failed [-WRONGPASS".to_owned()),
     ] {
         let words: Vec<_> = ["memtier"].into_iter().chain(words.split(' ')).collect();
         let outcome = run(&words).expect_code(1);
         let last = outcome.err.lines().last().unwrap();
         assert!(last.starts_with(&expected), "{last}");
         assert_eq!(outcome.out, "");
+    }
+}
+
+#[test]
+fn only_the_versions_of_tls_that_are_named_are_spoken() {
+    let (authority, server) = TlsServer::usual(&["--tls-protocols", "TLSv1.2"]);
+    for (protocols, code, expected) in [
+        ("TLSv1.2", 0, ""),
+        ("TLSv1.3,TLSv1.2", 0, ""),
+        ("TLSv1.3", 1, "have no TLS version or cipher in common"),
+        ("TLSv1.1,TLSv1.2", 2, "error: --tls-protocols must be TLSv1.2, TLSv1.3 or both: "),
+    ] {
+        let words =
+            ["memtier", "-p", &server.port_text(), "--tls", "--cacert", &authority.path(), "--tls-protocols"];
+        let outcome = run(&[&words[..], &[protocols, "-n", "5", "-c", "1", "-t", "1"]].concat());
+        assert!(outcome.expect_code(code).err.contains(expected), "{protocols}");
     }
 }
 
@@ -365,6 +385,8 @@ fn through_a_link_it_is_memtier_benchmark() {
     command.args(["-p", &server.port_text(), "-n", "11", "-c", "1", "-t", "1", "--hide-histogram"]);
     let outcome = Running::start(command).end().expect_code(0);
     assert!(outcome.out.contains("\nALL STATS\n===="), "{}", outcome.out);
+    let version = Command::new(&link).arg("--version").output().unwrap().stdout;
+    assert!(version.starts_with(b"memtier_benchmark v=255.255.255 sha=2f74d611:0 (redyno "));
     let mut command = Command::new(&link);
     command.arg("--zz");
     let outcome = Running::start(command).end().expect_code(2);

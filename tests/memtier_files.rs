@@ -77,7 +77,12 @@ fn distributions_are_files_that_hdr_histograms_tools_read() {
     let (server, directory) = (Server::redis().start(), tempfile::tempdir().unwrap());
     let words =
         ["-n", "50", "-c", "2", "-t", "1", "--hdr-file-prefix", "hdr", "--hide-histogram", "--ratio", "0:1"];
-    let (_, json) = run_in(directory.path(), &server, &words);
+    let (outcome, json) = run_in(directory.path(), &server, &words);
+    assert!(
+        outcome.err.contains("\nSaving JSON output file: out.json\nJson file closed.\n"),
+        "{}",
+        outcome.err
+    );
     let read = |name: &str| fs::read_to_string(directory.path().join(name));
     for name in ["hdr_FULL_RUN_1", "hdr_GET_command_run_1"] {
         let text = read(&format!("{name}.txt")).unwrap();
@@ -86,6 +91,11 @@ fn distributions_are_files_that_hdr_histograms_tools_read() {
                 && text.contains("Total count    =          100]"),
             "{text}"
         );
+        let rows: Vec<_> = text.lines().skip(2).take_while(|line| !line.starts_with('#')).collect();
+        assert!(rows.iter().all(|row| row.split_whitespace().count() == 4), "{text}");
+        let title = if name.contains("GET") { "GET command" } else { "Full Run command" };
+        let line = format!("Writing {title} HDR latency histogram results to hdr_");
+        assert!(outcome.err.contains(&line), "{}", outcome.err);
         let log = read(&format!("{name}.hgrm")).unwrap();
         let row = if name.contains("GET") { "Gets" } else { "Totals" };
         let packed =

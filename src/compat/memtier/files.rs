@@ -14,8 +14,8 @@ use crate::{
     untrusted,
 };
 
-/// A file and its content.
-type Content = (PathBuf, String);
+/// A file, its content, and the line about it on standard error, if any.
+pub(super) type Content = (PathBuf, String, String);
 
 /// Returns the name of the file with the results of a client.
 pub(super) fn client_file(prefix: &str, run: u32, (thread, client): (usize, usize)) -> PathBuf {
@@ -88,8 +88,15 @@ pub(super) fn distributions(prefix: &str, run: u32, report: &Report) -> Vec<Cont
     let all = ("FULL_RUN".to_owned(), "Full Run command".to_owned(), &results.totals.all.service);
     let files = [all].into_iter().chain(rows).filter(|(.., latency)| !latency.is_empty());
     let of_each = |(name, title, latency): (String, String, &Latency)| {
-        let file = |extension| format!("{prefix}_{name}_{run}.{extension}").into();
-        [(file("txt"), percentile_table(latency)), (file("hgrm"), log(&title, results, latency))]
+        let file = |extension, form, text| {
+            let path = PathBuf::from(format!("{prefix}_{name}_{run}.{extension}"));
+            let to = untrusted::path(&path);
+            (path, text, format!("Writing {title} HDR latency histogram results {form}to {to}...\n"))
+        };
+        // The C library of HdrHistogram writes the last row with all columns.
+        let table = percentile_table(latency).replacen("\n#[", "            inf\n#[", 1);
+        let log = log(&title, results, latency);
+        [file("txt", "", table), file("hgrm", "in HistogramLogProcessor format ", log)]
     };
     files.flat_map(of_each).collect()
 }
@@ -112,7 +119,7 @@ fn log(title: &str, results: &Results, latency: &Latency) -> String {
 /// # Errors
 /// A message with the name of the first file that cannot be written.
 pub(super) fn write(files: &[Content]) -> Result<(), String> {
-    files.iter().try_for_each(|(path, text)| {
+    files.iter().try_for_each(|(path, text, _)| {
         fs::write(path, text).map_err(|error| format!("{}: {error}", untrusted::path(path)))
     })
 }

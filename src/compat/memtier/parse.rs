@@ -28,9 +28,18 @@ pub(super) fn parse(program: &str, words: &[OsString]) -> Result<MemtierOptions,
     match read.and_then(|_| asked.settle()).and_then(|()| check(&asked)) {
         Ok(()) => Ok(asked),
         Err(Refusal::Help) => Err(Answer::of(usage(program))),
-        Err(Refusal::Version) => Err(Answer::of(format!("{program} {}\n", env!("CARGO_PKG_VERSION")))),
+        Err(Refusal::Version) => Err(Answer::of(version(program))),
         Err(Refusal::Message(line)) => Err(Answer::refusal(&line, REFUSED)),
         Err(Refusal::Wrong(_, why)) => Err(Answer::refusal(&format!("{program}: {why}"), REFUSED)),
+    }
+}
+
+/// Returns the reply to `--version`; a script may find the imitated version there.
+fn version(program: &str) -> String {
+    let own = env!("CARGO_PKG_VERSION");
+    match program {
+        "memtier_benchmark" => format!("memtier_benchmark v=255.255.255 sha=2f74d611:0 (redyno {own})\n"),
+        program => format!("{program} {own}\n"),
     }
 }
 

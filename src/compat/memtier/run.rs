@@ -106,6 +106,11 @@ impl Memtier {
         if asked.requests == Some(Asking::AllKeys) {
             writeln!(out, "setting requests to {}", asked.requests_each().unwrap_or_default())?;
         }
+        let json = asked.json_out_file.as_ref();
+        let json = json.map(|path| Ok::<_, Stop>((create(path)?, untrusted::path(path)))).transpose()?;
+        if let Some((_, name)) = &json {
+            writeln!(err, "Json file {name} created...")?;
+        }
         match &asked.out_file {
             None => writeln!(err, "Writing results to stdout")?,
             Some(path) => {
@@ -113,8 +118,6 @@ impl Memtier {
                 out = Box::new(create(path)?);
             }
         }
-        let json = asked.json_out_file.as_ref();
-        let json = json.map(|path| Ok::<_, Stop>((create(path)?, untrusted::path(path)))).transpose()?;
         let seed = if asked.is_randomized { rand::random() } else { SEED };
         let clock = Clock::start();
         let loss = None;
@@ -173,7 +176,7 @@ impl Memtier {
             let json = layout::json(&self.asked, &self.target, &reports, verified.as_ref());
             serde_json::to_writer_pretty(&mut *file, &json).map_err(io::Error::from)?;
             writeln!(file)?;
-            writeln!(self.err, "Saving JSON output file: {name}")?;
+            writeln!(self.err, "Saving JSON output file: {name}\nJson file closed.")?;
         }
         for (kind, n) in &together.errors {
             writeln!(self.err, "{n} requests failed: {kind}")?;
@@ -256,12 +259,16 @@ impl Memtier {
             .map(|(prefix, (client, results))| {
                 let each = asked.clients as usize;
                 let file = files::client_file(prefix, run, (client / each, client % each));
-                (file, files::client_csv(&requests.rows, results, report.is_arbitrary()))
+                (file, files::client_csv(&requests.rows, results, report.is_arbitrary()), String::new())
             })
             .collect();
         all.extend(
             asked.hdr_file_prefix.iter().flat_map(|prefix| files::distributions(prefix, run, &report)),
         );
+        let stats =
+            asked.client_stats.as_ref().map(|_| format!("[RUN {run}] Writing client stats files...\n"));
+        let lines: String = stats.into_iter().chain(all.iter().map(|(.., line)| line.clone())).collect();
+        self.draw(&lines)?;
         files::write(&all).map_err(|error| Stop::Message(format!("error: {error}")))
     }
 
@@ -336,13 +343,13 @@ impl Memtier {
         }
         let line = match without_step(self.target.dialect, message) {
             (Some(Step::Auth), error) => {
-                return Err(Stop::Message(format!("error: authentication failed [{error}]")));
+                return Err(Stop::Message(format!("error: authentication failed [-{error}]")));
             }
             (Some(Step::Select), error) => {
                 return Err(Stop::Message(format!("database selection failed: {error}")));
             }
             (Some(Step::Hello), error) => {
-                return Err(Stop::Message(format!("error: HELLO failed [{error}]")));
+                return Err(Stop::Message(format!("error: HELLO failed [-{error}]")));
             }
             (None, error) if kind.starts_with(|first: char| first.is_ascii_uppercase()) => {
                 self.draw(&format!("\nserver {place} handle error response: -{error}\n"))?;

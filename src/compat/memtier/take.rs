@@ -43,7 +43,7 @@ impl MemtierOptions {
             "-P" => self.protocol = protocol(text)?,
             "-a" => self.authenticate = Some(text.to_owned()),
             "-u" => self.uri = Some(text.to_owned()),
-            "--tls-protocols" => check_tls_protocols(text)?,
+            "--tls-protocols" => self.take_tls_protocols(text)?,
             "--cluster-mode" => self.is_cluster = true,
             "-x" => self.run_count = positive(text, "run count")?,
             "-o" => self.out_file = Some(text.into()),
@@ -193,6 +193,22 @@ impl MemtierOptions {
         Ok(())
     }
 
+    /// Limits the versions of TLS.
+    fn take_tls_protocols(&mut self, text: &str) -> Result<(), Refusal> {
+        let protocols: Vec<_> = text.split(',').map(str::to_ascii_lowercase).collect();
+        let has = |name| protocols.iter().any(|protocol| protocol == name);
+        match (has("tlsv1.2"), has("tlsv1.3")) {
+            _ if !protocols.iter().all(|name| ["tlsv1.2", "tlsv1.3"].contains(&name.as_str())) => {
+                return refused_with(
+                    "--tls-protocols must be TLSv1.2, TLSv1.3 or both: redyno has no other version",
+                );
+            }
+            (true, true) => {}
+            (_, is_13) => self.server.tls.ciphers.speak_only(is_13),
+        }
+        Ok(())
+    }
+
     fn last_command(&mut self) -> Result<&mut Command, Refusal> {
         must(self.commands.last_mut(), "no arbitrary command found.")
     }
@@ -255,15 +271,6 @@ fn protocol(text: &str) -> Result<Protocol, Refusal> {
     }
     let known = Protocol::ALL.into_iter().find(|protocol| protocol.name() == text);
     must(known, "supported protocols are 'memcache_text', 'redis', 'resp2' and 'resp3'.")
-}
-
-fn check_tls_protocols(text: &str) -> Result<(), Refusal> {
-    let mut protocols: Vec<_> = text.split(',').map(str::to_ascii_lowercase).collect();
-    protocols.sort();
-    if protocols == ["tlsv1.2", "tlsv1.3"] {
-        return Ok(());
-    }
-    refused_with("redyno speaks TLS 1.2 and 1.3: --tls-protocols must be TLSv1.2,TLSv1.3.")
 }
 
 fn requests(text: &str) -> Result<Requests, Refusal> {

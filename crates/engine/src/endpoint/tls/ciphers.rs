@@ -62,6 +62,11 @@ impl Ciphers {
         Ok(())
     }
 
+    /// Speaks only TLS 1.2, or only TLS 1.3: offers no suite of the other version.
+    pub fn speak_only(&mut self, is_13: bool) {
+        *(if is_13 { &mut self.of_12 } else { &mut self.of_13 }) = Some(Vec::new());
+    }
+
     /// Returns the TLS library's cryptography provider with these suites.
     pub(super) fn provider(&self) -> CryptoProvider {
         let all = ring::default_provider();
