@@ -160,6 +160,7 @@ fn check_import(asked: &MemtierOptions) -> Result<(), Refusal> {
             "data size cannot be specified when importing.",
         ),
         (asked.is_data_random, "random-data cannot be specified when importing."),
+        (asked.data_offset > 0, "data-offset cannot be used with data-import."),
         (has_keys, "key-minimum, key-maximum and key-prefix cannot be used with data-import."),
         (!asked.commands.is_empty(), "command cannot be used with data-import: SETs and GETs are sent."),
         (asked.multi_key_get > 0, "multi-key-get cannot be used with data-import."),
@@ -334,6 +335,11 @@ pub(super) mod tests {
             ),
             ("--verify-only", "error: use data-verify only with data-import."),
             ("--data-import x -d 5", "error: data size cannot be specified when importing."),
+            ("--data-import x --data-offset 5", "error: data-offset cannot be used with data-import."),
+            (
+                "--expiry-range 1-2 --data-offset 5",
+                "error: data-offset can only be used with redis protocol, and cannot be used with expiry.",
+            ),
             ("--cluster-mode --multi-key-get 3", "error: cluster mode does not support multi-key-get."),
             (
                 "--cluster-mode -S /x",
