@@ -167,11 +167,11 @@ fn statsd_gets_the_figures_of_each_second_and_graphite_the_events_of_memtier() {
     let mut command =
         redyno(&["memtier", "-p", &server.port_text(), "--hide-histogram", "-t", "2", "-c", "3"]);
     command.args(["--test-time", "2", "--print-percentiles", "50,99.9,99.999"]);
-    command.args(["--statsd-host", "127.0.0.1", "--statsd-port", &udp, "--graphite-port", &tcp]);
+    command.args(["--statsd-host", "localhost", "--statsd-port", &udp, "--graphite-port", &tcp]);
     command.args(["--statsd-prefix", "a.b/c", "--statsd-run-label", "x.y"]);
     let outcome = Running::start(command).end().expect_code(0);
     let line = format!(
-        "statsd: initialized, sending metrics to 127.0.0.1:{udp} with prefix 'a.b/c' run_label 'x_y'\n"
+        "statsd: initialized, sending metrics to localhost:{udp} with prefix 'a.b/c' run_label 'x_y'\n"
     );
     assert!(outcome.err.contains(&line), "{}", outcome.err);
     for (what, tag, data) in
@@ -184,7 +184,7 @@ fn statsd_gets_the_figures_of_each_second_and_graphite_the_events_of_memtier() {
             format!(r#"{{"what":"Benchmark {what}","tags":"memtier,{tag},run:x_y","data":"{data}"}}"#);
         assert_eq!(json, expected);
         let lines = format!(
-            "Host: 127.0.0.1:{tcp}\r\nContent-Type: application/json\r\nContent-Length: {}",
+            "Host: localhost:{tcp}\r\nContent-Type: application/json\r\nContent-Length: {}",
             json.len()
         );
         assert_eq!(head, format!("POST /events/ HTTP/1.1\r\n{lines}\r\nConnection: close"));

@@ -35,6 +35,7 @@ impl StatsdOptions {
 /// A StatsD server.
 pub(super) struct Statsd {
     socket: UdpSocket,
+    address: SocketAddr,
     /// The beginning of the name of each metric.
     prefix: String,
     run_label: String,
@@ -61,10 +62,10 @@ impl Statsd {
         };
         let graphite_port = options.graphite_port.unwrap_or(8080);
         match bound(host, port) {
-            Ok((socket, mut address)) => {
-                address.set_port(graphite_port);
-                let graphite = (address, format!("{host}:{graphite_port}"));
-                (Some(Self { socket, prefix, run_label, graphite }), Some(line))
+            Ok((socket, address)) => {
+                let graphite =
+                    (SocketAddr::new(address.ip(), graphite_port), format!("{host}:{graphite_port}"));
+                (Some(Self { socket, address, prefix, run_label, graphite }), Some(line))
             }
             Err(error) => {
                 let error = plain(&error);
@@ -77,7 +78,7 @@ impl Statsd {
     /// Sends metrics of the form `name:value|type`, each in a datagram. A datagram that is lost is lost.
     pub(super) fn send(&self, metrics: &[String]) {
         for metric in metrics {
-            let _ = self.socket.send(format!("{}{metric}", self.prefix).as_bytes());
+            let _ = self.socket.send_to(format!("{}{metric}", self.prefix).as_bytes(), self.address);
         }
     }
 
@@ -113,24 +114,34 @@ impl Statsd {
     }
 }
 
-/// Returns a socket that sends to this host, and its address.
+/// Returns a socket that sends, and the address of this host.
 fn bound(host: &str, port: u16) -> io::Result<(UdpSocket, SocketAddr)> {
-    let mut last = io::Error::from(io::ErrorKind::NotFound);
-    for address in (host, port).to_socket_addrs()? {
-        let any = if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
-        match UdpSocket::bind(any).and_then(|socket| socket.connect(address).map(|()| socket)) {
-            Ok(socket) => {
-                socket.set_nonblocking(true)?;
-                return Ok((socket, address));
-            }
-            Err(error) => last = error,
-        }
-    }
-    Err(last)
+    let address = preferred((host, port).to_socket_addrs()?).ok_or(io::ErrorKind::NotFound)?;
+    let socket = UdpSocket::bind(if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" })?;
+    socket.set_nonblocking(true)?;
+    Ok((socket, address))
+}
+
+/// Returns the first address of IPv4, of which alone memtier_benchmark knows, or the first one.
+fn preferred(addresses: impl Iterator<Item = SocketAddr>) -> Option<SocketAddr> {
+    addresses.min_by_key(SocketAddr::is_ipv6)
 }
 
 /// Returns the text with `_` for each byte that is neither alphanumeric nor in `others`.
 fn sanitized(text: &str, others: &str) -> String {
     let kept = |byte: u8| byte.is_ascii_alphanumeric() || others.as_bytes().contains(&byte);
     text.bytes().map(|byte| if kept(byte) { byte.into() } else { '_' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_with_both_kinds_of_addresses_is_reached_by_ipv4() {
+        let address = |text: &str| text.parse().unwrap();
+        let both = ["[::1]:1", "127.0.0.1:1", "127.0.0.2:1"].map(address);
+        assert_eq!(preferred(both.into_iter()), Some(address("127.0.0.1:1")));
+        assert_eq!(preferred(both.into_iter().take(1)), Some(address("[::1]:1")));
+    }
 }
