@@ -146,7 +146,10 @@ fn options(given: &ArgMatches) -> Vec<Arg> {
 pub fn check_mode(given: &ArgMatches, line: &CommandLine, has_terminal: bool) -> Result<(), UsageError> {
     let mode = Mode::of(line, has_terminal);
     let needless = options(given).into_iter().find(|option| !Place::of(option).includes(mode));
-    needless.map_or(Ok(()), |option| Err(refused(&option, &mode.to_string())))
+    let Some(option) = needless else { return Ok(()) };
+    // In redis-cli, -n is the database.
+    let is_db = option.get_id() == "requests" && mode.is_oneshot();
+    Err(refused(&option, &format!("{mode}{}", if is_db { " (a database is --db)" } else { "" })))
 }
 
 /// Refuses options that have no effect in a session without a screen that starts with these knobs.
@@ -353,7 +356,7 @@ mod tests {
     fn what_has_no_effect_is_named_as_it_was_given() {
         assert_eq!(
             refusal("--latency -n 5", false).unwrap(),
-            "-n has no effect with --latency; leave it out"
+            "-n has no effect with --latency (a database is --db); leave it out"
         );
         assert_eq!(
             refusal("--intrinsic-latency 1 --tls", false).unwrap(),
