@@ -267,10 +267,13 @@ fn table_head(report: &Report) -> Vec<Cell> {
     rates.chain(latencies).chain([("KB/sec".to_owned(), RATE)]).collect()
 }
 
-/// Returns a percentile with the decimals that it needs, at most three.
+/// Returns a percentile with at most three decimals, counted as memtier_benchmark does: 99.99 is `99.990`.
 fn digits(percentile: f64) -> String {
-    let text = format!("{percentile:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    let (mut rest, mut decimals) = ((percentile as f32).fract(), 0);
+    while rest > 0.001 && decimals < 3 {
+        (rest, decimals) = ((rest * 10.0).fract(), decimals + 1);
+    }
+    format!("{percentile:.decimals$}")
 }
 
 /// Returns the figures of a row, or of all rows.

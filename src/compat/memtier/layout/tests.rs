@@ -49,7 +49,7 @@ fn commands_of_ones_own_have_no_hits_and_the_percentiles_are_those_asked_for() {
     assert_eq!(lines[6], "=".repeat(9 + 13 + 16 * 3 + 13));
     assert_eq!(
         lines[7],
-        "Type          Ops/sec    Avg. Latency     p50 Latency  p99.95 Latency       KB/sec "
+        "Type          Ops/sec    Avg. Latency     p50 Latency p99.950 Latency       KB/sec "
     );
     assert!(lines[9].starts_with("Sets           100.00         0.50500 "), "{page}");
     assert!(lines[10].starts_with("Hgetalls      1000.00 "), "{page}");
@@ -125,4 +125,10 @@ fn a_line_is_drawn_each_second() {
           (avg: 4.00MB/sec),  2.00 (avg:  2.00) msec latency\r"
         ]
     );
+}
+
+#[test]
+fn percentiles_have_as_many_decimals_as_memtier_benchmark_gives_them() {
+    let written = [50.0, 99.5, 99.9, 99.99, 99.999, 100.0].map(digits);
+    assert_eq!(written, ["50", "99.5", "99.9", "99.990", "99.999", "100"]);
 }
