@@ -107,3 +107,4 @@ mod watched_nodes;
 mod weights;
 mod workloads;
 mod ycsb;
+mod ycsb_data;

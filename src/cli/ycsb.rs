@@ -55,10 +55,9 @@ pub struct YcsbArgs {
 }
 
 /// Properties with the only values that redyno can carry out.
-const ONLY: [(&str, &[&str]); 8] = [
+const ONLY: [(&str, &[&str]); 7] = [
     ("workload", &["site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload", "core"]),
     ("scanlengthdistribution", &["uniform"]),
-    ("dataintegrity", &["false"]),
     ("measurementtype", &["hdrhistogram"]),
     ("exporter", &["site.ycsb.measurements.exporter.TextMeasurementsExporter"]),
     ("redis.ssl", &["false"]),
@@ -267,6 +266,13 @@ impl Arguments for YcsbArgs {
             yes: line.is_allowed,
             ..LoadArgs::default()
         };
+        let is_compared = load.set.iter().any(|set| set.name == "dataintegrity" && set.value == "true");
+        if is_compared && is_cluster == Some(true) {
+            return Err(UsageError::of(
+                "dataintegrity=true: replies of a cluster are not compared; give false",
+            )
+            .into());
+        }
         let ignored = line.rest()?;
         let suggested = load.choose()?;
         let mut session = SessionArgs { duration, ..SessionArgs::default() };
@@ -347,10 +353,7 @@ mod tests {
             assert_eq!(read(line).unwrap_err(), error);
         }
         let wrong = |line: &str| read(line).unwrap().rest().unwrap_err().to_string();
-        assert_eq!(
-            wrong("run redis -p dataintegrity=true"),
-            "dataintegrity=true is not supported; give false"
-        );
+        assert_eq!(wrong("run redis -p dropdata=true"), "dropdata=true is not supported; give false");
         assert_eq!(read("run redis -p status=1").unwrap().rest().unwrap(), ["status"]);
     }
 }

@@ -1,9 +1,12 @@
 //! YCSB's output for a session, for tools that read it.
 
-use std::fmt::Write as _;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
 
 use crate::{
-    session::{Record, Sink, Timeline},
+    session::{OperationInterval, Record, Sink, Timeline},
     stats::Latency,
 };
 
@@ -86,6 +89,7 @@ pub fn ycsb_summary(timeline: &Timeline, form: &YcsbForm) -> String {
             }
         }
     }
+    verified(&mut text, timeline, &operations);
     for (name, operation) in operations.iter().filter(|_| form.interval != YcsbInterval::Op) {
         let Some(response) = &operation.response else { continue };
         let name = format!("Intended-{name}");
@@ -93,6 +97,24 @@ pub fn ycsb_summary(timeline: &Timeline, form: &YcsbForm) -> String {
         times(&mut text, &name, response, form);
     }
     text
+}
+
+/// Writes how many records were compared when they were read, as the operation VERIFY.
+fn verified(text: &mut String, timeline: &Timeline, operations: &BTreeMap<String, OperationInterval>) {
+    const OTHER: &str = "UNEXPECTED_STATE";
+    let started = timeline.segments().iter().map(|segment| &segment.start.knobs.workload);
+    let compared = started.flat_map(|workload| workload.asked()).filter(|asked| asked.expects.is_some());
+    let names: BTreeSet<_> = compared.map(|asked| &asked.name).collect();
+    let parts = || names.iter().filter_map(|name| operations.get(*name));
+    let other: u64 = parts().filter_map(|part| part.errors.get(OTHER)).sum();
+    let same: u64 = parts().map(|part| part.ops).sum();
+    if same + other > 0 {
+        line(text, "VERIFY", "Operations", &(same + other).to_string());
+        line(text, "VERIFY", "Return=OK", &same.to_string());
+        if other > 0 {
+            line(text, "VERIFY", &format!("Return={OTHER}"), &other.to_string());
+        }
+    }
 }
 
 fn times(text: &mut String, name: &str, latency: &Latency, form: &YcsbForm) {

@@ -15,8 +15,9 @@ use std::{io, os::fd::AsRawFd};
 use mio::{Interest, Registry, Token, unix::SourceFd};
 
 use super::{
-    ErrorKind, LatencyTo, answered::Answered, broken::Broken, core_waits::CoreWaits, parcel::Flight,
-    segments::Segments, sequence::Sequence, unsent::Unsent,
+    ErrorKind, LatencyTo, answered::Answered, broken::Broken, core_waits::CoreWaits,
+    expected_replies::ExpectedReplies, parcel::Flight, segments::Segments, sequence::Sequence,
+    unsent::Unsent,
 };
 use crate::{
     clock::Clock,
@@ -76,6 +77,8 @@ pub(super) struct Connection {
     cursor: Option<u64>,
     /// Keys that the batch inserts and whose inserts are not answered yet.
     inserted: Insertions,
+    /// The expected replies, if replies of the batch are compared.
+    expected: Option<Box<ExpectedReplies>>,
     generation: u32,
     /// When the batch was written, or when the attempt to connect began.
     since_ns: u64,
@@ -125,6 +128,7 @@ impl Connection {
             sequence: None,
             cursor: None,
             inserted: Insertions::default(),
+            expected: None,
             generation: 0,
             since_ns: now_ns,
             heard_ns: now_ns,

@@ -25,6 +25,7 @@ mod connection;
 mod core_waits;
 mod engine;
 mod errors;
+mod expected_replies;
 mod file_limit;
 mod gathered;
 mod interval;

@@ -49,6 +49,8 @@ pub(super) struct Taken {
     is_sequence: bool,
     /// Whether a null is a miss, and anything else a hit.
     has_misses: bool,
+    /// Whether the first reply is compared.
+    is_compared: bool,
 }
 
 impl Taken {
@@ -62,6 +64,7 @@ impl Taken {
             by_replies: !matches!(&*expected.requests, [only] if only.misses != Misses::NullOrConflict),
             is_sequence: expected.is_sequence,
             has_misses: matches!(&*expected.requests, [only] if only.misses == Misses::Null),
+            is_compared: expected.is_compared,
         }
     }
 }
@@ -121,6 +124,12 @@ impl<'a> Replies<'a> {
     #[inline]
     pub(super) fn by_replies(&self, op: OpId) -> bool {
         self.taken[op.index()].by_replies
+    }
+
+    /// Returns `n`, the number of bytes of a reply to an operation, if the first reply is compared with the expected one.
+    #[inline]
+    pub(super) fn compares(&self, op: OpId, n: usize) -> Option<usize> {
+        self.taken[op.index()].is_compared.then_some(n)
     }
 
     /// Returns how many replies an operation has.

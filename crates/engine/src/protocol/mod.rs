@@ -32,7 +32,7 @@ pub use kinds::{Kinds, MAX_KINDS, OTHER};
 pub use reply::{Parts, Piece, Reply, error_code};
 pub(crate) use request::Template;
 pub use request_parts::Unspoken;
-pub(crate) use request_parts::{Fill, Part, java_hash};
+pub(crate) use request_parts::{Fill, KeyPart, Part};
 pub(crate) use resp::append_header;
 pub use resp_value::RespValue;
 pub use skipper::Skipper;

@@ -11,7 +11,7 @@
 mod making;
 
 use super::{
-    Dialect, Fill, Part, Unspoken,
+    Dialect, Fill, KeyPart, Part, Unspoken,
     digits::digits,
     memcached,
     request_parts::{Head, Laid, java_hash},
@@ -72,11 +72,52 @@ enum Fragment {
     Digits(u16),
     Number(u16),
     Padded(u16, u8),
-    /// Java's hash of a text: a text with this hash, and a number of this source with so many digits.
-    JavaHash(i32, u16, u8),
+    Java(Java),
     Value(u16),
     /// A number that is inserted later, when the reply to the previous request is known.
     Awaited,
+}
+
+/// Java's hash of a key, or the value that YCSB derives from a key and a field.
+#[derive(Debug, Clone)]
+struct Java {
+    /// The text before the number of the key, and its hash.
+    prefix: String,
+    hash: i32,
+    source: u16,
+    digits: u8,
+    /// The field of a value, and the length of the value.
+    value: Option<(Vec<u8>, usize)>,
+}
+
+impl Java {
+    fn of(key: KeyPart, value: Option<(Vec<u8>, usize)>) -> Self {
+        let KeyPart { prefix, source, digits } = key;
+        Self { prefix: prefix.to_owned(), hash: java_hash(0, prefix.encode_utf16()), source, digits, value }
+    }
+
+    /// Appends the hash, or `key:field:hash:hash`, where each hash is that of the text before it, cut to the length.
+    fn append(&self, number: u64, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(self.prefix.as_bytes());
+        let begin = out.len();
+        append_padded(number, self.digits, out);
+        let hash = |out: &[u8]| java_hash(self.hash, out[begin..].iter().map(|byte| u16::from(*byte)));
+        let Some((field, length)) = &self.value else {
+            let hash = hash(out);
+            out.truncate(start);
+            out.extend_from_slice(itoa::Buffer::new().format(hash).as_bytes());
+            return;
+        };
+        out.push(b':');
+        out.extend_from_slice(field);
+        while out.len() - start < *length {
+            out.push(b':');
+            let hash = hash(out);
+            out.extend_from_slice(itoa::Buffer::new().format(hash).as_bytes());
+        }
+        out.truncate(start + length);
+    }
 }
 
 impl Template {
@@ -192,12 +233,7 @@ impl Fragment {
             Self::Digits(source) => out.extend_from_slice(&digits(fill.number(*source))),
             Self::Number(source) => append_number(fill.number(*source), out),
             Self::Padded(source, least) => append_padded(fill.number(*source), *least, out),
-            Self::JavaHash(prefix, source, least) => {
-                let start = out.len();
-                append_padded(fill.number(*source), *least, out);
-                let hash = java_hash(*prefix, out.drain(start..).map(u16::from));
-                out.extend_from_slice(itoa::Buffer::new().format(hash).as_bytes());
-            }
+            Self::Java(java) => java.append(fill.number(java.source), out),
             Self::Awaited => fill.await_number(out.len()),
             Self::Value(kind) => {
                 let (value, _) = fill.value(*kind);

@@ -20,15 +20,10 @@ pub enum Part<'a> {
     Number(u16),
     /// A number of this source with leading zeros up to this many digits.
     Padded(u16, u8),
-    /// Java's `hashCode` of a text that ends in a number of this source, as a signed number.
-    JavaHash {
-        /// The source of the number.
-        source: u16,
-        /// The hash of the text before the number.
-        prefix: i32,
-        /// The least number of digits.
-        digits: u8,
-    },
+    /// Java's `hashCode` of a key, as a signed number.
+    JavaHash(KeyPart<'a>),
+    /// The value that YCSB derives from a key and this field, in so many bytes.
+    Derived(KeyPart<'a>, &'a [u8], usize),
     /// A value.
     Value {
         /// The index of the value's kind.
@@ -40,6 +35,17 @@ pub enum Part<'a> {
     Awaited,
 }
 
+/// A key from which other parts are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyPart<'a> {
+    /// The text before its number.
+    pub prefix: &'a str,
+    /// The source of the number.
+    pub source: u16,
+    /// The least number of digits.
+    pub digits: u8,
+}
+
 impl Part<'_> {
     /// Returns the length of the part in bytes, if that is known before the part is filled.
     pub(super) fn length(&self) -> Option<usize> {
@@ -47,7 +53,8 @@ impl Part<'_> {
             Self::Text(text) => Some(text.len()),
             Self::Digits(_) => Some(KEY_DIGITS),
             Self::Value { size, .. } => size,
-            Self::Number(_) | Self::Padded(..) | Self::JavaHash { .. } | Self::Awaited => None,
+            Self::Derived(_, _, length) => Some(length),
+            Self::Number(_) | Self::Padded(..) | Self::JavaHash(_) | Self::Awaited => None,
         }
     }
 }

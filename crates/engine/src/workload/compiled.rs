@@ -24,6 +24,8 @@ pub(super) struct Compiled {
 #[derive(Debug)]
 pub(super) struct CompiledOperation {
     pub(super) steps: Vec<Step>,
+    /// The expected reply to the first step.
+    pub(super) expects: Option<Step>,
     /// Whether the operation changes the server's data. A command that is not known to only read is assumed to write.
     pub(super) writes: bool,
 }

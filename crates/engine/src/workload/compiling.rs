@@ -30,7 +30,8 @@ impl Compiled {
             .iter()
             .map(|operation| {
                 let steps = read(&operation.steps);
-                CompiledOperation { writes: operation.changes_data(&steps), steps }
+                let expects = read(operation.expects.as_slice()).pop();
+                CompiledOperation { writes: operation.changes_data(&steps), steps, expects }
             })
             .collect();
         let (setup, prefill) = (read(&workload.setup.steps), read(&workload.prefill.steps));

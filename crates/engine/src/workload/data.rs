@@ -156,6 +156,10 @@ pub struct Operation {
     /// milliseconds since 1970, and `{cas}` is memcached's CAS number from the reply to the previous step. Braces with
     /// an unknown name are sent unchanged.
     pub steps: Vec<String>,
+    /// The elements of the reply to the first step, a list of equally long texts: any other reply is an error. On a
+    /// cluster, every reply is. Workload files never contain this setting.
+    #[serde(skip)]
+    pub expects: Option<String>,
     /// Whether each step is sent byte for byte, as one request: inline commands with their line ends. Workload files
     /// never contain this setting.
     #[serde(skip)]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::zipf::ycsb_hash;
 use crate::{
-    protocol::{KEY_DIGITS, Part, java_hash},
+    protocol::{KEY_DIGITS, KeyPart, Part},
     untrusted,
 };
 
@@ -130,10 +130,9 @@ impl SetNames {
         vec![Part::Text(self.prefix.as_bytes()), number]
     }
 
-    /// Returns Java's hash of a key as the part of a template.
-    pub(super) fn hash(&self, source: u16) -> Part<'static> {
-        let prefix = java_hash(0, self.prefix.encode_utf16());
-        Part::JavaHash { source, prefix, digits: self.form.digits }
+    /// Returns a key as a part of which other parts are made.
+    pub(super) fn key_part(&self, source: u16) -> KeyPart<'_> {
+        KeyPart { prefix: &self.prefix, source, digits: self.form.digits }
     }
 }
 

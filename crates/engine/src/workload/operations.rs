@@ -37,6 +37,8 @@ pub struct Expected {
     pub is_sequence: bool,
     /// Whether the operation changes no data.
     pub only_reads: bool,
+    /// Whether the first reply is compared with the expected one.
+    pub is_compared: bool,
     /// Which elements of the last reply are misses, if that reply is the array of EXEC, MGET or a similar command.
     /// Empty for other replies.
     pub elements: Vec<Misses>,
@@ -122,6 +124,7 @@ impl Expected {
         };
         let is_sequence = operation.together == Together::Sequence && steps.len() > 1;
         let only_reads = !operation.changes_data(steps);
-        Self { label: operation.name.clone(), requests, is_sequence, only_reads, elements }
+        let is_compared = operation.expects.is_some();
+        Self { label: operation.name.clone(), requests, is_sequence, only_reads, is_compared, elements }
     }
 }

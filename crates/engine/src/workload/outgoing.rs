@@ -36,6 +36,8 @@ pub struct Outgoing {
     pub(super) appended: u32,
     /// The new keys of the appended operations.
     pub(super) inserted: Insertions,
+    /// The expected replies to operations whose replies are compared, and the length of each.
+    pub(super) expected: (Vec<u8>, usize),
     /// Requests to be written after replies, for operations with steps that wait for one another: all second steps,
     /// then all third steps, and so on.
     pub(super) later: Vec<Outgoing>,
@@ -71,6 +73,7 @@ impl Outgoing {
         self.bytes.clear();
         self.left_out.clear();
         self.later.clear();
+        self.expected.0.clear();
         self.appended = 0;
         self.inserted.clear();
     }
@@ -121,6 +124,12 @@ impl Outgoing {
     /// removed request has no bytes.
     pub fn take_refused(&mut self) -> Option<Vec<u8>> {
         self.refused.take()
+    }
+
+    /// Returns the expected replies, one after the other, and the length of each.
+    #[inline]
+    pub fn take_expected(&mut self) -> (Vec<u8>, usize) {
+        std::mem::take(&mut self.expected)
     }
 
     /// Returns the requests to be written after replies, by step; `None` if there are none.

@@ -43,7 +43,7 @@ impl NumberSource {
             Fragment::New(set) => Some(Self::Inserted(*set)),
             Fragment::Same(set) => Some(Self::Repeated { set: *set, is_new: false }),
             Fragment::SameSlot(set) => Some(Self::SameSlot(*set)),
-            Fragment::JavaHash(_, key) => Self::of(key, repeated),
+            Fragment::Java(_, key, _) => Self::of(key, repeated),
             Fragment::Number(from, to) => Some(Self::Number(*from, *to)),
             Fragment::Now => Some(Self::Now),
             Fragment::Cursor => Some(Self::Cursor),

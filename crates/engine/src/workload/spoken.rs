@@ -84,8 +84,8 @@ impl Workload {
                 let number = keys.form().padded(if is_usual { 0 } else { u64::MAX });
                 Some([names.prefix(), &keys.prefix, &number].concat().into_bytes())
             }
-            Fragment::JavaHash(..) => Some(i32::MIN.to_string().into_bytes()),
-            Fragment::Value(_) | Fragment::OfRecord(_) => None,
+            Fragment::Java(_, _, None) => Some(i32::MIN.to_string().into_bytes()),
+            Fragment::Java(..) | Fragment::Value(_) | Fragment::OfRecord(_) => None,
             Fragment::Number(_, to) => Some(to.to_string().into_bytes()),
             Fragment::Now | Fragment::Cas | Fragment::Cursor => Some(u64::MAX.to_string().into_bytes()),
         };

@@ -22,8 +22,9 @@ pub(super) enum Fragment {
     Same(u16),
     /// The next key of this set in the slot of the key that the operation drew last.
     SameSlot(u16),
-    /// Java's hash of a key of this set, which this fragment draws or repeats.
-    JavaHash(u16, Box<Fragment>),
+    /// Java's hash of a key of this set, which this fragment draws or repeats; or the value of this field of the key and
+    /// of this length, as YCSB derives it.
+    Java(u16, Box<Fragment>, Option<(Vec<u8>, usize)>),
     /// A value of the kind with this number.
     Value(u16),
     /// A random whole number from the first to the last.
@@ -39,9 +40,9 @@ pub(super) enum Fragment {
 }
 
 impl Fragment {
-    /// Returns the key of which the fragment is a hash, or else the fragment.
+    /// Returns the key of which the fragment is made, or else the fragment.
     pub(super) fn key(&self) -> &Self {
-        if let Self::JavaHash(_, key) = self { key } else { self }
+        if let Self::Java(_, key, _) = self { key } else { self }
     }
 
     /// Returns the set from which the fragment draws a key, existing or new.

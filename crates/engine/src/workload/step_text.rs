@@ -1,7 +1,7 @@
 //! The syntax of a step: words, quotes, and placeholders in braces or between underscores.
 
 use super::{
-    Order, Portion, Workload, inline,
+    MAX_VALUE_SIZE, Order, Portion, Workload, inline,
     step::{Fragment, Step},
 };
 
@@ -154,6 +154,12 @@ fn placeholder<'a>(text: &'a str, workload: &Workload) -> Option<(Fragment, &'a 
         Some(range) => number(range)?,
         None => match drawn(name) {
             Some(drawn) => drawn,
+            None if name.starts_with("derived ") => {
+                let (key, value) = name["derived ".len()..].split_once(' ')?;
+                let (field, length) = value.split_once(' ')?;
+                let length = length.parse().ok().filter(|length| *length <= MAX_VALUE_SIZE as usize)?;
+                of_key(key, Some((field.into(), length)), workload)?
+            }
             None if name == "now" => Fragment::Now,
             None if name == "cas" => Fragment::Cas,
             None if name == "cursor" && matches!(workload.order, Order::Scan(_)) => Fragment::Cursor,
@@ -161,16 +167,19 @@ fn placeholder<'a>(text: &'a str, workload: &Workload) -> Option<(Fragment, &'a 
                 (name, "same") => Fragment::Same(set(name)?),
                 (name, "same_slot") => Fragment::SameSlot(set(name)?),
                 (name, "new") => Fragment::New(set(name)?),
-                (key, "hash") => {
-                    let (key, _) = placeholder(&format!("{{{key}}}"), workload)?;
-                    let has_number = |set: &u16| !workload.keyset(*set).1.form().padded(0).is_empty();
-                    Fragment::JavaHash(key.draws().or(key.repeats()).filter(has_number)?, Box::new(key))
-                }
+                (key, "hash") => of_key(key, None, workload)?,
                 _ => return None,
             },
         },
     };
     Some((fragment, behind))
+}
+
+/// Returns what is made of the key that the placeholder called `key` draws or repeats.
+fn of_key(key: &str, value: Option<(Vec<u8>, usize)>, workload: &Workload) -> Option<Fragment> {
+    let (key, _) = placeholder(&format!("{{{key}}}"), workload)?;
+    let has_number = |set: &u16| !workload.keyset(*set).1.form().padded(0).is_empty();
+    Some(Fragment::Java(key.draws().or(key.repeats()).filter(has_number)?, Box::new(key), value))
 }
 
 /// Parses the range of a random number: `1..9`, or `below 10`.

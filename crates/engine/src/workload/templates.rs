@@ -29,6 +29,8 @@ pub(super) struct Templates {
     pub(super) firsts: Vec<u64>,
     /// The templates of the steps that are written after replies.
     pub(super) later: Vec<(OpId, Vec<Template>)>,
+    /// The expected replies to the first steps, as templates.
+    pub(super) expected: Vec<(OpId, Template)>,
     /// The operations that use a record.
     pub(super) of_records: Vec<OpId>,
     /// Where the keys of each operation are, by the operation's number.
@@ -52,7 +54,7 @@ impl Templates {
         let asked = asked.map(|(place, (operation, steps))| OperationSpec {
             share: operation.weight.into(),
             place,
-            steps: workload.drawn_once(*steps),
+            steps: workload.drawn_once(steps.iter().chain(&workload.compiled().operations[place].expects)),
         });
         Self::of(asked, &all, Making::new(workload, dialect, names, values))
     }
@@ -96,9 +98,14 @@ impl Templates {
             }
             let templates = match operation.is_raw {
                 true => vec![Template::raw(operation.steps.concat().as_bytes())],
+                // The expected reply follows the steps.
+                false if operation.expects.is_some() => making.templates(&steps, Together::Sequence),
                 false => making.templates(&steps, operation.together),
             };
             let mut templates = templates.into_iter();
+            if operation.expects.is_some() {
+                made.expected.extend(templates.next_back().map(|expected| (op, expected)));
+            }
             made.asked.extend(templates.next().map(|first| (made.total, op, first)));
             let rest: Vec<_> = templates.collect();
             made.later.extend((!rest.is_empty()).then_some((op, rest)));
@@ -179,8 +186,10 @@ impl<'v> Making<'v> {
             | Fragment::New(set)
             | Fragment::Same(set)
             | Fragment::SameSlot(set) => self.names[usize::from(*set)].parts(number().unwrap_or(*set)),
-            Fragment::JavaHash(set, _) => {
-                vec![self.names[usize::from(*set)].hash(number().unwrap_or(*set))]
+            Fragment::Java(set, _, value) => {
+                let key = self.names[usize::from(*set)].key_part(number().unwrap_or(*set));
+                let derived = value.as_ref().map(|(field, length)| Part::Derived(key, field, *length));
+                vec![derived.unwrap_or(Part::JavaHash(key))]
             }
             Fragment::Value(kind) => {
                 vec![Part::Value { kind: *kind, size: self.values.fixed_size(*kind) }]
@@ -308,7 +317,10 @@ mod tests {
 
     #[test]
     fn a_hash_is_that_of_the_whole_name_as_java_computes_it() {
-        let operation = Operation::command("ZADD {index} {user.hash} {user.same} {user.same.hash}", 1);
+        let operation = Operation::command(
+            "ZADD {index} {user.hash} {user.same} {user.same.hash} {derived user.same f 30}",
+            1,
+        );
         let mut workload = of(vec![operation]);
         let user =
             Keyset { prefix: "user".to_owned(), digits: 0, naming: KeyNaming::Ycsb, ..Keyset::default() };
@@ -328,8 +340,14 @@ mod tests {
                 .join(" ")
         };
         // "user6284781860667377211".hashCode(), and that of the same text after \u{e4}:
-        assert_eq!(text(""), "_indices -594971599 user6284781860667377211 -594971599");
-        assert_eq!(text("\u{e4}:"), "\u{e4}:_indices -1343723621 \u{e4}:user6284781860667377211 -1343723621");
+        assert_eq!(
+            text(""),
+            "_indices -594971599 user6284781860667377211 -594971599 user6284781860667377211:f:5311"
+        );
+        assert_eq!(
+            text("\u{e4}:"),
+            "\u{e4}:_indices -1343723621 \u{e4}:user6284781860667377211 -1343723621 \u{e4}:user6284781860667377211:f:-"
+        );
         assert_eq!(of(vec![Operation::command("SET {nothing.hash} x", 1)]).check(), Ok(()));
     }
 

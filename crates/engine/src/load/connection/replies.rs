@@ -9,6 +9,7 @@ use crate::{
     load::{
         LatencyTo,
         broken::Broken,
+        expected_replies::compared,
         replies::{Found, Replies},
     },
     protocol::{Dialect, Piece, Reply, Step},
@@ -175,6 +176,8 @@ impl Connection {
                 replies.count_bytes_of(op, n);
                 continue;
             }
+            let arrived = &bytes[..bytes.len() - rest.len()];
+            let reply = compared(&mut self.expected, replies.compares(op, n), arrived, reply);
             let is_error = matches!(reply, Reply::Error(_));
             if let Reply::Error(line) = reply
                 && !std::mem::replace(&mut answered.has_failed, true)
@@ -202,11 +205,20 @@ impl Connection {
             answered.whole += 1;
             replies.take_good(op, n, reply == Reply::Nil, response_ns);
         }
-        // The remaining bytes begin the next reply.
-        if let Some(op) = operations.get(answered.place()) {
-            replies.count_bytes_of(*op, uncounted);
-        }
+        self.begin_reply(&bytes[bytes.len() - uncounted..], replies);
         Ok(())
+    }
+
+    /// Counts bytes at the beginning of a reply whose rest has not arrived.
+    #[inline]
+    fn begin_reply(&mut self, bytes: &[u8], replies: &mut Replies) {
+        let Some(op) = self.operations.get(self.answered.place()).copied() else { return };
+        replies.count_bytes_of(op, bytes.len());
+        if let Some(expected) = &mut self.expected
+            && replies.compares(op, bytes.len()).is_some()
+        {
+            expected.take(bytes);
+        }
     }
 
     fn take_greeting(

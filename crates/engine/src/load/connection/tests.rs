@@ -62,6 +62,7 @@ impl Bench {
             is_connected: true,
             sequence: None,
             inserted: Insertions::default(),
+            expected: None,
             node: None,
             is_readonly: false,
             flight: None,

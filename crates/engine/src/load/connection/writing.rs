@@ -9,6 +9,7 @@ use crate::{
     load::{
         answered::{Answered, Batch},
         broken::Broken,
+        expected_replies::ExpectedReplies,
         segments::Segments,
         sequence::Sequence,
         unsent::Unsent,
@@ -57,6 +58,7 @@ impl Connection {
             self.sequence = Some(Box::new(Sequence::new(self.batch(), later, values)));
         }
         self.inserted.take(out.inserted());
+        self.expected = ExpectedReplies::of(out.take_expected());
         self.since_ns = now_ns;
         self.first_ns = 0;
         self.generation = segments.generation();

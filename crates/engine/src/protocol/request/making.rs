@@ -1,6 +1,6 @@
 //! Converts the layout of commands into the pieces and slots of a template.
 
-use super::{BLOCK, Fragment, Piece, Slot, Then, append_number};
+use super::{BLOCK, Fragment, Java, Piece, Slot, Then, append_number};
 use crate::protocol::{
     Part,
     digits::KEY_DIGITS,
@@ -91,7 +91,8 @@ impl Fragment {
             Part::Digits(source) => Self::Digits(source),
             Part::Number(source) => Self::Number(source),
             Part::Padded(source, least) => Self::Padded(source, least),
-            Part::JavaHash { source, prefix, digits } => Self::JavaHash(prefix, source, digits),
+            Part::JavaHash(key) => Self::Java(Java::of(key, None)),
+            Part::Derived(key, field, length) => Self::Java(Java::of(key, Some((field.to_vec(), length)))),
             Part::Value { kind, .. } => Self::Value(kind),
             Part::Awaited => Self::Awaited,
         }

@@ -23,11 +23,25 @@ pub(super) struct Fields {
     pub(super) all_read: bool,
     /// Whether an update of a hash writes all fields, and not one.
     pub(super) all_written: bool,
-    /// The text of a value.
+    /// The text of a value, unless values are derived from the key and the field.
     pub(super) value: String,
+    /// The length of derived values, which are compared when they are read.
+    pub(super) derived: Option<u32>,
 }
 
 impl Fields {
+    /// Returns the text of the value of field number `n` of the record that was used last.
+    fn value(&self, n: u64) -> String {
+        let Self { name, value, derived, .. } = self;
+        derived.map_or_else(|| value.clone(), |length| format!("{{derived user.same {name}{n} {length}}}"))
+    }
+
+    /// Returns the values of all fields, as the elements of a reply, if they are derived.
+    pub(super) fn expected(&self) -> Option<String> {
+        self.derived?;
+        Some((0..self.count).map(|n| self.value(n)).collect::<Vec<_>>().join(" "))
+    }
+
     /// Returns the name of a random field.
     fn random(&self) -> String {
         format!("{}{{number 0..{}}}", self.name, self.count - 1)
@@ -54,7 +68,7 @@ impl Group {
     pub(super) fn insert(self, key: &str, fields: &Fields) -> String {
         let Fields { name, value, .. } = fields;
         let field = |n: u64| match self {
-            Self::Hash => format!("{name}{n} {value}"),
+            Self::Hash => format!("{name}{n} {}", fields.value(n)),
             Self::Zset => format!("{n} {value}"),
             Self::Json => format!("\"{name}{n}\":\"{value}\""),
             Self::String | Self::List | Self::Set => value.clone(),
@@ -85,6 +99,10 @@ impl Group {
     pub(super) fn read(self, fields: &Fields) -> String {
         if self == Self::Hash && !fields.all_read {
             return format!("HMGET {{user}} {}", fields.random());
+        }
+        if fields.derived.is_some() {
+            let names: Vec<_> = (0..fields.count).map(|n| format!("{}{n}", fields.name)).collect();
+            return format!("HMGET {{user}} {}", names.join(" "));
         }
         let (name, rest) = self.reading();
         [&[name, "{user}"], rest].concat().join(" ")

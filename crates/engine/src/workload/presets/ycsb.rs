@@ -104,6 +104,7 @@ impl Properties {
             weight,
             together: if name == "READ-MODIFY-WRITE" { Together::Sequence } else { Together::Pipeline },
             writes: (name == "SCAN").then_some(false),
+            expects: self.fields.expected().filter(|_| name.starts_with("READ")),
             steps,
             ..Operation::default()
         };
@@ -128,6 +129,11 @@ fn make(mix: &Mix, settings: &Settings) -> Result<Chosen, WorkloadError> {
     let is_scanned = operations.iter().any(|operation| operation.name == "SCAN");
     if !read.is_indexed && is_scanned {
         return Err(wrong_value("index", "false", "scans need the index; set it to true"));
+    }
+    let is_changed = |operation: &Operation| ["UPDATE", "READ-MODIFY-WRITE"].contains(&&*operation.name);
+    if read.fields.derived.is_some() && !read.fields.all_written && operations.iter().any(is_changed) {
+        let why = "updates of one random field have no derived values; set writeallfields=true";
+        return Err(wrong_value("dataintegrity", "true", why));
     }
     let user = Keyset {
         prefix: format!("{}user", read.table),
@@ -308,7 +314,11 @@ mod tests {
     #[test]
     fn an_invalid_parameter_is_reported() {
         for (name, setting, error) in [
-            ("ycsb-a", "records=5", "there is no parameter 'records'; there are commandgroup, fieldcount,"),
+            (
+                "ycsb-a",
+                "records=5",
+                "there is no parameter 'records'; there are commandgroup, dataintegrity,",
+            ),
             (
                 "ycsb-a",
                 "fieldcount=0",
@@ -324,6 +334,11 @@ mod tests {
                 "index=false",
                 "the value of 'index' cannot be 'false': scans need the index; set it to true",
             ),
+            (
+                "ycsb-a",
+                "dataintegrity=true",
+                "the value of 'dataintegrity' cannot be 'true': updates of one random field have no derived",
+            ),
             ("ycsb-a", "recordcount=x", "the value of 'recordcount' cannot be 'x': "),
             (
                 "ycsb-a",
@@ -334,5 +349,10 @@ mod tests {
             let refused = made(name, &[setting]).unwrap_err();
             assert!(refused.starts_with(error), "{refused}");
         }
+        let refused = made("ycsb-c", &["dataintegrity=true", "commandgroup=list"]).unwrap_err();
+        assert!(
+            refused.contains("'dataintegrity' cannot be 'true': it needs commandgroup=hash,"),
+            "{refused}"
+        );
     }
 }

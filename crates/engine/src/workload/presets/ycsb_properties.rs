@@ -11,8 +11,9 @@ use crate::{
 };
 
 /// The parameters of all workloads, with YCSB's names.
-const PARAMETERS: [&str; 24] = [
+const PARAMETERS: [&str; 25] = [
     "commandgroup",
+    "dataintegrity",
     "fieldcount",
     "fieldlength",
     "fieldlengthdistribution",
@@ -95,8 +96,6 @@ impl Properties {
             true => settings.only(ycsb_parameters())?,
             false => settings.only(PARAMETERS)?,
         }
-        let truth =
-            |name, usual| Ok(word(settings, name, &[("true", true), ("false", false)])?.unwrap_or(usual));
         let group = word(settings, "commandgroup", &Group::ALL)?.unwrap_or(Group::Hash);
         let is_go = word(settings, "layout", &[("ycsb", false), ("go-ycsb", true)])?.unwrap_or(false);
         let field_length = number32(settings, "fieldlength")?.unwrap_or(100);
@@ -104,10 +103,16 @@ impl Properties {
         let fields = Fields {
             count: number(settings, "fieldcount", 1..=MAX_FIELDS)?.unwrap_or(group.usual_fields()),
             name: plain(settings, "fieldnameprefix")?.unwrap_or("field").to_owned(),
-            all_read: truth("readallfields", true)?,
-            all_written: truth("writeallfields", false)?,
+            all_read: truth(settings, "readallfields", true)?,
+            all_written: truth(settings, "writeallfields", false)?,
             value,
+            derived: truth(settings, "dataintegrity", false)?.then_some(field_length),
         };
+        if fields.derived.is_some() && !(group == Group::Hash && !is_go && sizes.is_none() && fields.all_read)
+        {
+            let why = "it needs commandgroup=hash, layout=ycsb, fieldlengthdistribution=constant and readallfields=true";
+            return Err(wrong_value("dataintegrity", "true", why));
+        }
         let all = number(settings, "recordcount", 1..=MAX_RECORDS)?.unwrap_or(1000);
         let first = number(settings, "insertstart", 0..=MAX_RECORDS)?.unwrap_or(0);
         let records = match number(settings, "insertcount", 1..=MAX_RECORDS)? {
@@ -130,7 +135,7 @@ impl Properties {
             fields,
             field_length,
             sizes,
-            is_indexed: truth("index", !is_go)?,
+            is_indexed: truth(settings, "index", !is_go)?,
             table: match (plain(settings, "table")?, is_go) {
                 (table, true) => format!("{}/", table.unwrap_or("usertable")),
                 (table, false) => table.map(|table| format!("{table}-")).unwrap_or_default(),
@@ -253,6 +258,10 @@ fn word<T: Copy>(settings: &Settings, name: &str, words: &[(&str, T)]) -> Result
     found
         .map(|(_, means)| Some(*means))
         .ok_or_else(|| wrong_value(name, text, format!("there are {}", names())))
+}
+
+fn truth(settings: &Settings, name: &str, usual: bool) -> Result<bool, WorkloadError> {
+    Ok(word(settings, name, &[("true", true), ("false", false)])?.unwrap_or(usual))
 }
 
 /// Returns the distribution of the keys. YCSB's `zipfian` is scrambled; `zipfian 1.1` is redyno's own distribution.

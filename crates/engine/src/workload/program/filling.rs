@@ -42,11 +42,37 @@ impl Program {
         if !self.templates.later.is_empty() && refused.is_none() {
             refused = self.append_later(*op, draws, out);
         }
+        if !self.templates.expected.is_empty() {
+            self.append_expected(*op, draws, out);
+        }
         match refused {
             Some(key) => out.refuse(start, key),
             None => out.appended += 1,
         }
         *op
+    }
+
+    /// Appends the expected reply to the first step, if the reply is compared.
+    #[inline(never)]
+    fn append_expected(&self, op: OpId, draws: &mut Draws, out: &mut Outgoing) {
+        let (bytes, length) = &mut out.expected;
+        let start = bytes.len();
+        let mut filling = Filling {
+            sources: &self.sources,
+            draws,
+            left_out: &mut Vec::new(),
+            noted: &mut out.noted,
+            inserted: (&mut out.inserted, out.appended),
+            record: &out.record,
+            given: 0,
+            awaited: None,
+            refused: None,
+        };
+        let expected = self.templates.expected.iter().filter(|(known, _)| *known == op);
+        for (_, template) in expected {
+            template.append(&mut filling, bytes);
+            *length = bytes.len() - start;
+        }
     }
 
     /// Moves to the next record, if the operation uses one. Returns false if the next record is not read yet.

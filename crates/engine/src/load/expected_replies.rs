@@ -1,0 +1,86 @@
+//! Compares replies with those that are expected, while they arrive.
+
+use crate::protocol::Reply;
+
+/// The error in the place of a reply that is not the expected one.
+const OTHER: Reply = Reply::Error(b"UNEXPECTED_STATE the reply is not the expected one");
+
+/// The expected replies to a batch, all of the same length.
+#[derive(Debug, Default, Clone)]
+pub(super) struct ExpectedReplies {
+    bytes: Vec<u8>,
+    /// The length of one.
+    length: usize,
+    /// Where the reply in progress begins.
+    start: usize,
+    /// How many bytes of this reply have arrived.
+    arrived: usize,
+    /// Whether they differ from the expected ones.
+    differs: bool,
+}
+
+impl ExpectedReplies {
+    /// Creates the expected replies, each of this length; `None` if there are none.
+    #[inline]
+    pub(super) fn of((bytes, length): (Vec<u8>, usize)) -> Option<Box<Self>> {
+        (!bytes.is_empty()).then(|| Box::new(Self { bytes, length, ..Self::default() }))
+    }
+
+    /// Compares the next bytes of the reply in progress. After all replies to first steps, there is nothing to compare.
+    pub(super) fn take(&mut self, bytes: &[u8]) {
+        let at = self.start + self.arrived;
+        self.differs |= self.bytes.get(at..at + bytes.len()).is_none_or(|expected| expected != bytes);
+        self.arrived += bytes.len();
+    }
+
+    /// Ends the reply in progress, and returns whether it is the expected one.
+    fn end(&mut self) -> bool {
+        let is_whole = std::mem::take(&mut self.arrived) == self.length;
+        self.start += self.length;
+        !std::mem::take(&mut self.differs) && is_whole
+    }
+}
+
+/// Returns the reply, or an error in its place if it is not the expected one. The last `n` of these `bytes` are the last
+/// of the reply, if it is compared.
+#[inline]
+pub(super) fn compared<'r>(
+    expected: &mut Option<Box<ExpectedReplies>>,
+    n: Option<usize>,
+    bytes: &[u8],
+    reply: Reply<'r>,
+) -> Reply<'r> {
+    let Some(n) = n else { return reply };
+    let is_expected = expected.as_mut().is_some_and(|expected| {
+        let is_over = expected.start == expected.bytes.len();
+        is_over || {
+            expected.take(&bytes[bytes.len() - n..]);
+            expected.end()
+        }
+    });
+    if is_expected || matches!(reply, Reply::Error(_)) { reply } else { OTHER }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_is_compared_whole_in_any_pieces() {
+        let bytes = b"*1\r\n$1\r\na\r\n*1\r\n$1\r\nb\r\n*1\r\n$1\r\nc\r\n".to_vec();
+        let mut expected = ExpectedReplies::of((bytes, 11));
+        for (first, last, is_expected) in [
+            (&b"*1\r\n$1"[..], &b"\r\na\r\n"[..], true),
+            (b"", b"*1\r\n$-1\r\n", false),
+            (b"*1", b"\r\n$1\r\nc\r\n", true),
+            (b"", b":1\r\n", true),
+        ] {
+            expected.as_mut().unwrap().take(first);
+            let reply = compared(&mut expected, Some(last.len()), last, Reply::Value);
+            assert_eq!(reply == Reply::Value, is_expected, "{last:?}");
+        }
+        let none = ExpectedReplies::of((Vec::new(), 11));
+        assert_eq!(compared(&mut none.clone(), Some(4), b":1\r\n", Reply::Value), OTHER);
+        assert_eq!(compared(&mut { none }, None, b":1\r\n", Reply::Value), Reply::Value);
+    }
+}
