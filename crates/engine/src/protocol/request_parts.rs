@@ -20,10 +20,9 @@ pub enum Part<'a> {
     Number(u16),
     /// A number of this source with leading zeros up to this many digits.
     Padded(u16, u8),
-    /// Java's `hashCode` of a key, as a signed number.
-    JavaHash(KeyPart<'a>),
-    /// The value that YCSB derives from a key and this field, in so many bytes.
-    Derived(KeyPart<'a>, &'a [u8], usize),
+    /// Java's `hashCode` of a key, as a signed number; or the value of so many bytes that YCSB derives from a key and
+    /// this field.
+    Java(KeyPart<'a>, Option<(&'a [u8], usize)>),
     /// A value.
     Value {
         /// The index of the value's kind.
@@ -53,8 +52,8 @@ impl Part<'_> {
             Self::Text(text) => Some(text.len()),
             Self::Digits(_) => Some(KEY_DIGITS),
             Self::Value { size, .. } => size,
-            Self::Derived(_, _, length) => Some(length),
-            Self::Number(_) | Self::Padded(..) | Self::JavaHash(_) | Self::Awaited => None,
+            Self::Java(_, value) => value.map(|(_, length)| length),
+            Self::Number(_) | Self::Padded(..) | Self::Awaited => None,
         }
     }
 }

@@ -188,8 +188,7 @@ impl<'v> Making<'v> {
             | Fragment::SameSlot(set) => self.names[usize::from(*set)].parts(number().unwrap_or(*set)),
             Fragment::Java(set, _, value) => {
                 let key = self.names[usize::from(*set)].key_part(number().unwrap_or(*set));
-                let derived = value.as_ref().map(|(field, length)| Part::Derived(key, field, *length));
-                vec![derived.unwrap_or(Part::JavaHash(key))]
+                vec![Part::Java(key, value.as_ref().map(|(field, length)| (field.as_slice(), *length)))]
             }
             Fragment::Value(kind) => {
                 vec![Part::Value { kind: *kind, size: self.values.fixed_size(*kind) }]

@@ -83,8 +83,8 @@ pub(super) fn check_ttl(ttl: &Word) -> Result<(), Unspoken> {
 pub(super) fn is_plain(part: &Part) -> bool {
     match part {
         Part::Text(text) => !text.iter().any(u8::is_ascii_whitespace),
-        Part::Value { .. } | Part::Derived(..) => false,
-        Part::Digits(_) | Part::Number(_) | Part::Padded(..) | Part::JavaHash(_) | Part::Awaited => true,
+        Part::Value { .. } | Part::Java(..) => false,
+        Part::Digits(_) | Part::Number(_) | Part::Padded(..) | Part::Awaited => true,
     }
 }
 

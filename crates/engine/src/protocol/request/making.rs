@@ -91,8 +91,9 @@ impl Fragment {
             Part::Digits(source) => Self::Digits(source),
             Part::Number(source) => Self::Number(source),
             Part::Padded(source, least) => Self::Padded(source, least),
-            Part::JavaHash(key) => Self::Java(Java::of(key, None)),
-            Part::Derived(key, field, length) => Self::Java(Java::of(key, Some((field.to_vec(), length)))),
+            Part::Java(key, value) => {
+                Self::Java(Java::of(key, value.map(|(field, length)| (field.to_vec(), length))))
+            }
             Part::Value { kind, .. } => Self::Value(kind),
             Part::Awaited => Self::Awaited,
         }

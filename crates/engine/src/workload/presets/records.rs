@@ -109,21 +109,19 @@ impl Group {
     }
 
     /// Returns the commands that change one random field of the record `key`, or all fields of a hash. A string is
-    /// replaced as a whole. A set
-    /// has no named fields, so a new member replaces a random one. In a sorted set, a new member with a random score
+    /// replaced as a whole. A set has no named fields, so a new member replaces a random one. In a sorted set, a new member with a random score
     /// replaces the one with the lowest score.
     pub(super) fn update(self, key: &str, fields: &Fields) -> Vec<String> {
         let (last, value) = (fields.count - 1, &fields.value);
         match self {
-            Self::String | Self::Json => vec![self.insert(key, fields)],
-            Self::Hash if fields.all_written => vec![self.insert(key, fields)],
-            Self::Hash => vec![format!("HSET {key} {} {value}", fields.random())],
+            Self::Hash if !fields.all_written => vec![format!("HSET {key} {} {value}", fields.random())],
             Self::List => vec![format!("LSET {key} {{number 0..{last}}} {value}")],
             Self::Set => vec![format!("SADD {key} {value}"), "SPOP {user.same}".to_owned()],
             Self::Zset => vec![
                 format!("ZADD {key} {{number 0..{last}}} {value}"),
                 "ZREMRANGEBYRANK {user.same} 0 0".to_owned(),
             ],
+            Self::String | Self::Json | Self::Hash => vec![self.insert(key, fields)],
         }
     }
 

@@ -3,7 +3,12 @@
 use super::Program;
 use crate::{
     protocol::Template,
-    workload::{Draws, OpId, Outgoing, dataset::Taken, outgoing::Awaited, slots::Filling},
+    workload::{
+        Draws, Insertions, OpId, Outgoing,
+        dataset::Taken,
+        outgoing::{Awaited, LeftOut},
+        slots::Filling,
+    },
 };
 
 impl Program {
@@ -25,17 +30,14 @@ impl Program {
             out.appended += 1;
             return *op;
         }
-        let Outgoing { left_out, noted, record, inserted, appended, .. } = out;
         let mut filling = Filling {
-            sources: &self.sources,
-            draws,
-            left_out,
-            noted,
-            inserted: (inserted, *appended),
-            record,
             given,
-            awaited: None,
-            refused: None,
+            ..self.filling(
+                draws,
+                &mut out.left_out,
+                (&mut out.noted, &mut out.inserted, out.appended),
+                &out.record,
+            )
         };
         template.append(&mut filling, &mut out.bytes);
         let mut refused = filling.refused;
@@ -52,22 +54,28 @@ impl Program {
         *op
     }
 
+    /// Returns an operation to be filled, with the keys that it can repeat, and its new keys.
+    #[inline]
+    fn filling<'a>(
+        &'a self,
+        draws: &'a mut Draws,
+        left_out: &'a mut Vec<LeftOut>,
+        (noted, inserted, appended): (&'a mut Vec<u64>, &'a mut Insertions, u32),
+        record: &'a Taken,
+    ) -> Filling<'a> {
+        let inserted = (inserted, appended);
+        let (sources, given, awaited, refused) = (&self.sources, 0, None, None);
+        Filling { sources, draws, left_out, noted, inserted, record, given, awaited, refused }
+    }
+
     /// Appends the expected reply to the first step, if the reply is compared.
     #[inline(never)]
     fn append_expected(&self, op: OpId, draws: &mut Draws, out: &mut Outgoing) {
         let (bytes, length) = &mut out.expected;
         let start = bytes.len();
-        let mut filling = Filling {
-            sources: &self.sources,
-            draws,
-            left_out: &mut Vec::new(),
-            noted: &mut out.noted,
-            inserted: (&mut out.inserted, out.appended),
-            record: &out.record,
-            given: 0,
-            awaited: None,
-            refused: None,
-        };
+        let mut none = Vec::new();
+        let noted = (&mut out.noted, &mut out.inserted, out.appended);
+        let mut filling = self.filling(draws, &mut none, noted, &out.record);
         let expected = self.templates.expected.iter().filter(|(known, _)| *known == op);
         for (_, template) in expected {
             template.append(&mut filling, bytes);
@@ -92,17 +100,8 @@ impl Program {
             }
             let step = &mut out.later[place];
             step.before = step.bytes.len();
-            let mut filling = Filling {
-                sources: &self.sources,
-                draws,
-                left_out: &mut step.left_out,
-                noted: &mut out.noted,
-                inserted: (&mut out.inserted, out.appended),
-                record: &out.record,
-                given: 0,
-                awaited: None,
-                refused: None,
-            };
+            let noted = (&mut out.noted, &mut out.inserted, out.appended);
+            let mut filling = self.filling(draws, &mut step.left_out, noted, &out.record);
             template.append(&mut filling, &mut step.bytes);
             let (awaited, refused) = (filling.awaited, filling.refused);
             step.awaited.extend(awaited.map(|at| Awaited { at, operation: step.operations }));
