@@ -200,7 +200,7 @@ fn a_connection_is_made_and_greeted_as_it_is_asked_for() {
     let stats = server.cli(&["INFO", "commandstats"]);
     let count = |command: &str| crate::support::calls(&stats, command);
     assert_eq!([count("auth"), count("select"), count("hello")], [20; 3]);
-    assert_eq!([count("wait"), count("set"), count("get")], [40, 40, 120]);
+    assert_eq!([count("wait"), count("set"), count("get")], [24, 44, 132]);
     assert_eq!(server.cli(&["DBSIZE"]), "0");
     assert_ne!(server.cli(&["-n", "3", "DBSIZE"]), "0");
 }

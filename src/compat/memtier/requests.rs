@@ -225,11 +225,12 @@ fn turns(asked: &MemtierOptions) -> Result<Vec<(RequestKind, u32)>, String> {
         return Err("wait-ratio needs SETs of a redis protocol".to_owned());
     }
     let mut turns: Vec<(RequestKind, u32)> = Vec::new();
-    let mut sent = 0_u64;
+    // memtier_benchmark sends a WAIT when the SETs by the WAITs, a whole number, are more than a by b.
+    let (mut sent, each) = (0_u64, u64::from(wait.a / wait.b) + 1);
     loop {
         for _ in 0..sets {
-            if sent.is_multiple_of(wait.a.max(1).into()) {
-                turns.push((RequestKind::Wait, wait.b));
+            if sent.is_multiple_of(each) {
+                turns.push((RequestKind::Wait, 1));
             }
             match turns.last_mut() {
                 Some((RequestKind::Set, times)) => *times += 1,
@@ -243,7 +244,7 @@ fn turns(asked: &MemtierOptions) -> Result<Vec<(RequestKind, u32)>, String> {
                 "ratio and wait-ratio together repeat only after more than {MOST_TURNS} turns; use smaller numbers"
             ));
         }
-        if sent.is_multiple_of(wait.a.max(1).into()) {
+        if sent.is_multiple_of(each) {
             return Ok(turns);
         }
     }
@@ -274,21 +275,16 @@ mod tests {
     }
 
     #[test]
-    fn so_many_waits_come_before_so_many_sets() {
+    fn waits_are_as_many_as_those_of_memtier_benchmark() {
         let wait = "WAIT {number 1..2} 0";
         let line = "--ratio 2:1 --wait-ratio 3:2 --num-slaves 1-2";
-        let expected = [
-            format!("2 {wait}"),
-            "2 SET {set} {data}".to_owned(),
-            "1 GET {get}".to_owned(),
-            "1 SET {set} {data}".to_owned(),
-            format!("2 {wait}"),
-            "1 SET {set} {data}".to_owned(),
-            "1 GET {get}".to_owned(),
-            "2 SET {set} {data}".to_owned(),
-            "1 GET {get}".to_owned(),
-        ];
-        assert_eq!(texts(line), expected);
+        let written = |line| texts(line).join(", ");
+        let both = format!("1 {wait}, 2 SET {{set}} {{data}}, 1 GET {{get}}");
+        assert_eq!(written(line), both);
+        let first = "1 SET {set} {data}";
+        let rest =
+            format!("{first}, 1 {wait}, {first}, 1 GET {{get}}, 2 SET {{set}} {{data}}, 1 GET {{get}}");
+        assert_eq!(written(&line.replace("3:2", "5:2")), format!("{both}, {rest}"));
         assert!(Requests::of(&asked("--ratio 0:1 --wait-ratio 1:1")).is_err());
         assert!(Requests::of(&asked("--ratio 1000:1 --wait-ratio 1:1")).unwrap_err().contains("256 turns"));
     }
