@@ -12,7 +12,7 @@ use crate::{
     app::quoted,
     diagnose,
     endpoint::{Address, DEFAULT_HOST, Target},
-    load::{self, FirstWords, LatencyTo, Requests},
+    load::{self, FirstWords, Fleet, LatencyTo, Requests},
     protocol::Dialect,
     runner::{Company, Outputs, ProgramWords, SessionPlan, UsageError},
     session::running::{Commission, Keys},
@@ -45,6 +45,7 @@ pub(super) fn session_plan(
         timeout: load.reply_timeout(),
         requests: session.requests.map(Requests::InAll),
         length: session.duration,
+        fleet: Fleet::default(),
     };
     let keys =
         if users.is_some() { Keys::Users { asks_always: true } } else { Keys::Runs { kept: load.keep } };
@@ -79,6 +80,7 @@ pub(super) fn session_plan(
             on_finding: session.on_finding.clone(),
         },
         company: Company::Nobody,
+        fleet: None,
         names: Vec::new(),
     })
 }

@@ -24,6 +24,11 @@ impl Clock {
         Self { origin: Instant::now() }
     }
 
+    /// Starts a clock that began `ago`; `None` if that was before the machine's own clock began.
+    pub fn begun(ago: std::time::Duration) -> Option<Self> {
+        Instant::now().checked_sub(ago).map(|origin| Self { origin })
+    }
+
     /// Returns the nanoseconds since the session began.
     pub fn now_ns(&self) -> u64 {
         // 2^64 ns are 584 years.

@@ -20,6 +20,8 @@
 //! | `failover` | another server answers in place of one that did not, or that handed its place over |
 //! | `lag` | the lag of a replica cannot be measured (`--probe-lag`); at the end, what was measured |
 //! | `role` | the role, a replica's master, or the state of FAILOVER changed |
+//! | `agent lost`, `agent back`, `agent refused`, `reports lost` | the agents of a fleet |
+//! | `bus lost`, `bus back` | the server on which session and agents of a fleet meet |
 //! | `joined`, `left` | a server is a node of the session from now on; it has no part in the cluster any more |
 //! | `replication` | a replica's link went up or down, or replicas came or went |
 //! | `restart` | the server process was started anew |
@@ -180,6 +182,21 @@ event_kinds! {
     NodeLeft { address: String } "left" format!("{address} has no part in the cluster any more");
     /// A node that had left has slots again, or is a replica again.
     NodeBack { address: String } "joined" format!("{address} has a part in the cluster again");
+    /// Agent number `agent` of the fleet does not report any more.
+    AgentLost { agent: usize, host: String } "agent lost"
+        format!("agent {agent} on {host} does not report; its share of the load is missing");
+    /// An agent that was lost reports again.
+    AgentBack { agent: usize, host: String } "agent back" format!("agent {agent} on {host} reports again");
+    /// An agent does not carry out an order, or what came from it cannot be used.
+    AgentRefused { agent: Option<usize>, cause: String } "agent refused"
+        match agent { Some(agent) => format!("agent {agent}: {cause}"), None => cause.clone() };
+    /// Reports of an agent are missing, and the requests in them.
+    ReportsLost { agent: usize, reports: u64 } "reports lost"
+        format!("{} of agent {agent} did not arrive; the requests in {} are not counted", counted(*reports, "report"), if *reports == 1 { "it" } else { "them" });
+    /// The bus of the fleet does not answer.
+    BusLost { cause: String } "bus lost" cause.clone();
+    /// The bus of the fleet answers again.
+    BusBack "bus back" "the bus answers again".to_owned();
     /// Server `to` answers in place of `from`: `length_s` after the first lost request, and at most `error_s` more; 0 if none was.
     Failover { from: String, to: String, length_s: f64, error_s: f64, by: String, epoch: Option<u64>, cause: Option<String> } "failover" {
         let epoch = epoch.map_or_else(String::new, |epoch| format!(", epoch {epoch}"));

@@ -161,6 +161,17 @@ fn push_all(shown: &mut Bounded, bytes: &[u8]) -> bool {
     true
 }
 
+/// Removes the part of each URI between `://` and `@`, which may be a password. If in doubt, this hides more text than
+/// necessary.
+pub fn without_user_info(message: &str) -> String {
+    let mut parts = message.split("://");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |shown, part| {
+        let hidden = part.rsplit_once('@').map_or(part.to_owned(), |(_, host)| format!("…@{host}"));
+        shown + "://" + &hidden
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -29,7 +29,7 @@ use crate::{
     endpoint::{Cluster, Target},
     export::memtier::Results,
     knobs::Knobs,
-    load::{ClusterPlan, FirstWords, LatencyTo, Plan, Requests as Sent},
+    load::{ClusterPlan, FirstWords, Fleet, LatencyTo, Plan, Requests as Sent},
     print::words::StreamText,
     protocol::Step,
     session::{Alone, Interval},
@@ -311,6 +311,7 @@ impl Memtier {
             },
             requests: asked.requests_in_all().map(Sent::Parted),
             length: asked.test_time_s.map(Duration::from_secs),
+            fleet: Fleet::default(),
         }
     }
 

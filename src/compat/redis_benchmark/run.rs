@@ -31,7 +31,7 @@ use crate::{
     },
     endpoint::{NoTalk, ReachError, Talk, Target, wait_for},
     knobs::Knobs,
-    load::{ClusterPlan, FirstWords, Plan, Requests, most_clients},
+    load::{ClusterPlan, FirstWords, Fleet, Plan, Requests, most_clients},
     print::words::StreamText,
     protocol::{Dialect, Reply},
     session::{Alone, End},
@@ -256,6 +256,7 @@ impl Bench {
             timeout: Duration::MAX,
             requests: self.asked.requests().map(|requests| Requests::InAll(requests.div_ceil(test.commands))),
             length: self.asked.duration,
+            fleet: Fleet::default(),
         }
     }
 

@@ -13,14 +13,20 @@ use arc_swap::ArcSwap;
 use mio::{Poll, Waker};
 
 use super::{
-    LoadError, LoadEvent, Plan, Prefilling, RingEnd, most_clients,
+    Agents, Fleet, LoadError, LoadEvent, Plan, Prefilling, Requests, RingEnd, Turn,
+    fleet::LEAD_NS,
+    most_clients,
     phase::{Phase, Stops},
     quota::Quota,
     ring,
     setting::{Setting, fill_first},
     worker::{Setup, WAKE, Worker},
 };
-use crate::{clock::Clock, knobs::Knobs, workload::Values};
+use crate::{
+    clock::{Clock, SECOND_NS},
+    knobs::Knobs,
+    workload::Values,
+};
 
 /// A setting that took longer than this to build is built again; the usual time is one or two microseconds.
 const AT_ONCE_NS: u64 = 10_000;
@@ -72,13 +78,20 @@ impl Load {
         // This runs before the first segment begins: resolving a name and building values may take time.
         let endpoints = Arc::new(plan.endpoints(clock.now_ns())?);
         let values = Values::new(&knobs.workload, knobs.value_size, plan.seed);
-        let stops = Stops { length: plan.length, quota: plan.requests.map(Quota::of) };
-        let since_ns = clock.now_ns();
+        let share = |requests| match requests {
+            Requests::InAll(requests) => Requests::InAll(plan.fleet.share().part(requests)),
+            Requests::Parted(_) => requests,
+        };
+        let stops = Stops { length: plan.length, quota: plan.requests.map(share).map(Quota::of) };
+        let since_ns = clock.now_ns() + lead_ns(plan);
         let phase = fill_first(Phase::first(warmup, &stops, since_ns), &knobs, since_ns, &[]);
         let program = Arc::new(plan.program(&knobs, &phase, values));
         let plan = Arc::new(plan.clone());
         let operations = program.operations().count();
-        let first = Setting { generation: 1, knobs, since_ns, phase, program, filled: Vec::new() };
+        // The first segment of an agent is one of the session's.
+        let generation = if let Fleet::Agent(_) = plan.fleet { 0 } else { 1 };
+        let first = Setting { generation, knobs, since_ns, phase, program, filled: Vec::new() };
+        plan.fleet.agents().inspect(|agents| agents.turn(first.for_agents(), clock));
         let (events_up, events) = channel();
         let mut load = Self {
             clock,
@@ -89,7 +102,8 @@ impl Load {
             threads: Vec::new(),
         };
         let mut rings = Vec::new();
-        for index in 0..plan.threads {
+        let threads = if plan.fleet.agents().is_some() { 0 } else { plan.threads };
+        for index in 0..threads {
             let poll = Poll::new()?;
             load.wakers.push(Arc::new(Waker::new(poll.registry(), WAKE)?));
             let (ring, end) = ring::pair(operations);
@@ -144,6 +158,27 @@ impl Load {
         self.turned()
     }
 
+    /// Takes over a setting of the session, of which this engine is an agent. Waits until the setting takes effect, at most
+    /// a second.
+    pub fn follow(&self, turn: &Turn) {
+        let now = self.settings.load_full();
+        let phase = now.followed_by(turn, self.plan.fleet.share(), &self.stops);
+        let program = now.program_for(&turn.knobs, &self.plan, &phase);
+        let wait_ns = turn.since_ns.saturating_sub(self.clock.now_ns()).min(SECOND_NS);
+        std::thread::sleep(Duration::from_nanos(wait_ns));
+        let (generation, since_ns) = (turn.generation, turn.since_ns);
+        self.publish(|_| {
+            let (knobs, phase, program) = (turn.knobs.clone(), phase.clone(), Arc::clone(&program));
+            Setting { generation, knobs, since_ns, phase, program, filled: Vec::new() }
+        });
+    }
+
+    /// Returns the number of the last setting, and whether all requests of its prefill, or of a limited load, are answered
+    /// or given up.
+    pub fn progress(&self) -> (u32, bool) {
+        (self.turned().segment, self.is_filled() || self.is_over())
+    }
+
     /// Returns whether all requests of the current prefill are answered, or given up.
     pub fn is_filled(&self) -> bool {
         self.settings.load().phase.filling().is_some_and(|filling| self.is_done(&filling.quota))
@@ -152,7 +187,8 @@ impl Load {
     fn is_done(&self, quota: &Quota) -> bool {
         let is_through =
             |(worker, thread): (usize, &JoinHandle<()>)| quota.is_done_by(worker) || thread.is_finished();
-        self.threads.iter().enumerate().all(is_through)
+        let is_done_by = |agents: &Arc<dyn Agents>| agents.are_done(self.settings.load().generation);
+        self.threads.iter().enumerate().all(is_through) && self.plan.fleet.agents().is_none_or(is_done_by)
     }
 
     /// Returns whether the warm-up's time is over, and the measured phase may begin.
@@ -193,6 +229,7 @@ impl Load {
     /// [Stops](Self::stop) the load, and waits for its workers.
     pub fn end(&mut self) {
         self.stop();
+        self.plan.fleet.agents().inspect(|agents| agents.end());
         for thread in self.threads.drain(..) {
             // The panic hook has printed a worker's panic.
             drop(thread.join());
@@ -205,16 +242,22 @@ impl Load {
     fn publish(&self, make: impl Fn(u64) -> Setting) {
         let made = || {
             let now_ns = self.clock.now_ns();
-            (now_ns, Arc::new(make(now_ns)))
+            (now_ns, Arc::new(make(now_ns + lead_ns(&self.plan))))
         };
         let is_new = |(made_ns, _): &(u64, _)| self.clock.now_ns() - made_ns < AT_ONCE_NS;
         let (_, setting) = (0..20).map(|_| made()).find(is_new).unwrap_or_else(made);
+        self.plan.fleet.agents().inspect(|agents| agents.turn(setting.for_agents(), self.clock));
         self.settings.store(setting);
         for waker in &self.wakers {
             // A worker that cannot be woken is dead, and has reported it.
             drop(waker.wake());
         }
     }
+}
+
+/// Returns how long a setting is published before it takes effect.
+fn lead_ns(plan: &Plan) -> u64 {
+    plan.fleet.agents().map_or(0, |_| LEAD_NS)
 }
 
 impl Drop for Load {

@@ -27,6 +27,7 @@ mod engine;
 mod errors;
 mod expected_replies;
 mod file_limit;
+mod fleet;
 mod gathered;
 mod interval;
 mod losses;
@@ -57,6 +58,7 @@ pub(crate) use client_counts::ClientCounts;
 pub use engine::{Load, Output, Turned};
 pub use errors::{ErrorCounts, ErrorKind};
 pub use file_limit::{most_clients, most_connections, most_workers};
+pub use fleet::{Agents, Fleet, Turn, TurnPhase};
 pub use interval::{IntervalBuffer, Openings, OperationCounts};
 pub use losses::{LoadEvent, LossReport};
 #[doc(hidden)]

@@ -13,10 +13,10 @@
 
 use std::ops::RangeInclusive;
 
-use super::schedule::{Schedule, Share};
+use super::schedule::Schedule;
 use crate::{
     knobs::{Arrivals, Backlog, Knobs, SHED_AFTER_NS},
-    workload::Trace,
+    workload::{Share, Trace},
 };
 
 /// The pace of one worker.
@@ -179,7 +179,7 @@ impl PaceStage {
     pub fn new(per_second: u32, arrivals: Arrivals) -> Self {
         let knobs = Knobs { load: true, rate: Some(per_second), arrivals, ..Knobs::default() };
         let mut pace = Pace::new();
-        pace.follow(&knobs, Some(Share { index: 0, of: 1 }), 0, 1);
+        pace.follow(&knobs, Some(Share::ALL), 0, 1);
         pace.begin(0);
         Self { pace, now_ns: 0 }
     }
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
     use crate::{clock::SECOND_NS, load::alarm::moved};
 
-    const ALONE: Option<Share> = Some(Share { index: 0, of: 1 });
+    const ALONE: Option<Share> = Some(Share::ALL);
 
     fn at(rate: u32) -> Knobs {
         Knobs { load: true, rate: Some(rate), ..Knobs::default() }

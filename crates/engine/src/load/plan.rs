@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Requests, phase::Phase};
+use super::{Fleet, Requests, phase::Phase};
 use crate::{
     endpoint::{Address, Cluster, Endpoints, Greeting, PingMedians, ReadFrom, Target},
     knobs::Knobs,
@@ -44,6 +44,8 @@ pub struct Plan {
     pub cluster: Option<ClusterPlan>,
     /// How long the load lasts after its warm-up; `None` means that the limit on requests or the user ends it.
     pub length: Option<Duration>,
+    /// Whether several machines carry the load out.
+    pub fleet: Fleet,
 }
 
 /// How the nodes of a cluster are driven.
@@ -120,7 +122,7 @@ impl Plan {
     pub(super) fn program(&self, knobs: &Knobs, phase: &Phase, values: Values) -> Program {
         let make = if phase.filling().is_some() { Program::of_prefill } else { Program::new };
         let program = make(&knobs.workload, self.target.dialect, knobs.keyspace, values, &self.names);
-        program.for_clients(knobs.clients)
+        program.for_clients(knobs.clients).for_share(self.fleet.share())
     }
 
     /// Creates a plan with one worker, for tests.
@@ -140,6 +142,7 @@ impl Plan {
             requests: None,
             cluster: None,
             length: None,
+            fleet: Fleet::default(),
         }
     }
 

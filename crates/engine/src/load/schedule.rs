@@ -9,16 +9,11 @@
 //! request until now. Skipping a backlog takes the same time, whatever the length of the backlog. Pure.
 
 use super::poisson::Poisson;
-use crate::{clock::SECOND_NS, knobs::Arrivals, workload::Trace};
-
-/// The part of the requests that a worker sends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Share {
-    /// The worker's number among those that have clients.
-    pub(super) index: usize,
-    /// How many workers have clients.
-    pub(super) of: usize,
-}
+use crate::{
+    clock::SECOND_NS,
+    knobs::Arrivals,
+    workload::{Share, Trace},
+};
 
 /// The due times of one worker's requests, in order.
 #[derive(Debug, Clone)]
@@ -45,8 +40,8 @@ enum Gaps {
 }
 
 impl Schedule {
-    /// Creates one worker's share of a schedule from `start_ns` on. All workers together have `per_second` requests
-    /// a second.
+    /// Creates one worker's `share` of a schedule from `start_ns` on, of the workers that have clients. All workers
+    /// together have `per_second` requests a second.
     pub(super) fn new(arrivals: Arrivals, per_second: f64, share: Share, start_ns: u64, seed: u64) -> Self {
         let interval_ns = SECOND_NS as f64 / per_second;
         let mean_gap_ns = interval_ns * share.of as f64;
@@ -172,7 +167,7 @@ mod tests {
         workload::{Draws, KeyNames, Outgoing, Program, TraceOrder, Values, Workload},
     };
 
-    const ALONE: Share = Share { index: 0, of: 1 };
+    const ALONE: Share = Share::ALL;
 
     fn dues(arrivals: Arrivals, rate: f64, workers: usize, until_ns: u64) -> Vec<u64> {
         let mut dues = Vec::new();

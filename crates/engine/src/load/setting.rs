@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use super::{
     Plan,
+    fleet::{Turn, TurnPhase},
     phase::{Filling, Phase, Stops},
     quota::Quota,
 };
 use crate::{
     knobs::Knobs,
-    workload::{Program, Workload},
+    workload::{Program, Share, Workload},
 };
 
 /// The workers' current setting.
@@ -87,6 +88,36 @@ impl Setting {
         }
         let values = self.program.values().again(&knobs.workload, knobs.value_size);
         Arc::new(plan.program(knobs, phase, values).after(&self.program))
+    }
+
+    /// Returns this setting for agents.
+    pub(super) fn for_agents(&self) -> Turn {
+        let phase = match &self.phase {
+            Phase::Prefill { filling: Filling { since_ns, pipeline, .. }, .. } => {
+                TurnPhase::Prefill { since_ns: *since_ns, pipeline: *pipeline }
+            }
+            phase => TurnPhase::Load { is_measured: !phase.is_warmup(), until_ns: phase.load_ends_ns() },
+        };
+        Turn { generation: self.generation, since_ns: self.since_ns, knobs: self.knobs.clone(), phase }
+    }
+
+    /// Returns the phase of an agent in the setting `turn`, after this setting; `share` is the agent's.
+    pub(super) fn followed_by(&self, turn: &Turn, share: Share, stops: &Stops) -> Phase {
+        let quota = stops.quota.clone();
+        match turn.phase {
+            TurnPhase::Prefill { since_ns, pipeline } => {
+                let goes_on = |filling: &&Filling| filling.since_ns == since_ns;
+                let filling = self.phase.filling().filter(goes_on).cloned().unwrap_or_else(|| {
+                    let requests = turn.knobs.workload.prefill_requests(turn.knobs.keyspace);
+                    Filling { quota: Quota::new(share.part(requests)), pipeline, since_ns }
+                });
+                Phase::Prefill { filling, then: Box::new(Phase::Measured { until_ns: None, quota }) }
+            }
+            TurnPhase::Load { is_measured: false, .. } => Phase::WarmUp { until_ns: u64::MAX },
+            TurnPhase::Load { until_ns, .. } => {
+                Phase::Measured { until_ns: Some(until_ns).filter(|until_ns| *until_ns < u64::MAX), quota }
+            }
+        }
     }
 
     /// Creates a setting with the default knobs.

@@ -17,7 +17,7 @@ use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use super::{
-    Distribution, KeyForm, KeyNames, Keyset, Workload,
+    Distribution, KeyForm, KeyNames, Keyset, Share, Workload,
     compiled::CompiledKeyset,
     growth::{Growth, Inserted},
     key_form::SetNames,
@@ -54,6 +54,8 @@ pub(super) struct Chooser {
     grows: bool,
     /// The number of clients, at least 1.
     pub(super) clients: u64,
+    /// Which of the keys in sequence and of the new keys this process takes.
+    pub(super) share: Share,
     /// The clients' common counters.
     pub(super) counters: Counters,
 }
@@ -104,6 +106,7 @@ impl Chooser {
             form: keys.form(),
             grows,
             clients: 1,
+            share: Share::ALL,
             counters: Counters::default(),
         }
     }
@@ -117,7 +120,7 @@ impl Chooser {
     /// when the reply to operation number `operation` of the batch has arrived.
     pub(super) fn insert(&self, operation: u32) -> (u64, Inserted) {
         let growth = Arc::clone(&self.counters.growth);
-        let number = growth.insert();
+        let number = self.share.nth(growth.insert());
         (self.form.named(self.first + self.count + number), Inserted { growth, number, operation })
     }
 
@@ -146,7 +149,9 @@ impl Chooser {
     fn choose_grown(&self, set: usize, draws: &mut Draws) -> u64 {
         let answered = self.counters.growth.answered();
         let place = self.place(self.count + answered, set, draws);
-        let new = place.checked_sub(self.count).map(|nth| self.counters.growth.nth(nth, answered));
+        let new = place
+            .checked_sub(self.count)
+            .map(|nth| self.counters.growth.nth(nth, answered).unwrap_or_else(|| self.share.nth(nth)));
         self.form.named(self.first + new.map_or(place, |number| self.count + number))
     }
 
@@ -155,7 +160,7 @@ impl Chooser {
     fn place(&self, n: u64, set: usize, draws: &mut Draws) -> u64 {
         match self.how {
             How::Uniform => draws.below(n),
-            How::Sequential => self.counters.drawn.fetch_add(1, Ordering::Relaxed) % n,
+            How::Sequential => self.share.nth(self.counters.drawn.fetch_add(1, Ordering::Relaxed)) % n,
             How::Partitioned => self.in_own_part(n, set, draws),
             How::SequentialByClient => draws.step(set) % n,
             How::Zipfian(zipf) => scattered(zipf.over(n).draw(|| draws.unit()) - 1, n),

@@ -11,6 +11,7 @@ use super::{
     compiled::{Compiled, CompiledKeyset, CompiledOperation},
     inline::is_drawn_once,
     step::{Fragment, Step},
+    trace::is_harmless,
 };
 
 impl Compiled {
@@ -137,6 +138,15 @@ impl Workload {
     pub fn written_by_name(&self) -> BTreeSet<String> {
         let steps = self.writing_steps().chain(&self.compiled().prefill);
         steps.flat_map(|step| step.written_by_name(|set| self.keyset(set).1.bare)).collect()
+    }
+
+    /// Returns the commands of the prefill, and of operations with a weight above 0, that may administer the server, run
+    /// code, block, or write keys other than the run's own.
+    pub fn privileged_commands(&self) -> BTreeSet<String> {
+        let steps = self.asked_steps().chain(&self.compiled().prefill);
+        let names =
+            steps.map(|step| step.command().unwrap_or_else(|| "a command with a drawn name".to_owned()));
+        names.filter(|name| !is_harmless(name)).chain(self.written_by_name()).collect()
     }
 
     /// Returns the module commands (with a dot in the name) in setup, prefill and operations with a weight above 0.

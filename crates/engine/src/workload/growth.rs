@@ -38,12 +38,13 @@ impl Growth {
         self.answered.load(Ordering::Acquire)
     }
 
-    /// Returns the number of the key that was answered at position `nth`, from 0, of `answered` keys.
+    /// Returns the number of the key that was answered at position `nth`, from 0, of `answered` keys; `None` if that is
+    /// not known any more.
     #[inline]
-    pub(super) fn nth(&self, nth: u64, answered: u64) -> u64 {
+    pub(super) fn nth(&self, nth: u64, answered: u64) -> Option<u64> {
         let kept = self.newest.get().filter(|_| answered - nth <= KEPT);
         let known = kept.map_or(0, |kept| kept[(nth % KEPT) as usize].load(Ordering::Acquire));
-        known.checked_sub(1).unwrap_or(nth)
+        known.checked_sub(1)
     }
 
     fn take_answer(&self, number: u64) {
@@ -130,7 +131,7 @@ mod tests {
         one.answer(4);
         assert!(one.is_empty() && two.is_empty());
         let all = growth.answered();
-        assert_eq!((0..all).map(|nth| growth.nth(nth, all)).collect::<Vec<_>>(), [0, 2, 3]);
+        assert_eq!((0..all).map(|nth| growth.nth(nth, all)).collect::<Vec<_>>(), [0, 2, 3].map(Some));
     }
 
     #[test]
@@ -138,8 +139,8 @@ mod tests {
         let growth = Growth::default();
         (0..2 * KEPT).for_each(|n| growth.take_answer(n ^ 1));
         let all = growth.answered();
-        assert_eq!((growth.nth(0, all), growth.nth(KEPT - 1, all)), (0, KEPT - 1));
-        assert_eq!((growth.nth(KEPT, all), growth.nth(all - 1, all)), (KEPT + 1, all - 2));
+        assert_eq!((growth.nth(0, all), growth.nth(KEPT - 1, all)), (None, None));
+        assert_eq!((growth.nth(KEPT, all), growth.nth(all - 1, all)), (Some(KEPT + 1), Some(all - 2)));
     }
 
     #[test]
@@ -150,7 +151,7 @@ mod tests {
                 scope.spawn(|| (0..1000).for_each(|_| growth.take_answer(growth.insert())));
             }
         });
-        let mut numbers: Vec<_> = (0..4000).map(|nth| growth.nth(nth, 4000)).collect();
+        let mut numbers: Vec<_> = (0..4000).filter_map(|nth| growth.nth(nth, 4000)).collect();
         numbers.sort_unstable();
         assert!(numbers.into_iter().eq(0..4000));
     }

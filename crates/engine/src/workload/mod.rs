@@ -44,6 +44,7 @@ mod ready;
 mod record_fields;
 mod same_slot;
 mod setup;
+mod share;
 mod slots;
 mod spoken;
 mod step;
@@ -93,6 +94,7 @@ pub use self::quantity::{quantity, some_quantity};
 pub use self::read_back::{ReadBack, RecordCheck};
 pub use self::ready::ReadyRequests;
 pub use self::setup::SetupCommand;
+pub use self::share::Share;
 pub use self::step_text::plain_words;
 pub use self::suggested::Suggested;
 pub use self::trace::{

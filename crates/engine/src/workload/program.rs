@@ -13,7 +13,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 pub(super) use self::weighed::Weighed;
 use super::{
-    Dataset, Draws, KeyNames, OpId, Operations, Order, Outgoing, ReadyRequests, Values, Workload,
+    Dataset, Draws, KeyNames, OpId, Operations, Order, Outgoing, ReadyRequests, Share, Values, Workload,
     chooser::{Chooser, Counters},
     key_form::SetNames,
     slots::{NumberSource, Sources},
@@ -41,6 +41,8 @@ pub struct Program {
     order: Order,
     /// The dataset.
     dataset: Option<Dataset>,
+    /// The share of the requests of a prefill that this process sends.
+    share: Share,
     /// The operations whose requests are complete, with the number of the set of keys that chooses the next one.
     ready: Vec<(OpId, usize, ReadyRequests)>,
     /// The trace, whose commands are sent in place of its operations.
@@ -99,7 +101,9 @@ impl Program {
         let order = workload.order;
         let sources = Sources { sets, others, values };
         let (ready, traced) = (Vec::new(), None);
-        Self { templates, sources, same, called, counted, order, dataset, ready, traced }.growing_together()
+        let share = Share::ALL;
+        Self { templates, sources, same, called, counted, order, dataset, share, ready, traced }
+            .growing_together()
     }
 
     fn growing_together(mut self) -> Self {
@@ -127,6 +131,14 @@ impl Program {
     #[must_use]
     pub fn for_clients(mut self, clients: u32) -> Self {
         self.sources.sets.iter_mut().for_each(|set| set.clients = clients.into());
+        self
+    }
+
+    /// Returns the program for this share of a load that several processes carry out.
+    #[must_use]
+    pub fn for_share(mut self, share: Share) -> Self {
+        self.sources.sets.iter_mut().for_each(|set| set.share = share);
+        self.share = share;
         self
     }
 
@@ -176,6 +188,7 @@ impl Program {
 
     /// Appends the prefill's request with this number, and returns the number of its operation.
     pub fn append_nth(&self, number: u64, draws: &mut Draws, out: &mut Outgoing) -> OpId {
+        let number = self.share.nth(number);
         let place = self.templates.asked.partition_point(|(upto, ..)| *upto <= number);
         let before = place.checked_sub(1).map_or(0, |before| self.templates.asked[before].0);
         self.fill(&self.templates.asked[place], self.templates.firsts[place] + (number - before), draws, out)

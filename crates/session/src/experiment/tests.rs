@@ -39,6 +39,7 @@ fn commission(server: &demo::Handle, knobs: Knobs) -> Commission {
         timeout: std::time::Duration::from_secs(30),
         requests: None,
         length: None,
+        fleet: crate::load::Fleet::default(),
     };
     Commission {
         knobs,

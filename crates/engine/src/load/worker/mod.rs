@@ -53,7 +53,7 @@ use crate::{
     host::OwnThread,
     protocol::Kinds,
     untrusted,
-    workload::Outgoing,
+    workload::{Outgoing, Share},
 };
 
 /// The poll token by which the engine wakes a worker.
@@ -78,6 +78,13 @@ pub(super) struct Setup {
     pub(super) clock: Clock,
     pub(super) settings: Arc<ArcSwap<Setting>>,
     pub(super) events: Sender<LoadEvent>,
+}
+
+impl Setup {
+    /// Returns the worker's share among all workers of the load, on all machines.
+    fn share(&self) -> Share {
+        self.plan.fleet.share().divided(self.index, self.plan.threads)
+    }
 }
 
 /// The state of a worker's loop.

@@ -46,9 +46,8 @@ impl Worker {
     /// Sets how many requests each client may send, if the requests are divided among the clients.
     pub(super) fn part_requests(&mut self) {
         let Some(quota) = self.allowance.quota().map(Arc::clone) else { return };
-        let (index, threads) = (self.setup.index, self.setup.plan.threads);
-        let clients = u64::from(self.setting.knobs.clients);
-        let sum = self.clients.part(|i| quota.part((index + i * threads) as u64, clients));
+        let (share, clients) = (self.setup.share(), u64::from(self.setting.knobs.clients));
+        let sum = self.clients.part(|i| quota.part(share.nth(i as u64), clients));
         if quota.is_parted() {
             self.allowance.grant(sum);
         }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::{Worker, stopping::Stage};
 use crate::{
-    load::{pacing::Pace, phase::Phase, schedule::Share},
-    workload::{Draws, client_seed},
+    load::{pacing::Pace, phase::Phase},
+    workload::{Draws, Share, client_seed},
 };
 
 impl Worker {
@@ -59,17 +59,19 @@ impl Worker {
     /// `were_limited`, these requests also count against the limit.
     pub(super) fn follow_knobs(&mut self, were_limited: bool) {
         let knobs = &self.setting.knobs;
-        let (index, threads) = (self.setup.index, self.setup.plan.threads);
+        let share = self.setup.share();
         let all = knobs.clients as usize;
-        let share = all / threads + usize::from(index < all % threads);
         if knobs.load || self.clients.how_many_wanted() > 0 {
             let seed = self.setup.plan.seed;
-            let number = |i| index + i * threads;
-            self.clients.want(share, |i| Draws::of_client(client_seed(seed, number(i)), number(i) as u64));
+            let draws_of = |i: usize| {
+                let number = share.nth(i as u64);
+                Draws::of_client(client_seed(seed, number as usize), number)
+            };
+            self.clients.want(share.part(all as u64) as usize, draws_of);
         }
-        let of = threads.min(all);
-        let part = (index < of).then_some(Share { index, of });
-        let seed = client_seed(self.setup.plan.seed ^ ARRIVALS, index);
+        let of = share.of.min(all);
+        let part = (share.index < of).then_some(Share { of, ..share });
+        let seed = client_seed(self.setup.plan.seed ^ ARRIVALS, share.index);
         let since_ns = self.setting.since_ns;
         let unsent = self.pace.follow(knobs, part, since_ns, seed);
         let load = knobs.load;

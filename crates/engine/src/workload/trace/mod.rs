@@ -11,6 +11,7 @@ mod sent;
 pub use self::line::{MonitorLine, quoted};
 pub(super) use self::recorded::{Commands, OTHERS, Recorded, Role, listed};
 pub use self::recorded::{Trace, TraceOrder, not_sent};
+pub(super) use self::sent::is_harmless;
 #[cfg(test)]
 pub(super) use self::sent::names;
 pub use self::sent::{command_of, left_out_words, moved_keys};

@@ -78,6 +78,12 @@ pub fn command_of(words: &[Vec<u8>]) -> String {
     }
 }
 
+/// Returns whether a trace sends the command with this name: it does not administer the server, runs no script and does
+/// not block.
+pub(in crate::workload) fn is_harmless(command: &str) -> bool {
+    SENT.contains(command)
+}
+
 /// Returns the positions of the keys of a command that is sent; `None` if the command is not sent.
 pub fn moved_keys(words: &[Vec<u8>]) -> Option<Vec<usize>> {
     let command = command_of(words);

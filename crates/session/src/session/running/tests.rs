@@ -35,6 +35,7 @@ fn commission(server: &demo::Handle, keys: Keys) -> Commission {
         timeout: Duration::from_secs(30),
         requests: None,
         length: None,
+        fleet: crate::load::Fleet::default(),
     };
     Commission {
         knobs: Knobs { load: true, clients: 1, ..Knobs::default() },

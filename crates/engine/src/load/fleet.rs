@@ -1,0 +1,102 @@
+//! A load that several machines carry out: the engine of the session has no workers, and publishes each setting to the
+//! engines of the agents, which follow it.
+//!
+//! ```text
+//!  session   Load without workers ── Turn 1, Turn 2, … ──►┬─► agent 0   Load that follows, share 0 of 2
+//!                                                         └─► agent 1   Load that follows, share 1 of 2
+//! ```
+
+use std::{fmt::Debug, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{clock::Clock, knobs::Knobs, workload::Share};
+
+/// How far ahead of its beginning a setting is published, so that all agents have it in time: 0.1 s.
+pub(super) const LEAD_NS: u64 = 100_000_000;
+
+/// The part of an engine in a load that several machines carry out.
+#[derive(Debug, Clone, Default)]
+pub enum Fleet {
+    /// This engine carries the whole load out.
+    #[default]
+    Alone,
+    /// The agents carry the load out, and this engine has no workers.
+    Led(Arc<dyn Agents>),
+    /// This engine is an agent's: it follows the settings of a session, and carries this share of the load out.
+    Agent(Share),
+}
+
+impl Fleet {
+    /// Returns the share of the load that this engine carries out.
+    pub(super) fn share(&self) -> Share {
+        if let Self::Agent(share) = self { *share } else { Share::ALL }
+    }
+
+    pub(super) fn agents(&self) -> Option<&Arc<dyn Agents>> {
+        if let Self::Led(agents) = self { Some(agents) } else { None }
+    }
+}
+
+/// The agents of a load.
+pub trait Agents: Debug + Send + Sync {
+    /// Passes a setting on to all agents; `clock` is the session's.
+    fn turn(&self, turn: Turn, clock: Clock);
+
+    /// Ends the load of all agents after the last setting.
+    fn end(&self);
+
+    /// Returns whether all agents that are not lost have sent all requests of the prefill or of the load in this setting,
+    /// and have got the replies.
+    fn are_done(&self, generation: u32) -> bool;
+}
+
+/// A setting, as it is passed on to agents. Times are those of the session's clock.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Turn {
+    /// The number of the setting, which is that of its segment.
+    pub generation: u32,
+    /// When the setting takes effect.
+    pub since_ns: u64,
+    /// The settings of all agents together.
+    pub knobs: Knobs,
+    /// The phase of the load.
+    pub phase: TurnPhase,
+}
+
+/// The phase of a load, as it is passed on to agents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TurnPhase {
+    /// The prefill that began at this time.
+    Prefill {
+        /// When the prefill began.
+        since_ns: u64,
+        /// The number of requests that a client writes before it waits for the replies.
+        pipeline: u32,
+    },
+    /// The warm-up, or the measured load.
+    Load {
+        /// Whether the load is measured, so that the limit on requests holds.
+        is_measured: bool,
+        /// When the load ends; `u64::MAX` if that is not known.
+        until_ns: u64,
+    },
+}
+
+impl Turn {
+    /// Returns this setting with all times later by this many nanoseconds, on another clock.
+    #[must_use]
+    pub fn later_by(mut self, ns: i64) -> Self {
+        let shift = |at_ns: &mut u64| {
+            *at_ns = if *at_ns == u64::MAX { u64::MAX } else { at_ns.saturating_add_signed(ns) }
+        };
+        shift(&mut self.since_ns);
+        match &mut self.phase {
+            TurnPhase::Prefill { since_ns: at_ns, .. } | TurnPhase::Load { until_ns: at_ns, .. } => {
+                shift(at_ns);
+            }
+        }
+        self
+    }
+}
