@@ -33,6 +33,7 @@
 //! | [`server`] | the control plane: INFO, `stats`, CONFIG, slow log, latency events and histograms, safety checks, running and undoing setups, removing keys | load, screens |
 //! | [`session`] | records, the collector, the timeline, the session file; on its own thread the rules of a session: asking before it writes, refusing, changing settings, stopping, undoing | screens |
 //! | [`diagnose`] | findings over records, one rule per file: what is wrong or limits the result, the evidence, what to do; pure | screens, I/O |
+//! | [`fleet`] | several machines that carry one load out: the bus, what an agent permits, the joined records | screens, files |
 //! | [`export`] | the figures of a session in the formats of other tools, one file per format; pure | screens, files |
 //! | [`compare`] | whether B is better than A: the `Difference` of a figure with its text, for recordings, segments, settings and targets; whether two runs are comparable; thresholds; pure | screens, files |
 //! | [`experiment`] | what changes knobs automatically: two settings or targets in alternation, sweeps, scripts, curves over a knob; the tables and files of series; records in, orders out; pure except for these files | screens, I/O |
@@ -84,7 +85,7 @@ pub use redyno_engine::{
     clock, endpoint, events, gauge, host, knobs, load, probe, protocol, signals, stats, units, untrusted,
     workload,
 };
-pub use redyno_session::{compare, diagnose, experiment, export, server, session};
+pub use redyno_session::{compare, diagnose, experiment, export, fleet, server, session};
 
 pub mod app;
 pub mod cli;

@@ -32,6 +32,7 @@ mod faults;
 #[cfg(target_os = "linux")]
 mod few_files;
 mod find;
+mod fleet;
 mod floods;
 #[cfg(target_os = "linux")]
 mod full_output;

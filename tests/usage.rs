@@ -87,7 +87,7 @@ const WRONG: [(&str, &str); 91] = [
     ("--raw", "required arguments were not provided"),
     ("--latency --latency-dist", "cannot be used with"),
     ("--latency -c 5", "-c has no effect with --latency; leave it out"),
-    ("--latency -n 5", "-n has no effect with --latency; leave it out"),
+    ("--latency -n 5", "-n has no effect with --latency (a database is --db); leave it out"),
     ("--latency-history --no-mouse", "--no-mouse has no effect with --latency-history"),
     ("--intrinsic-latency 1 -h h", "-h has no effect with --intrinsic-latency"),
     ("--headless --theme dark", "--theme has no effect with --headless"),
@@ -263,7 +263,7 @@ fn a_file_that_is_no_recording_gets_one_line_and_exit_code_1() {
 fn help_goes_to_stdout_and_is_as_it_was_read_last() {
     let line = CommandLine::command();
     let commands: Vec<_> = line.get_subcommands().map(clap::Command::get_name).collect();
-    assert_eq!(commands.len(), 20);
+    assert_eq!(commands.len(), 21);
     let of_command = |name: &&str| (format!("help_{name}"), format!("{name} --help"));
     for (name, line) in
         std::iter::once(("help".to_owned(), "--help".to_owned())).chain(commands.iter().map(of_command))

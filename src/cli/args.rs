@@ -5,8 +5,8 @@ use std::{ffi::OsString, sync::Arc};
 use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches, Parser, error::ErrorKind};
 
 use super::{
-    commands::Given, experiment_args::ExperimentArgs, load_args::LoadArgs, nodes_args::NodesArgs,
-    session_args::SessionArgs, target_args::TargetArgs,
+    commands::Given, experiment_args::ExperimentArgs, fleet_args::FleetArgs, load_args::LoadArgs,
+    nodes_args::NodesArgs, session_args::SessionArgs, target_args::TargetArgs,
 };
 use crate::{
     compat::redis_cli::OneshotArgs,
@@ -73,6 +73,9 @@ pub struct CommandLine {
     /// The options of the session: its length, its output, its look.
     #[command(flatten)]
     pub session: SessionArgs,
+    /// Several machines that carry the load out.
+    #[command(flatten)]
+    pub fleet: FleetArgs,
     /// redis-cli's modes.
     #[command(flatten)]
     pub oneshot: OneshotArgs,

@@ -4,6 +4,7 @@ use clap::{ArgMatches, Args, FromArgMatches, Subcommand, error::ErrorKind};
 
 use super::{
     ab::AbArgs,
+    agent::AgentArgs,
     capture::CaptureArgs,
     clean::CleanArgs,
     command::{Arguments, Command, Invocation, Planned},
@@ -63,6 +64,7 @@ const COMMANDS: &[CommandRow] = &[
     ),
     row::<MemtierArgs>("memtier", "Measure as memtier_benchmark does: its options, its table and its JSON"),
     row::<YcsbArgs>("ycsb", "Load and run as YCSB does: its options, properties, key names and output"),
+    row::<AgentArgs>("agent", "Carry out a share of the load of a session on another machine"),
     row::<DoctorArgs>("doctor", "Watch a server for 30 s without load, and print what is wrong on one page"),
     row::<CaptureArgs>(
         "capture",

@@ -123,7 +123,7 @@ impl Place {
             ("interval", _) => Self::Windows,
             ("json", _) => Self::Form,
             (_, Some("Target" | "TLS")) => Self::Server,
-            (_, Some("Load")) => Self::Load,
+            (_, Some("Load" | "Fleet")) => Self::Load,
             (_, Some("Session")) => Self::Session,
             (_, Some(_)) => Self::Oneshot,
             // These are help and version, after which clap ends the program.
@@ -240,6 +240,9 @@ mod tests {
         ("on_finding", "cat"),
         ("base", "f --fail-if=p99>1ms"),
         ("metrics", "9121"),
+        ("agents", "2 --bus=redis://h"),
+        ("bus", "redis://h --agents=2"),
+        ("name", "n --agents=2 --bus=redis://h"),
         ("theme", "dark"),
         ("latency_percentiles", "50"),
     ];
@@ -292,7 +295,7 @@ mod tests {
         let headings: BTreeSet<_> = command.get_arguments().filter_map(Arg::get_help_heading).collect();
         assert_eq!(
             headings.into_iter().collect::<Vec<_>>(),
-            ["As redis-cli does, without the screen", "Load", "Session", "TLS", "Target"]
+            ["As redis-cli does, without the screen", "Fleet", "Load", "Session", "TLS", "Target"]
         );
         // The check also covers options under the heading of another group.
         for named in

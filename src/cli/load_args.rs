@@ -11,6 +11,7 @@ use crate::{
     load::most_workers,
     runner::UsageError,
     units::parse_count,
+    untrusted,
     workload::{
         Chosen, DatasetError, Distribution, KeyNames, Setting, Suggested, Trace, TraceOrder, Workload,
         WorkloadError,
@@ -185,8 +186,9 @@ impl LoadArgs {
                 ));
             }
             let workload = Workload::of_trace(file, self.speed.unwrap_or(1.0), TraceOrder::OfFile);
-            self.chosen =
-                Some(Arc::new(workload.map_err(|error| UsageError::of(format!("--trace: {error}")))?));
+            self.chosen = Some(Arc::new(workload.map_err(|error| {
+                UsageError::of(format!("--trace: {}", untrusted::without_user_info(&error.to_string())))
+            })?));
         }
         Ok(suggested)
     }

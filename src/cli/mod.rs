@@ -1,6 +1,7 @@
 //! The command line: arguments become a plan, one file per command. This room measures nothing.
 
 mod ab;
+mod agent;
 pub mod args;
 mod capture;
 pub mod clean;
@@ -14,6 +15,7 @@ mod doctor;
 mod effect;
 mod experiment_args;
 mod export;
+mod fleet_args;
 mod load_args;
 mod man;
 mod nodes_args;

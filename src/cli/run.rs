@@ -158,21 +158,10 @@ fn without_passwords(message: &str, args: &[OsString]) -> String {
     message
 }
 
-/// Removes the part between `://` and `@` if clap has removed characters of the argument as an escape sequence. If in
-/// doubt, this hides more text than necessary.
-fn without_user_info(message: &str) -> String {
-    let mut parts = message.split("://");
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |shown, part| {
-        let hidden = part.rsplit_once('@').map_or(part.to_owned(), |(_, host)| format!("…@{host}"));
-        shown + "://" + &hidden
-    })
-}
-
 /// Returns in one line what is wrong with the command line, and what to do.
 fn one_line(error: &clap::Error, args: &[OsString]) -> String {
     // Passwords are removed before the lines are joined: an argument with line breaks would not be found afterwards.
-    let text = without_user_info(&without_passwords(&error.render().to_string(), args));
+    let text = untrusted::without_user_info(&without_passwords(&error.render().to_string(), args));
     // An argument may contain an empty line.
     let ends = ["Usage:", "For more information", "  tip:"].map(|next| text.find(&format!("\n\n{next}")));
     let what = &text[..ends.into_iter().flatten().min().unwrap_or(text.len())];

@@ -107,7 +107,11 @@ impl TargetArgs {
         }
     }
 
-    fn target_with(&self, from_variable: Option<Password>) -> Result<Target, UsageError> {
+    /// Works like [`target`](Self::target), with this password in place of the variable's.
+    ///
+    /// # Errors
+    /// As there.
+    pub(super) fn target_with(&self, from_variable: Option<Password>) -> Result<Target, UsageError> {
         let ParsedUri { mut target, tls } = match &self.uri {
             // A URI may contain a password, so it is treated as one.
             Some(uri) => parse_uri(uri.reveal()).map_err(UsageError::of)?,

@@ -56,7 +56,7 @@ pub fn summary(timeline: &Timeline, episodes: &Episodes, files: &[String]) -> St
         text += &table::table(&rows, timeline.segments().forgotten());
         text.push('\n');
     }
-    let nodes = nodes::table(timeline);
+    let nodes = nodes::tables(timeline);
     text += &if nodes.is_empty() { nodes } else { format!("\n{nodes}\n") };
     failures::add(&mut text, timeline, &sum);
     for file in files {

@@ -9,12 +9,14 @@
 
 mod ab;
 mod abort;
+mod agent;
 mod capture;
 mod company;
 mod destination;
 mod doctor;
 mod experiment;
 mod failure;
+mod fleet;
 mod gate;
 mod listener;
 mod machine;
@@ -28,9 +30,11 @@ mod session;
 
 pub use ab::AbRun;
 pub use abort::Abort;
+pub use agent::AgentRun;
 pub use capture::CaptureRun;
 pub use doctor::{DoctorPage, DoctorRun};
 pub use failure::{Failure, UsageError};
+pub use fleet::FleetPlan;
 pub use gate::{Gate, add_to_job_summary, end as end_gate, named, read, refuse};
 pub use listener::Listener;
 pub use plan::{Company, Export, Outputs, Plan, ProgramWords, SessionPlan, Text};

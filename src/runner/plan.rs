@@ -4,7 +4,7 @@ use std::{io::Write as _, path::PathBuf, time::Duration};
 
 use anyhow::Context as _;
 
-use super::{Failure, UsageError, metrics::Address};
+use super::{Failure, FleetPlan, UsageError, metrics::Address};
 use crate::{
     app::Program,
     experiment::Setting,
@@ -73,6 +73,8 @@ pub struct SessionPlan {
     pub company: Company,
     /// The names of the nodes, if there are several.
     pub names: Vec<String>,
+    /// The agents that carry the load out, if there are any.
+    pub fleet: Option<FleetPlan>,
 }
 
 impl SessionPlan {

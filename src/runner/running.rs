@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use super::{
     Failure, SessionPlan, UsageError,
     destination::{Destination, destination},
+    fleet::OwnAgents,
     listener::{Listener, listen},
     metrics::Serving,
     on_finding::OnFinding,
@@ -55,6 +56,8 @@ pub(super) struct Running {
     metrics: Option<Serving>,
     /// The command that runs for findings.
     on_finding: Option<OnFinding>,
+    /// The agents that this process has started.
+    own: OwnAgents,
 }
 
 impl Running {
@@ -78,7 +81,8 @@ impl Running {
         plan.check_read_from()?;
         plan.check_config()?;
         plan.check_probe_lag()?;
-        let SessionPlan { commission, words, names, outputs, .. } = plan;
+        let SessionPlan { mut commission, words, names, outputs, fleet, .. } = plan;
+        let own = fleet.map(|fleet| fleet.begin(&mut commission, &ends)).transpose()?.unwrap_or_default();
         let (knobs, is_attended) = (commission.knobs.clone(), commission.is_attended);
         let recordings = commission.recordings_in.clone();
         let command = outputs.on_finding;
@@ -94,7 +98,7 @@ impl Running {
         let on_finding = on_finding.map(|(command, peer)| OnFinding::start(command, peer)).transpose()?;
         let program = words.program(destination.built_in.is_some());
         let peer = peers.remove(0);
-        Ok(Self { peer, knobs, program, files, kept, names, session, destination, metrics, on_finding })
+        Ok(Self { peer, knobs, program, files, kept, names, session, destination, metrics, on_finding, own })
     }
 
     /// Returns whether the session measures the built-in server.
@@ -122,10 +126,10 @@ impl Running {
     /// # Errors
     /// The errors of [`run`](Self::run), except that about the result.
     pub(super) fn end(self, shown: Result<(), Failure>) -> Result<(), Failure> {
-        let Self { session, destination, metrics, on_finding, names, .. } = self;
+        let Self { session, destination, metrics, on_finding, names, own, .. } = self;
         let ended = session.end();
         on_finding.into_iter().for_each(OnFinding::end);
-        drop((destination, metrics));
+        drop((destination, metrics, own));
         shown.and(match (ended.by, ended.recorded, ended.left.first()) {
             // If the terminal disappears, the screen fails as well: the signal is the better explanation.
             (EndedBy::Signal, ..) => return Err(Failure::Interrupted),

@@ -49,6 +49,7 @@ pub fn plan(target: Target) -> Plan {
         requests: None,
         cluster: None,
         length: None,
+        fleet: redyno::load::Fleet::default(),
     }
 }
 
@@ -102,6 +103,7 @@ impl Driven {
             plan,
             knobs,
             heard: None,
+            fleet: None,
             server: channel().1,
             carries: true,
             is_watched: false,

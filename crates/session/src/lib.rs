@@ -14,5 +14,6 @@ pub mod compare;
 pub mod diagnose;
 pub mod experiment;
 pub mod export;
+pub mod fleet;
 pub mod server;
 pub mod session;

@@ -1,4 +1,4 @@
-//! The table of the nodes of a cluster: their share of the load and their results.
+//! The table of the nodes of a cluster, or of the agents of a fleet: their share of the load and their results.
 //!
 //! ```text
 //!   node             share    ops/s     p50      p99      max  errors
@@ -6,43 +6,54 @@
 //!   10.0.0.6:6379     30 %   36.2 k  281 µs   540 µs  6.90 ms       0
 //! ```
 
-use std::cmp::Reverse;
+use std::{cmp::Reverse, collections::BTreeMap};
 
 use crate::{
     session::{
-        Timeline,
+        OperationInterval, Timeline,
         figures::{self, Figure, Row},
     },
     units,
 };
 
-/// The most nodes in the table: those with most of the load.
+/// The most rows of a table: those with most of the load.
 const MOST: usize = 12;
 const COLUMNS: [Figure; 5] =
     [figures::OPS_PER_S, figures::SERVICE_P50, figures::SERVICE_P99, figures::SERVICE_MAX, figures::ERRORS];
 
-/// Returns the table; empty if the load went to a single node.
-pub(super) fn table(timeline: &Timeline) -> String {
-    let (summary, nodes) = (timeline.summary(), timeline.nodes());
-    if nodes.len() < 2 {
+/// Returns the tables of nodes and of agents; empty if the load went to a single node, from this process.
+pub(super) fn tables(timeline: &Timeline) -> String {
+    let nodes = table("node", timeline, &timeline.nodes(), |node| timeline.address_of(node));
+    let agents = table("agent", timeline, &timeline.agents(), |agent| agent.to_string());
+    [nodes, agents].into_iter().filter(|table| !table.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+fn table(
+    heading: &str,
+    timeline: &Timeline,
+    parts: &BTreeMap<u16, OperationInterval>,
+    name: impl Fn(u16) -> String,
+) -> String {
+    let summary = timeline.summary();
+    if parts.len() < 2 {
         return String::new();
     }
-    let mut busiest: Vec<_> = nodes.iter().collect();
-    busiest.sort_by_key(|(node, part)| (Reverse(part.ops), **node));
+    let mut busiest: Vec<_> = parts.iter().collect();
+    busiest.sort_by_key(|(number, part)| (Reverse(part.ops), **number));
     let headings = COLUMNS.iter().map(|figure| figure.heading.to_owned());
-    let mut lines = vec!["node".to_owned(), "share".to_owned()];
+    let mut lines = vec![heading.to_owned(), "share".to_owned()];
     lines.extend(headings);
     let mut lines = vec![lines];
-    for (node, part) in busiest.iter().take(MOST) {
+    for (number, part) in busiest.iter().take(MOST) {
         let row = Row::of_summary(&summary).of_operation(part);
         let figures = COLUMNS.iter().map(|figure| figure.written(&row).unwrap_or_else(|| "-".to_owned()));
         let share = units::percent(part.ops as f64 / summary.ops.max(1) as f64);
-        lines.push([timeline.address_of(**node), share].into_iter().chain(figures).collect());
+        lines.push([name(**number), share].into_iter().chain(figures).collect());
     }
     let aligned = units::aligned(&lines, |n| n != 0);
     let mut text: String = aligned.lines().map(|line| format!("  {line}\n")).collect();
     if let Some(more) = busiest.len().checked_sub(MOST).filter(|more| *more > 0) {
-        text += &format!("  {more} more nodes had less load; redyno report lists all\n");
+        text += &format!("  {more} more {heading}s had less load; redyno report lists all\n");
     }
     text
 }

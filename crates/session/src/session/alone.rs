@@ -1,17 +1,13 @@
 //! A load without a session around it: no ping probe, no control plane, and no commands to the server except the load's
 //! own.
 
-use std::{collections::VecDeque, sync::mpsc::channel, time::Duration};
+use std::{collections::VecDeque, time::Duration};
 
-use super::{
-    Interval, Record, Segment, Summary,
-    target_records::{TargetInputs, TargetRecords},
-};
+use super::{Interval, Record, Segment, Summary, target_records::TargetRecords};
 use crate::{
     clock::Clock,
     knobs::Knobs,
     load::{Load, LoadError, Plan},
-    probe::ServerPid,
 };
 
 /// A running load, whose records the caller fetches; dropping this value stops the load.
@@ -36,10 +32,7 @@ impl Alone {
         clock: Clock,
     ) -> Result<Self, LoadError> {
         let (load, output) = Load::start(plan, knobs.clone(), warmup, clock)?;
-        let (ping, server) = (channel().1, channel().1);
-        let pid = ServerPid::default();
-        let inputs = TargetInputs { load: output, ping, server, pid, names_nodes: false };
-        let records = TargetRecords::new(clock, inputs);
+        let records = TargetRecords::of_load(clock, output);
         let mut alone = Self { clock, load, knobs, later: VecDeque::new(), records };
         alone.begin_segment();
         Ok(alone)

@@ -129,7 +129,13 @@ impl Assembly {
     }
 
     fn is_complete(&self, tick: u64) -> bool {
-        self.workers.iter().all(|worker| worker.closed >= tick) || self.newest >= tick + PATIENCE
+        tick <= self.complete_tick()
+    }
+
+    /// Returns the last tick of which no more results with a length are expected.
+    pub(super) fn complete_tick(&self) -> u64 {
+        let closed = self.workers.iter().map(|worker| worker.closed).min().unwrap_or(u64::MAX);
+        closed.max(self.newest.saturating_sub(PATIENCE))
     }
 
     fn finish(&mut self, tick: u64, segment: u32, mut part: Pending) -> Interval {

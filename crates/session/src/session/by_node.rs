@@ -1,17 +1,44 @@
-//! The results of the load by node of a cluster, and the busiest slots.
+//! The results of the load by node of a cluster, by agent of a fleet, and the busiest slots.
 
-use super::Interval;
+use super::{Client, Interval, OperationInterval, part::per_s};
 
 /// The largest number of slots in an interval. In the sum of many intervals, those with the fewest requests are left out.
 const MOST_SLOTS: usize = 64;
 
 impl Interval {
-    /// Adds the results by node, and the busiest slots, of `later`.
+    /// Adds the results by node and by agent, and the busiest slots, of `later`.
     pub(super) fn add_nodes(&mut self, later: &Self) {
         for (node, part) in &later.nodes {
             self.nodes.entry(*node).or_default().merge(part);
         }
+        for (agent, part) in &later.agents {
+            self.agents.entry(*agent).or_default().merge(part);
+        }
         self.add_slots(later.slots.iter().map(|(slot, requests)| (*slot, *requests)));
+    }
+
+    /// Joins this interval with `other`, which another agent measured at the same time: rates add up, and lengths do not.
+    pub fn join(&mut self, other: &Self) {
+        let length_s = self.length_s.max(other.length_s);
+        let connected = self.clients + other.clients;
+        // Without a connection of any agent there was none.
+        let outage_s = self.outage_s.min(other.outage_s);
+        let clients = [&self.client, &other.client].into_iter().flatten();
+        let workers = clients.flat_map(|client| client.workers.clone()).collect();
+        self.merge_over(other, 0.0);
+        if let Some(client) = &mut self.client {
+            *client = Client { workers, ..std::mem::take(client) }.with_the_busiest();
+        }
+        (self.length_s, self.clients, self.outage_s) = (length_s, connected, outage_s);
+        self.paused_s = self.paused_s.max(other.paused_s);
+        self.ops_per_s = per_s(self.ops as f64, length_s);
+    }
+
+    /// Returns the results of all operations together.
+    pub fn of_all(&self) -> OperationInterval {
+        let mut all = OperationInterval::default();
+        self.commands.values().for_each(|operation| all.merge(operation));
+        all
     }
 
     /// Adds requests to slots.

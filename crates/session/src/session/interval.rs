@@ -142,6 +142,9 @@ of_the_load! {
         /// slot without owner, are in none.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub nodes: BTreeMap<u16, OperationInterval>,
+        /// The results by agent of a fleet. `ops` is the sum of all agents.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        pub agents: BTreeMap<u16, OperationInterval>,
         /// Requests by slot of a cluster, for the slots that stand out; there may have been more.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub slots: BTreeMap<u16, u64>,
@@ -230,7 +233,7 @@ impl Interval {
         self.ops_per_s = per_s(self.in_rate() as f64, self.length_s);
     }
 
-    fn merge_over(&mut self, later: &Self, length_s: f64) {
+    pub(super) fn merge_over(&mut self, later: &Self, length_s: f64) {
         Client::merge(&mut self.client, self.length_s, later.client.as_ref(), length_s);
         self.t_s = self.t_s.max(later.t_s);
         self.tick = self.tick.max(later.tick);

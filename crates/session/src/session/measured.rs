@@ -9,7 +9,7 @@ use std::{
 
 use thiserror::Error;
 
-use super::{Segment, collector::Message, target_records::TargetInputs};
+use super::{Record, Segment, collector::Message, target_records::TargetInputs};
 use crate::{
     clock::{Clock, SECOND_NS, seconds},
     endpoint::Lulls,
@@ -48,6 +48,8 @@ pub struct TargetBeginning {
     pub heard: Option<server::Message>,
     /// The receiver of the reports of the target's control plane.
     pub server: Receiver<server::Message>,
+    /// The joined records of the agents, if a fleet carries the load out.
+    pub fleet: Option<Receiver<Record>>,
     /// Whether this target gets the load when it is switched on; otherwise another target gets it.
     pub carries: bool,
     /// Whether this target is only watched: it never gets load.
@@ -87,7 +89,8 @@ impl Measured {
         warmup: Option<Duration>,
         Way { clock, collector, lulls }: Way,
     ) -> Result<(Self, TargetInputs), LiveError> {
-        let TargetBeginning { plan, knobs: wanted, server, carries, is_watched, pings_per_s, .. } = beginning;
+        let TargetBeginning { plan, knobs: wanted, server, fleet, carries, is_watched, pings_per_s, .. } =
+            beginning;
         let in_force = carried(&wanted, carries);
         let (load, output) = match is_watched {
             true => (None, Output { rings: Vec::new(), events: channel().1 }),
@@ -106,7 +109,7 @@ impl Measured {
         let changed_ns = load.as_ref().map_or_else(|| clock.now_ns(), |load| load.turned().since_ns);
         let measured = Self { clock, target, load, ping, collector, in_force, wanted, carries, changed_ns };
         let pid = ServerPid::default();
-        Ok((measured, TargetInputs { load: output, ping: pings, server, pid, names_nodes: false }))
+        Ok((measured, TargetInputs { load: output, ping: pings, server, fleet, pid, names_nodes: false }))
     }
 
     /// Returns the load settings in effect.

@@ -69,6 +69,8 @@ pub use recorder::Recording;
 pub use running::{Delivery, Notice, Order, RecordingState};
 pub use sink::{JsonLines, Sink};
 pub use tally::Tally;
+pub(crate) use target_records::TargetRecords;
 pub use timeline::{Timeline, TimelineOptions};
+pub(crate) use validate::RecordLines;
 pub use wall_clock::{GivenMoment, TimeOfDay, WallClock};
 pub use watched::Watched;

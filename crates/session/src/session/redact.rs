@@ -122,13 +122,19 @@ fn event_kind(mut what: EventKind) -> EventKind {
         | LoadStopped { cause }
         | PingLost { cause }
         | PingError { message: cause }
+        | AgentRefused { cause, .. }
+        | BusLost { cause }
         | ExperimentStopped { cause } => *cause = code(cause),
         SlowCommand { command, client, arguments, .. } | LargeCommand { command, client, arguments, .. } => {
             let name = command.split(' ').next().unwrap_or_default().to_owned();
             (*command, *client, *arguments) = (name, None, Vec::new());
         }
         RoleChanged { master, .. } => *master = None,
-        NodeJoined { address } | NodeLeft { address } | NodeBack { address } => LEFT_OUT.clone_into(address),
+        NodeJoined { address }
+        | NodeLeft { address }
+        | NodeBack { address }
+        | AgentLost { host: address, .. }
+        | AgentBack { host: address, .. } => LEFT_OUT.clone_into(address),
         LagUnmeasured { replica: from, cause: to } | Failover { from, to, .. } => {
             [from, to].into_iter().for_each(|text| LEFT_OUT.clone_into(text));
         }
@@ -163,6 +169,8 @@ fn event_kind(mut what: EventKind) -> EventKind {
         | LinkTurned { .. }
         | ReplicasChanged { .. }
         | Restarted
+        | ReportsLost { .. }
+        | BusBack
         | MarkerRenewed { .. }
         | MoreConnectionsLost { .. }
         | ConnectionsBack { .. }

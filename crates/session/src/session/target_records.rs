@@ -7,7 +7,10 @@
 //! its control plane ────┘
 //! ```
 
-use std::{collections::BTreeMap, sync::mpsc::Receiver};
+use std::{
+    collections::BTreeMap,
+    sync::mpsc::{Receiver, TryRecvError, channel},
+};
 
 use super::{
     Event, Interval, Moment, Record, Segment, Span, Summary, Tally, assembly::Assembly,
@@ -29,6 +32,8 @@ pub(super) struct TargetInputs {
     pub(super) load: Output,
     pub(super) ping: Receiver<probe::Message>,
     pub(super) server: Receiver<server::Message>,
+    /// The joined records of a fleet's agents, in place of those of the load; closed after the last one.
+    pub(super) fleet: Option<Receiver<Record>>,
     /// The place of the server's process number, for the host's thread.
     pub(super) pid: ServerPid,
     /// Whether the nodes of the target's cluster have their numbers in the session.
@@ -36,7 +41,7 @@ pub(super) struct TargetInputs {
 }
 
 /// Makes one target's records.
-pub(super) struct TargetRecords {
+pub(crate) struct TargetRecords {
     clock: Clock,
     rings: Vec<RingEnd>,
     assembly: Assembly,
@@ -45,6 +50,7 @@ pub(super) struct TargetRecords {
     load_events: Receiver<LoadEvent>,
     ping: Receiver<probe::Message>,
     server: Receiver<server::Message>,
+    fleet: Option<Receiver<Record>>,
     pid: ServerPid,
     names_nodes: bool,
     /// The load settings of each segment, by number.
@@ -77,6 +83,7 @@ impl TargetRecords {
             load_events: inputs.load.events,
             ping: inputs.ping,
             server: inputs.server,
+            fleet: inputs.fleet,
             pid: inputs.pid,
             names_nodes: inputs.names_nodes,
             knobs: BTreeMap::new(),
@@ -88,8 +95,14 @@ impl TargetRecords {
         }
     }
 
+    /// Returns a maker of the records of a load alone, without probes and control plane.
+    pub(crate) fn of_load(clock: Clock, load: Output) -> Self {
+        let (ping, server, pid) = (channel().1, channel().1, ServerPid::default());
+        Self::new(clock, TargetInputs { load, ping, server, fleet: None, pid, names_nodes: false })
+    }
+
     /// Reads all waiting reports, and returns the records made from them.
-    pub(super) fn take(&mut self) -> Vec<Record> {
+    pub(crate) fn take(&mut self) -> Vec<Record> {
         self.take_load_events();
         while let Ok(message) = self.ping.try_recv() {
             self.on_ping(message);
@@ -98,6 +111,7 @@ impl TargetRecords {
             self.on_server(message);
         }
         self.take_intervals();
+        self.take_of_fleet();
         std::mem::take(&mut self.made)
     }
 
@@ -114,9 +128,24 @@ impl TargetRecords {
         self.of_workers.iter_mut().enumerate().flat_map(of_worker)
     }
 
+    /// Returns the last tick whose intervals have all been taken.
+    pub(crate) fn complete_tick(&self) -> u64 {
+        self.assembly.complete_tick()
+    }
+
     /// Returns whether all workers have ended, so that their last reports can be read.
     pub(super) fn has_ended(&self) -> bool {
-        self.rings.iter().all(|ring| ring.intervals.is_abandoned())
+        self.fleet.is_none() && self.rings.iter().all(|ring| ring.intervals.is_abandoned())
+    }
+
+    fn take_of_fleet(&mut self) {
+        while let Some(fleet) = &self.fleet {
+            match fleet.try_recv() {
+                Ok(record) => self.make(record),
+                Err(TryRecvError::Empty) => return,
+                Err(TryRecvError::Disconnected) => self.fleet = None,
+            }
+        }
     }
 
     /// Adds a record that the session itself has made about this target.
@@ -146,7 +175,7 @@ impl TargetRecords {
     }
 
     /// Begins a segment, because the load settings have changed.
-    pub(super) fn turn(&mut self, segment: Segment) {
+    pub(crate) fn turn(&mut self, segment: Segment) {
         self.knobs.insert(segment.segment, segment.knobs.clone());
         self.connections.want(segment.knobs.clients, nanoseconds(segment.t_s));
         self.make(Record::Segment(segment));

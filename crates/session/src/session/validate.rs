@@ -36,6 +36,20 @@ pub(super) struct Known {
     workload: Option<Arc<Workload>>,
 }
 
+/// Reads records of a stranger, such as the agent of a fleet, one line after the other.
+#[derive(Debug, Default)]
+pub(crate) struct RecordLines(Known);
+
+impl RecordLines {
+    /// Returns the record of a line.
+    ///
+    /// # Errors
+    /// Why the line is no valid record, in words.
+    pub(crate) fn read(&mut self, line: &[u8]) -> Result<Record, String> {
+        validated(line, &mut self.0)
+    }
+}
+
 impl Known {
     /// Counts a segment.
     fn count(&mut self, segment: &mut Segment) {

@@ -135,6 +135,7 @@ fn begin(
         controls.push(control);
         targets.push(target);
     }
+    targets[0].fleet = commission.fleet.take();
     // All nodes have answered by then, or are named by their addresses only.
     let deadline = Instant::now() + FIRST_INFO;
     for target in targets.iter_mut().skip(usize::from(commission.unreachable.is_some())) {

@@ -1,6 +1,12 @@
 //! The commission of a session: everything that the session has to do.
 
-use std::{collections::BTreeMap, num::NonZeroU32, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    num::NonZeroU32,
+    path::PathBuf,
+    sync::{Arc, mpsc::Receiver},
+    time::Duration,
+};
 
 use super::{Danger, Notice, holders::Numbering};
 use crate::{
@@ -8,7 +14,7 @@ use crate::{
     knobs::Knobs,
     load::{ClusterPlan, Plan, most_clients, most_connections},
     server::Parameter,
-    session::Writer,
+    session::{Record, Writer},
     workload::RunId,
 };
 
@@ -93,6 +99,8 @@ pub struct Commission {
     pub recordings_in: PathBuf,
     /// The folder with the `proc` and `sys` of the host: `/`, or where a container sees those of its host.
     pub host_root: PathBuf,
+    /// The joined records of the agents, if a fleet carries the load out.
+    pub fleet: Option<Receiver<Record>>,
     /// The files of the exports.
     pub exports: Vec<Writer>,
     /// The notices that the session's peers receive first.
@@ -132,6 +140,7 @@ impl Commission {
             recording: None,
             recordings_in: ".".into(),
             host_root: "/".into(),
+            fleet: None,
             exports: Vec::new(),
             notices: Vec::new(),
         }

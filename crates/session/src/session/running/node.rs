@@ -53,7 +53,8 @@ pub(super) fn measure(
     let carries = commission.carrier.is_none_or(|carrier| carrier == number);
     let knobs = Knobs { load: false, ..commission.knobs.clone() };
     let (is_watched, pings_per_s) = (commission.is_watched(number), commission.pings_per_s());
-    let beginning = TargetBeginning { plan, knobs, heard: None, server, carries, is_watched, pings_per_s };
+    let (heard, fleet) = (None, None);
+    let beginning = TargetBeginning { plan, knobs, heard, server, fleet, carries, is_watched, pings_per_s };
     Ok((Arc::new(control.redacting(commission.redacts)), beginning))
 }
 

@@ -1,5 +1,5 @@
 //! Decides whether the load must stop: the server refuses it permanently because a password or a permission is missing,
-//! or a worker died, for example because the records of a dataset ended early.
+//! a worker died, for example because the records of a dataset ended early, or an agent does not carry out its share.
 //!
 //! After other errors the run continues, and the errors are counted. Permanent refusals end the load because a run with
 //! only refusals, or with only a part of its requests, must not look like a measurement.
@@ -40,6 +40,9 @@ impl Refusals {
         match record {
             Record::Event(Event { what: EventKind::WorkerDied { cause }, .. }) => {
                 return self.segment.take().map(|_| cause.clone());
+            }
+            Record::Event(Event { what: what @ EventKind::AgentRefused { agent: Some(_), .. }, .. }) => {
+                return self.segment.take().map(|_| what.to_string());
             }
             Record::Segment(segment) => {
                 let Knobs { load, .. } = segment.knobs;

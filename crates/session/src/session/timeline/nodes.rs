@@ -59,6 +59,11 @@ impl Timeline {
         sums(self.segments.iter(), |total| &total.nodes)
     }
 
+    /// Returns the sum of each agent of a fleet, without warm-up and prefill.
+    pub fn agents(&self) -> BTreeMap<u16, OperationInterval> {
+        sums(self.segments.iter(), |total| &total.agents)
+    }
+
     /// Returns the address of a node; its number if the address is unknown.
     pub fn address_of(&self, node: u16) -> String {
         let address = self.session().and_then(|session| session.address_of(node));

@@ -1,0 +1,392 @@
+//! An agent: an engine that carries out a share of a session's load, as the orders on the bus say, and reports its
+//! intervals and events.
+//!
+//! The agent ends its load when there was no order for [`SILENCE`], and when the time of the load is over, whatever
+//! happens to the bus. It never cleans: the session owns the keys.
+
+use std::{
+    collections::VecDeque,
+    sync::mpsc::Receiver,
+    time::{Duration, Instant},
+};
+
+use super::{
+    Permit,
+    axis::Axis,
+    bus::{Bus, BusError, FleetName, Stream},
+    words::{Order, RECORD, REPORT, Report, VERSION, WAIT, read_order},
+};
+use crate::{
+    clock::{Clock, SECOND_NS, TICK_NS, seconds},
+    endpoint::Target,
+    knobs::Knobs,
+    load::{FirstWords, Fleet, LatencyTo, Load, Plan, Requests, Turn},
+    session::{Host, Record, Segment, TargetRecords, line},
+    signals::Signal,
+    workload::{KeyNames, RunId, Share},
+};
+
+/// Without an order for this long, the load ends. The session repeats its order twice a second.
+const SILENCE: Duration = Duration::from_secs(4);
+/// How often the agent reports: four times a second, as the load's intervals end.
+const REPORT_EVERY: Duration = Duration::from_millis(250);
+/// How often the bus is asked for its time.
+const MEASURE_EVERY: Duration = Duration::from_secs(1);
+/// How many reports wait for a bus that takes none; after that the oldest are dropped, and the session notices the gap
+/// in their numbers.
+const MOST_WAITING: usize = 400;
+
+/// Everything that an agent needs to know.
+pub struct AgentPlan {
+    /// The bus.
+    pub bus: Target,
+    /// The session's name.
+    pub name: FleetName,
+    /// The agent's number, and how many agents there are.
+    pub share: Share,
+    /// What the agent permits.
+    pub permit: Permit,
+    /// Whether the agent waits for the next session after the end of one.
+    pub stays: bool,
+}
+
+/// Why an agent ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AgentEnd {
+    /// The session is over.
+    Session,
+    /// A signal arrived.
+    Signal,
+    /// The session was silent for too long.
+    Silence,
+}
+
+/// Carries out the load of one session, or of one after the other; `say` prints a line.
+///
+/// # Errors
+/// When the bus cannot be reached at first.
+pub fn attend(
+    plan: &AgentPlan,
+    signals: &Receiver<Signal>,
+    mut say: impl FnMut(&str),
+) -> Result<AgentEnd, BusError> {
+    let mut agent = Agent::new(plan);
+    agent.bus.time_ns()?;
+    say(&format!("agent {} of {} waits for session {}", plan.share.index, plan.share.of, plan.name));
+    loop {
+        let end = agent.attend(signals, &mut say);
+        if end == AgentEnd::Signal || !plan.stays {
+            return Ok(end);
+        }
+        say("waiting for the next session");
+    }
+}
+
+struct Agent<'a> {
+    plan: &'a AgentPlan,
+    bus: Bus,
+    process: u64,
+    /// The last read order, by its identifier.
+    after: String,
+    heard: Instant,
+    report: Report,
+    reported: Option<Instant>,
+    measured: Option<Instant>,
+    waiting: VecDeque<(Report, Vec<String>)>,
+    /// The run that is over, whose orders are not carried out again.
+    over: String,
+    /// The run whose last order was refused.
+    refused: String,
+    running: Option<Running>,
+}
+
+/// A session in progress.
+struct Running {
+    clock: Clock,
+    axis: Axis,
+    /// The bus's time at which the session began.
+    zero_ns: u64,
+    load: Load,
+    records: TargetRecords,
+    names: KeyNames,
+    target: Target,
+    /// The last setting.
+    turn: Option<Turn>,
+    closed_tick: u64,
+}
+
+impl<'a> Agent<'a> {
+    fn new(plan: &'a AgentPlan) -> Self {
+        let process = rand::random();
+        let report = Report {
+            version: VERSION.to_owned(),
+            index: plan.share.index,
+            of: plan.share.of,
+            host: Host::this().name,
+            process,
+            most_clients: plan.permit.most_clients,
+            ..Report::default()
+        };
+        Self {
+            plan,
+            bus: Bus::new(&plan.bus, &plan.name),
+            process,
+            after: String::new(),
+            heard: Instant::now(),
+            report,
+            reported: None,
+            measured: None,
+            waiting: VecDeque::new(),
+            over: String::new(),
+            refused: String::new(),
+            running: None,
+        }
+    }
+
+    /// Carries out one session.
+    fn attend(&mut self, signals: &Receiver<Signal>, say: &mut impl FnMut(&str)) -> AgentEnd {
+        loop {
+            if signals.try_recv().is_ok() {
+                self.finish();
+                // Without a session, the streams have only reports that agents repeat.
+                if self.over.is_empty() && self.bus.last(Stream::Orders).is_ok_and(|last| last.is_none()) {
+                    drop(self.bus.remove());
+                }
+                return AgentEnd::Signal;
+            }
+            // A bus that does not answer is asked again, and its silence counts.
+            for order in self.orders().unwrap_or_default() {
+                if self.obey(order, say) {
+                    self.finish();
+                    return AgentEnd::Session;
+                }
+            }
+            if self.running.is_some() && self.heard.elapsed() > SILENCE {
+                say("no order for 4 s: the load is ended");
+                self.finish();
+                return AgentEnd::Silence;
+            }
+            self.measure();
+            if self.reported.is_none_or(|reported| reported.elapsed() >= REPORT_EVERY) {
+                self.reported = Some(Instant::now());
+                self.make_report(false);
+                self.send();
+            }
+        }
+    }
+
+    /// Returns the new orders; the first time the last one, since each is the whole setting.
+    fn orders(&mut self) -> Result<Vec<Result<Order, String>>, BusError> {
+        let read = if self.after.is_empty() {
+            let last = self.bus.last(Stream::Orders)?;
+            let (after, fields) = last.map_or(("0".to_owned(), None), |(id, fields)| (id, Some(fields)));
+            self.after = after;
+            fields.into_iter().collect()
+        } else {
+            self.bus.read(Stream::Orders, &mut self.after, WAIT)?
+        };
+        Ok(read.iter().map(read_order).collect())
+    }
+
+    /// Carries out an order; returns whether the session is over.
+    fn obey(&mut self, order: Result<Order, String>, say: &mut impl FnMut(&str)) -> bool {
+        let obeyed = order.and_then(|order| {
+            if order.run == self.over {
+                return Ok(false);
+            }
+            self.heard = Instant::now();
+            let run = order.run.clone();
+            self.take(order).inspect_err(|_| self.refused = run)
+        });
+        let refusal = obeyed.as_ref().err().cloned().unwrap_or_default();
+        if !refusal.is_empty() && refusal != self.report.refusal {
+            say(&format!("refused: {refusal}"));
+        }
+        self.report.refusal = refusal;
+        obeyed.unwrap_or(false)
+    }
+
+    fn take(&mut self, order: Order) -> Result<bool, String> {
+        if order.version != VERSION {
+            return Err(format!("the session is of redyno {}, this agent of {VERSION}", order.version));
+        }
+        if order.agents != self.plan.share.of {
+            return Err(format!(
+                "the session has {} agents, this is one of {}",
+                order.agents, self.plan.share.of
+            ));
+        }
+        if order.is_over {
+            return Ok(self.running.is_some() || order.run == self.refused);
+        }
+        if self.running.is_none() {
+            self.begin(&order)?;
+        }
+        let Some(running) = &mut self.running else { return Ok(false) };
+        running.zero_ns = order.zero_ns;
+        running.follow(order.turn, &self.plan.permit, self.plan.share).map(|()| false)
+    }
+
+    fn begin(&mut self, order: &Order) -> Result<(), String> {
+        let target = self.plan.permit.target(&order.target)?;
+        let run: RunId = order.run.parse().map_err(|_| "the order names no run".to_owned())?;
+        let names = KeyNames::of_run(run);
+        if !(1..=64).contains(&order.threads) {
+            return Err(format!("{} worker threads are not possible", order.threads));
+        }
+        let broken = |error: BusError| error.to_string();
+        let now_ns = self.bus.time_ns().map_err(broken)?;
+        let clock = Clock::begun(Duration::from_nanos(now_ns.saturating_sub(order.zero_ns)))
+            .ok_or("the session began before this machine")?;
+        let mut axis = Axis::default();
+        for _ in 0..5 {
+            axis.measure(&mut self.bus, clock).map_err(broken)?;
+        }
+        let plan = Plan {
+            target: target.clone(),
+            first_words: FirstWords::Named,
+            latency_to: LatencyTo::LastByte,
+            threads: order.threads,
+            seed: order.seed,
+            names: names.clone(),
+            timeout: Duration::from_millis(order.timeout_ms),
+            requests: order.requests.map(Requests::InAll),
+            cluster: None,
+            length: None,
+            fleet: Fleet::Agent(self.plan.share),
+        };
+        self.plan.permit.check(&order.turn.knobs, &names, &target, self.plan.share)?;
+        let knobs = Knobs { load: false, ..order.turn.knobs.clone() };
+        let (load, output) =
+            Load::start(&plan, knobs.clone(), None, clock).map_err(|error| error.to_string())?;
+        let mut records = TargetRecords::of_load(clock, output);
+        records.turn(Segment::new(0.0, 0, knobs));
+        let zero_ns = order.zero_ns;
+        self.running =
+            Some(Running { clock, axis, zero_ns, load, records, names, target, turn: None, closed_tick: 0 });
+        let Report { index, of, most_clients, .. } = self.report;
+        let (version, host) = (VERSION.to_owned(), std::mem::take(&mut self.report.host));
+        let run = order.run.clone();
+        self.report = Report {
+            version,
+            index,
+            of,
+            host,
+            process: self.process,
+            run,
+            most_clients,
+            ..Report::default()
+        };
+        self.waiting.clear();
+        Ok(())
+    }
+
+    fn measure(&mut self) {
+        let Some(running) = &mut self.running else { return };
+        if self.measured.is_none_or(|measured| measured.elapsed() >= MEASURE_EVERY) {
+            self.measured = Some(Instant::now());
+            // Without an answer, the former samples remain.
+            drop(running.axis.measure(&mut self.bus, running.clock));
+        }
+    }
+
+    fn make_report(&mut self, is_last: bool) {
+        let mut lines = Vec::new();
+        if let Some(running) = &mut self.running {
+            lines = running.take_lines();
+            let (generation, is_done) = running.load.progress();
+            self.report.closed_tick = running.closed_tick;
+            self.report.error_ns = running.axis.offset().map_or(0, |(_, error_ns)| error_ns);
+            (self.report.generation, self.report.is_done) = (generation, is_done);
+        }
+        self.report.is_last = is_last;
+        if self.waiting.len() == MOST_WAITING {
+            self.waiting.pop_front();
+        }
+        self.waiting.push_back((self.report.clone(), lines));
+        self.report.number += 1;
+    }
+
+    /// Sends the reports that wait, until the bus takes no more.
+    fn send(&mut self) {
+        while let Some((report, lines)) = self.waiting.front() {
+            let head = serde_json::to_vec(report).unwrap_or_default();
+            let mut fields: Vec<(&str, &[u8])> = vec![(REPORT, &head)];
+            fields.extend(lines.iter().map(|line| (RECORD, line.as_bytes())));
+            if self.bus.send(Stream::Reports, &fields).is_err() {
+                return;
+            }
+            self.waiting.pop_front();
+        }
+    }
+
+    /// Ends the load, and sends the last reports.
+    fn finish(&mut self) {
+        if let Some(running) = &mut self.running {
+            running.load.end();
+            self.over.clone_from(&self.report.run);
+        }
+        self.report.refusal.clear();
+        self.make_report(true);
+        let deadline = Instant::now() + SILENCE;
+        self.send();
+        while !self.waiting.is_empty() && Instant::now() < deadline {
+            std::thread::sleep(WAIT);
+            self.send();
+        }
+        self.running = None;
+        self.report.run.clear();
+    }
+}
+
+impl Running {
+    /// Returns the session's axis minus this process's clock, in nanoseconds.
+    fn correction_ns(&self) -> i64 {
+        self.axis.offset().map_or(0, |(offset_ns, _)| offset_ns.wrapping_sub(self.zero_ns as i64))
+    }
+
+    /// Takes over a setting, if it is new.
+    fn follow(&mut self, turn: Turn, permit: &Permit, share: Share) -> Result<(), String> {
+        let now = self.load.turned().segment;
+        if turn.generation < now {
+            return Err(format!("setting {} comes after setting {now}", turn.generation));
+        }
+        permit.check(&turn.knobs, &self.names, &self.target, share)?;
+        if self.turn.as_ref() == Some(&turn) {
+            return Ok(());
+        }
+        let own = turn.clone().later_by(-self.correction_ns());
+        if own.since_ns > self.clock.now_ns() + SECOND_NS {
+            return Err("the setting begins more than a second from now".to_owned());
+        }
+        self.load.follow(&own);
+        if turn.generation > now {
+            self.records.turn(Segment::new(seconds(own.since_ns), own.generation, own.knobs));
+        }
+        self.turn = Some(turn);
+        Ok(())
+    }
+
+    /// Returns the new intervals and events as lines, with the times of the session.
+    fn take_lines(&mut self) -> Vec<String> {
+        let correction_ns = self.correction_ns();
+        let shift = |t_s: &mut f64| *t_s = (*t_s + correction_ns as f64 / SECOND_NS as f64).max(0.0);
+        let ticks = (correction_ns as f64 / TICK_NS as f64).round() as i64;
+        let mut lines = Vec::new();
+        for mut record in self.records.take() {
+            match &mut record {
+                Record::Interval(interval) => {
+                    shift(&mut interval.t_s);
+                    interval.tick = interval.tick.saturating_add_signed(ticks);
+                }
+                Record::Event(event) => shift(&mut event.t_s),
+                _ => continue,
+            }
+            // A distribution is encoded without an error unless memory is exhausted.
+            lines.extend(line(&record));
+        }
+        let complete = self.records.complete_tick().saturating_add_signed(ticks);
+        self.closed_tick = self.closed_tick.max(complete);
+        lines
+    }
+}

@@ -1,0 +1,238 @@
+//! The bus: two streams of a Redis or Valkey server. Each connection to it is for one thread, since a blocking read holds
+//! it.
+
+use std::{fmt, str::FromStr, time::Duration};
+
+use thiserror::Error;
+
+use crate::{
+    clock::SECOND_NS,
+    endpoint::{Address, ReachError, Talk, Target, TlsError, talk},
+    protocol::{Dialect, RespValue},
+    untrusted,
+};
+
+/// How long the bus may take to connect, and to answer.
+const LIMIT: Duration = Duration::from_secs(2);
+/// The streams expire this many seconds after the last message.
+const EXPIRY_S: &str = "60";
+/// How many messages each stream keeps; the oldest are removed.
+const MOST_ORDERS: &str = "16";
+const MOST_REPORTS: &str = "20000";
+/// How many messages are read at a time.
+const READ_AT_ONCE: &str = "500";
+/// The longest accepted reply, in bytes.
+const LONGEST: usize = 256 << 20;
+
+/// The reasons why the bus does not carry out a command.
+#[derive(Debug, Error)]
+pub enum BusError {
+    /// The bus cannot be reached, or the connection broke.
+    #[error("the bus: {0}")]
+    Reach(#[from] ReachError),
+    /// The bus refuses a command.
+    #[error("the bus refuses {command}: {message}")]
+    Refused {
+        /// The command.
+        command: String,
+        /// The server's message.
+        message: String,
+    },
+    /// The bus is a cluster that names a node which cannot be used.
+    #[error("the bus: {0}")]
+    Node(#[from] TlsError),
+    /// The bus sent a reply of another kind than expected.
+    #[error("the bus sent a reply to {0} that is not one of Redis")]
+    Unexpected(String),
+}
+
+/// The name of a fleet's session: 1 to 64 letters, digits, `-`, `_` and `.`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FleetName(String);
+
+impl Default for FleetName {
+    fn default() -> Self {
+        Self("redyno".to_owned())
+    }
+}
+
+impl FromStr for FleetName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let is_good = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+        match (1..=64).contains(&text.len()) && text.chars().all(is_good) {
+            true => Ok(Self(text.to_owned())),
+            false => Err("a session's name has 1 to 64 letters, digits, '-', '_' and '.'".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for FleetName {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A stream of the bus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stream {
+    /// From the session to its agents.
+    Orders,
+    /// From the agents to their session.
+    Reports,
+}
+
+/// A message: the fields of an entry, in order.
+pub(super) type Fields = Vec<(String, Vec<u8>)>;
+
+/// A connection to the bus, which is opened when it is needed.
+pub(super) struct Bus {
+    target: Target,
+    name: FleetName,
+    open: Option<Talk>,
+}
+
+impl Bus {
+    pub(super) fn new(target: &Target, name: &FleetName) -> Self {
+        let target = Target { dialect: Dialect::Resp2, ..target.clone() };
+        Self { target, name: name.clone(), open: None }
+    }
+
+    /// The key of a stream. Both keys are in one slot of a cluster.
+    fn key(&self, stream: Stream) -> Vec<u8> {
+        let end = if stream == Stream::Orders { "orders" } else { "reports" };
+        format!("redyno:fleet:{{{}}}:{end}", self.name).into_bytes()
+    }
+
+    /// Returns the time of the bus, in nanoseconds since 1970.
+    pub(super) fn time_ns(&mut self) -> Result<u64, BusError> {
+        let number = |value: &RespValue| untrusted::bytes(value.text()?).parse::<u64>().ok();
+        self.ask(&[b"TIME"], LIMIT, |reply| match reply.list()? {
+            [seconds, micros] => Some(number(seconds)? * SECOND_NS + number(micros)? * 1000),
+            _ => None,
+        })
+    }
+
+    /// Adds a message to a stream.
+    pub(super) fn send(&mut self, stream: Stream, fields: &[(&str, &[u8])]) -> Result<(), BusError> {
+        let key = self.key(stream);
+        let most = if stream == Stream::Orders { MOST_ORDERS } else { MOST_REPORTS };
+        let mut words: Vec<&[u8]> = vec![b"XADD", &key, b"MAXLEN", b"~", most.as_bytes(), b"*"];
+        words.extend(fields.iter().flat_map(|(name, text)| [name.as_bytes(), text]));
+        self.ask(&words, LIMIT, |_| Some(()))?;
+        self.ask(&[b"EXPIRE", &key, EXPIRY_S.as_bytes()], LIMIT, |_| Some(()))
+    }
+
+    /// Returns the messages after the one with the identifier `after`, which becomes that of the last one. Waits for the
+    /// first at most `wait`.
+    pub(super) fn read(
+        &mut self,
+        stream: Stream,
+        after: &mut String,
+        wait: Duration,
+    ) -> Result<Vec<Fields>, BusError> {
+        let (key, block) = (self.key(stream), wait.as_millis().max(1).to_string());
+        let words: [&[u8]; 8] = [
+            b"XREAD",
+            b"COUNT",
+            READ_AT_ONCE.as_bytes(),
+            b"BLOCK",
+            block.as_bytes(),
+            b"STREAMS",
+            &key,
+            after.as_bytes(),
+        ];
+        let entries = self.ask(&words, LIMIT + wait, |reply| match reply {
+            RespValue::Nothing => Some(Vec::new()),
+            streams => entries(streams.list()?.first()?.list()?.get(1)?),
+        })?;
+        if let Some((last, _)) = entries.last() {
+            after.clone_from(last);
+        }
+        Ok(entries.into_iter().map(|(_, fields)| fields).collect())
+    }
+
+    /// Returns the last message of a stream with its identifier; `None` if the stream is empty.
+    pub(super) fn last(&mut self, stream: Stream) -> Result<Option<(String, Fields)>, BusError> {
+        let key = self.key(stream);
+        let words: [&[u8]; 6] = [b"XREVRANGE", &key, b"+", b"-", b"COUNT", b"1"];
+        self.ask(&words, LIMIT, |reply| entries(reply).map(|mut entries| entries.pop()))
+    }
+
+    /// Removes both streams.
+    pub(super) fn remove(&mut self) -> Result<(), BusError> {
+        let keys = [self.key(Stream::Orders), self.key(Stream::Reports)];
+        self.ask(&[b"DEL", &keys[0], &keys[1]], LIMIT, |_| Some(()))
+    }
+
+    /// Sends a command, and returns what `understand` makes of its reply. A node of a cluster that does not own the keys is
+    /// replaced by the one that it names.
+    fn ask<T>(
+        &mut self,
+        words: &[&[u8]],
+        limit: Duration,
+        understand: impl Fn(&RespValue) -> Option<T>,
+    ) -> Result<T, BusError> {
+        let command = untrusted::bytes(words[0]);
+        for _ in 0..3 {
+            let talk = match self.open.take() {
+                Some(open) => self.open.insert(open),
+                None => self.open.insert(talk(&self.target, LIMIT)?.bounded(LONGEST)),
+            };
+            let mut reply = Vec::new();
+            let asked = talk.ask(&Dialect::Resp2.encode(words), 1, limit, |bytes, _| reply = bytes.to_vec());
+            asked.inspect_err(|_| self.open = None)?;
+            match RespValue::read(&reply) {
+                Some(RespValue::Error(line)) => match moved(line) {
+                    Some(address) => (self.target, self.open) = (self.target.at(address)?, None),
+                    None => return Err(BusError::Refused { command, message: untrusted::bytes(line) }),
+                },
+                Some(reply) => return understand(&reply).ok_or(BusError::Unexpected(command)),
+                None => break,
+            }
+        }
+        Err(BusError::Unexpected(command))
+    }
+}
+
+/// Returns the entries of a stream, with their identifiers.
+fn entries(reply: &RespValue) -> Option<Vec<(String, Fields)>> {
+    let text = |value: &RespValue| value.text().map(untrusted::bytes);
+    let entry = |entry: &RespValue| match entry.list()? {
+        [id, fields] => {
+            let fields = fields.list()?.chunks_exact(2);
+            let fields = fields.map(|pair| Some((text(&pair[0])?, pair[1].text()?.to_vec())));
+            Some((text(id)?, fields.collect::<Option<_>>()?))
+        }
+        _ => None,
+    };
+    reply.list()?.iter().map(entry).collect()
+}
+
+/// Returns the node that a node of a cluster names for the keys.
+fn moved(line: &[u8]) -> Option<Address> {
+    let text = untrusted::bytes(line);
+    let (host, port) = text.strip_prefix("MOVED ")?.split_once(' ')?.1.rsplit_once(':')?;
+    Some(Address::Tcp { host: host.to_owned(), port: port.parse().ok()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_part_of_a_key_and_has_no_braces() {
+        assert!("night-1.a_b".parse::<FleetName>().is_ok());
+        for bad in ["", "a b", "{a}", "ä", &"x".repeat(65)] {
+            assert!(bad.parse::<FleetName>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_node_that_does_not_own_the_keys_names_the_one_that_does() {
+        let address = Address::Tcp { host: "10.0.0.2".to_owned(), port: 6380 };
+        assert_eq!(moved(b"MOVED 12 10.0.0.2:6380"), Some(address));
+        assert_eq!(moved(b"OOM command not allowed"), None);
+    }
+}

@@ -1,0 +1,143 @@
+//! Joins the intervals of agents that ran at the same time: counts add up, histograms are merged, lengths do not add up.
+
+use std::collections::{BTreeMap, btree_map::Entry};
+
+use crate::session::Interval;
+
+/// The intervals of agents that are not complete yet.
+pub(super) struct Join {
+    /// The last tick of each agent of which all intervals are here; `None` if the agent is not awaited.
+    closed: Vec<Option<u64>>,
+    ticks: BTreeMap<u64, BTreeMap<u32, Joined>>,
+    /// The end of the last interval of each segment; the next one begins there, so that lengths add up to the time.
+    reached_s: BTreeMap<u32, f64>,
+}
+
+/// The intervals of a segment in a tick.
+struct Joined {
+    interval: Interval,
+    start_s: f64,
+    /// The clients of each agent.
+    clients: BTreeMap<usize, u32>,
+}
+
+impl Join {
+    /// Returns a join of the intervals of this many agents.
+    pub(super) fn new(agents: usize) -> Self {
+        Self { closed: vec![Some(0); agents], ticks: BTreeMap::new(), reached_s: BTreeMap::new() }
+    }
+
+    /// Adds an interval of an agent. Returns it if it is not joined, since it has no length under load, such as the agent's
+    /// part of a drain.
+    pub(super) fn add(&mut self, agent: usize, mut interval: Interval) -> Option<Interval> {
+        interval.agents = [(agent as u16, interval.of_all())].into();
+        if interval.is_late() {
+            return Some(interval);
+        }
+        let (start_s, clients) = (interval.t_s - interval.load_s(), interval.clients);
+        let joined = match self.ticks.entry(interval.tick).or_default().entry(interval.segment) {
+            Entry::Occupied(joined) => {
+                let joined = joined.into_mut();
+                joined.start_s = joined.start_s.min(start_s);
+                joined.interval.join(&interval);
+                joined
+            }
+            Entry::Vacant(first) => first.insert(Joined { interval, start_s, clients: BTreeMap::new() }),
+        };
+        joined.clients.insert(agent, clients);
+        None
+    }
+
+    /// Notes that all intervals of an agent up to this tick are here; it is awaited again if it was not.
+    pub(super) fn close(&mut self, agent: usize, tick: u64) {
+        let closed = &mut self.closed[agent];
+        *closed = (*closed).max(Some(tick));
+    }
+
+    /// Does not wait for an agent any more.
+    pub(super) fn leave(&mut self, agent: usize) {
+        self.closed[agent] = None;
+    }
+
+    /// Returns the intervals of all ticks that are complete.
+    pub(super) fn take(&mut self) -> Vec<Interval> {
+        let complete = self.closed.iter().flatten().min().copied().unwrap_or(u64::MAX);
+        let mut taken = Vec::new();
+        while let Some(first) = self.ticks.first_entry().filter(|first| *first.key() <= complete) {
+            let segments = first.remove().into_values();
+            taken.extend(segments.map(|joined| joined.finish(&mut self.reached_s)));
+        }
+        taken
+    }
+}
+
+impl Joined {
+    /// Returns the interval, which begins where the last one of its segment has ended. One that ends before that was
+    /// reported late, and has no length.
+    fn finish(self, reached_s: &mut BTreeMap<u32, f64>) -> Interval {
+        let Self { interval, start_s, clients } = self;
+        let reached_s = reached_s.entry(interval.segment).or_insert(start_s);
+        let length_s = (interval.t_s - *reached_s - interval.paused_s).max(0.0);
+        *reached_s = reached_s.max(interval.t_s);
+        let ops_per_s = if length_s > 0.0 { interval.ops as f64 / length_s } else { 0.0 };
+        Interval { length_s, ops_per_s, clients: clients.values().sum(), ..interval }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{session::OperationInterval, stats::Latency};
+
+    fn interval(tick: u64, ops: u64, ns: u64) -> Interval {
+        let service = Latency::of(&vec![ns; ops as usize]);
+        let part = OperationInterval { ops, service: service.clone(), ..OperationInterval::default() };
+        let commands = [("GET".to_owned(), part)].into();
+        let ops_per_s = ops as f64 / 0.25;
+        let t_s = tick as f64 / 4.0;
+        Interval {
+            tick,
+            t_s,
+            segment: 1,
+            length_s: 0.25,
+            ops,
+            due: ops,
+            ops_per_s,
+            clients: 5,
+            commands,
+            service,
+            ..Interval::default()
+        }
+    }
+
+    #[test]
+    fn rates_and_counts_add_up_lengths_do_not_and_percentiles_are_those_of_all_requests() {
+        let mut join = Join::new(2);
+        assert_eq!(join.add(0, interval(3, 99, 1000)), None);
+        join.close(0, 3);
+        assert!(join.take().is_empty(), "the other agent may still report this tick");
+        assert_eq!(join.add(1, interval(3, 1, 50_000)), None);
+        join.close(1, 4);
+        let joined = join.take().remove(0);
+        assert_eq!((joined.ops, joined.length_s, joined.ops_per_s, joined.clients), (100, 0.25, 400.0, 10));
+        let all: Vec<_> = [vec![1000; 99], vec![50_000]].concat();
+        assert_eq!(joined.service.cells(), Latency::of(&all).cells());
+        assert_eq!(joined.agents.values().map(|agent| agent.ops).collect::<Vec<_>>(), [99, 1]);
+    }
+
+    #[test]
+    fn a_lost_agent_holds_nothing_up_and_what_it_reports_late_is_not_lost() {
+        let mut join = Join::new(2);
+        assert_eq!(join.add(0, interval(3, 10, 1000)), None);
+        join.close(0, 9);
+        join.leave(1);
+        assert_eq!(join.take().len(), 1);
+        assert_eq!(join.add(1, interval(2, 7, 1000)), None);
+        join.close(1, 9);
+        let late = join.take().remove(0);
+        assert_eq!((late.ops, late.length_s, late.ops_per_s), (7, 0.0, 0.0));
+        assert_eq!(join.add(1, interval(10, 7, 1000)), None);
+        join.close(0, 12);
+        assert!(join.take().is_empty(), "it is awaited again");
+    }
+}

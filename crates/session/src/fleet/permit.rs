@@ -1,0 +1,100 @@
+//! What an agent permits, whatever the bus says.
+
+use crate::{
+    endpoint::{Address, Target, parse_uri},
+    knobs::Knobs,
+    workload::{KeyNames, Share},
+};
+
+/// What an agent permits.
+#[derive(Debug, Clone)]
+pub struct Permit {
+    /// The targets that may be loaded, as `HOST:PORT`, where `*` stands for any text. At least one.
+    pub targets: Vec<String>,
+    /// The target's credentials and TLS; its address is another.
+    pub credentials: Target,
+    /// The most requests a second of this agent.
+    pub most_rate: Option<u32>,
+    /// The most clients of this agent.
+    pub most_clients: u32,
+    /// Whether commands are sent that administer the server, call scripts or block (`--allow`).
+    pub allows_all_commands: bool,
+}
+
+impl Permit {
+    /// Returns the target with this URI, with the agent's own credentials.
+    ///
+    /// # Errors
+    /// When it is not permitted, or the URI is not valid; a line.
+    pub(super) fn target(&self, uri: &str) -> Result<Target, String> {
+        let parsed = parse_uri(uri).map_err(|error| error.to_string())?.target;
+        let text = parsed.address.to_string();
+        if !self.targets.iter().any(|pattern| matches(pattern, &text)) {
+            return Err(format!("{text} is not permitted by --target"));
+        }
+        let address = match parsed.address {
+            Address::Service(_) => return Err("a fleet cannot load a service of Sentinels".to_owned()),
+            address => address,
+        };
+        let target = Target { db: parsed.db, dialect: parsed.dialect, ..self.credentials.clone() };
+        target.at(address).map_err(|error| error.to_string())
+    }
+
+    /// Checks the load settings of all agents, of which this agent carries out `share`.
+    ///
+    /// # Errors
+    /// What is not permitted, in one line.
+    pub(super) fn check(
+        &self,
+        knobs: &Knobs,
+        names: &KeyNames,
+        target: &Target,
+        share: Share,
+    ) -> Result<(), String> {
+        let checked = knobs.clone().checked().map_err(|error| error.to_string())?;
+        checked.workload.check_dialect(target.dialect, names).map_err(|error| error.to_string())?;
+        if knobs.workload.dataset.is_some() || knobs.workload.trace.is_some() {
+            return Err(
+                "a fleet cannot send a dataset or a trace, whose file is on another machine".to_owned()
+            );
+        }
+        let clients = share.part(knobs.clients.into());
+        if clients > u64::from(self.most_clients) {
+            return Err(format!(
+                "{clients} clients are more than the {} of --max-clients",
+                self.most_clients
+            ));
+        }
+        let most = u64::from(self.most_rate.unwrap_or(u32::MAX)).saturating_mul(share.of as u64);
+        if self.most_rate.is_some() && knobs.rate.is_none_or(|rate| u64::from(rate) > most) {
+            let asked =
+                knobs.rate.map_or("no --rate".to_owned(), |rate| format!("{rate} requests a second in all"));
+            return Err(format!("{asked} is more than the {most} of --max-rate and {} agents", share.of));
+        }
+        match knobs.workload.privileged_commands().first().filter(|_| !self.allows_all_commands) {
+            Some(name) => Err(format!("{name} needs --allow on the agent's command line")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Returns whether `text` is of this pattern, in which `*` stands for any text.
+fn matches(pattern: &str, text: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == text,
+        Some((before, after)) => text.strip_prefix(before).is_some_and(|rest| {
+            (0..=rest.len()).any(|at| rest.is_char_boundary(at) && matches(after, &rest[at..]))
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_a_part_of_a_target() {
+        assert!(matches("10.0.0.*:6379", "10.0.0.7:6379") && matches("*", "a:1") && matches("a:1", "a:1"));
+        assert!(!matches("10.0.0.*:6379", "10.0.0.7:6380") && !matches("a:1", "a:12") && !matches("", "a"));
+    }
+}

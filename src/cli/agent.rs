@@ -1,0 +1,132 @@
+//! `redyno agent`: carries out a share of the load of a session on another machine.
+
+use std::env;
+
+use clap::{Args, builder::NonEmptyStringValueParser, value_parser};
+
+use super::{
+    command::{Arguments, Invocation, Planned},
+    fleet_args::{bus, name},
+    target_args::TargetArgs,
+    tls_args::TlsArgs,
+};
+use crate::{
+    endpoint::Password,
+    fleet::{AgentPlan, FleetName, Permit},
+    load::most_clients,
+    runner::{AgentRun, UsageError},
+    workload::Share,
+};
+
+const AFTER: &str = "\
+An agent waits on the bus for a session (redyno --bus URI --agents COUNT), carries out its share of the load, and ends with the \
+session. It loads only the targets that --target permits, writes only keys of the session's run, and sends no command that \
+administers a server, runs code or blocks unless --allow is given. Its load ends when the session is silent for 4 s. Passwords \
+are never sent over the bus: the agent takes the target's from -a or REDISCLI_AUTH, and the bus's from its URI or REDYNO_BUS_AUTH.
+
+Examples:
+  redyno agent --bus redis://bus:6379 --target 10.0.0.5:6379 --index 0 --of 2
+  redyno agent --bus redis://bus:6379 --target '10.0.0.*:6379' --max-rate 50000
+  redyno -h 10.0.0.5 --bus redis://bus:6379 --agents 2 --load
+
+Exit codes: 0 the session is over, 1 failed, 2 bad usage, 130 interrupted.";
+
+/// The arguments of `redyno agent`.
+#[derive(Args, Debug, Clone)]
+#[command(after_help = AFTER)]
+pub struct AgentArgs {
+    /// The Redis or Valkey on which session and agents meet, as a URI; its password may also be in REDYNO_BUS_AUTH
+    #[arg(long, value_name = "URI")]
+    pub bus: Password,
+    /// The name of the session on the bus [default: redyno]
+    #[arg(long = "session", value_name = "NAME")]
+    pub name: Option<FleetName>,
+    /// A target that the session may load, as HOST:PORT; * stands for any text; can be given several times
+    #[arg(long = "target", value_name = "HOST:PORT", required = true, value_parser = NonEmptyStringValueParser::new())]
+    pub targets: Vec<String>,
+    /// The agent's number, from 0 [default: JOB_COMPLETION_INDEX, SLURM_ARRAY_TASK_ID or NOMAD_ALLOC_INDEX]
+    #[arg(long, value_name = "N")]
+    pub index: Option<usize>,
+    /// How many agents there are [default: SLURM_ARRAY_TASK_COUNT]
+    #[arg(long, value_name = "COUNT", value_parser = value_parser!(u16).range(1..=1000))]
+    pub of: Option<u16>,
+    /// Wait for the next session after the end of one
+    #[arg(long)]
+    pub stay: bool,
+    /// Also send commands that administer the server, run code or block, if the session asks for them
+    #[arg(long)]
+    pub allow: bool,
+    /// The most requests a second of this agent; a session without --rate is refused then
+    #[arg(long, value_name = "RATE", value_parser = value_parser!(u32).range(1..))]
+    pub max_rate: Option<u32>,
+    /// The most clients of this agent [default: as many as the limit of open files allows]
+    #[arg(long, value_name = "COUNT", value_parser = value_parser!(u32).range(1..))]
+    pub max_clients: Option<u32>,
+    /// ACL user of the target; needs a password
+    #[arg(long, value_name = "NAME")]
+    pub user: Option<String>,
+    /// Password of the target; the environment variable REDISCLI_AUTH is safer
+    #[arg(short = 'a', long = "pass", value_name = "PASSWORD")]
+    pub password: Option<Password>,
+    /// TLS.
+    #[command(flatten)]
+    pub tls: TlsArgs,
+}
+
+/// The launchers' variables with the number of an agent, and with the number of agents.
+const INDEX_VARIABLES: [&str; 3] = ["JOB_COMPLETION_INDEX", "SLURM_ARRAY_TASK_ID", "NOMAD_ALLOC_INDEX"];
+const COUNT_VARIABLES: [&str; 1] = ["SLURM_ARRAY_TASK_COUNT"];
+
+impl Arguments for AgentArgs {
+    fn plan(self: Box<Self>, _: Invocation) -> Planned {
+        let bus = bus(&self.bus, &self.tls)?;
+        let share = share(self.index, self.of)?;
+        let credentials =
+            TargetArgs { user: self.user, password: self.password, tls: self.tls, ..TargetArgs::default() };
+        // The address is the session's.
+        let credentials = credentials.target()?;
+        let all = most_clients(1, 1);
+        let permit = Permit {
+            targets: self.targets,
+            credentials,
+            most_rate: self.max_rate,
+            most_clients: self.max_clients.unwrap_or(all).min(all),
+            allows_all_commands: self.allow,
+        };
+        let plan = AgentPlan { bus, name: name(self.name.as_ref()), share, permit, stays: self.stay };
+        Ok(Box::new(AgentRun(plan)))
+    }
+}
+
+fn share(index: Option<usize>, of: Option<u16>) -> Result<Share, UsageError> {
+    let of = match of {
+        Some(of) => usize::from(of),
+        None => variable(&COUNT_VARIABLES)?.ok_or_else(|| {
+            UsageError::of("--of is missing: give the number of agents, as --agents of the session")
+        })?,
+    };
+    let index = match index {
+        Some(index) => index,
+        None => variable(&INDEX_VARIABLES)?
+            .ok_or_else(|| UsageError::of("--index is missing: give the agent's number, from 0"))?,
+    };
+    if index >= of {
+        return Err(UsageError::of(format!(
+            "the agent's number is {index}, and of {of} the last is {}",
+            of.max(1) - 1
+        )));
+    }
+    Ok(Share { index, of })
+}
+
+/// Returns the number in the first of these environment variables that is set.
+fn variable(names: &[&str]) -> Result<Option<usize>, UsageError> {
+    let Some((name, text)) = names.iter().find_map(|name| Some((name, env::var(name).ok()?))) else {
+        return Ok(None);
+    };
+    let number = text
+        .trim()
+        .parse()
+        .map_err(|_| UsageError::of(format!("the environment variable {name} is no number")));
+    number.map(Some)
+}

@@ -1,0 +1,101 @@
+//! The options of a fleet: the bus, and the agents.
+
+use std::env;
+
+use clap::{Args, value_parser};
+
+use super::{target_args::TargetArgs, tls_args::TlsArgs};
+use crate::{
+    endpoint::{Password, Target, parse_uri},
+    fleet::FleetName,
+    runner::{FleetPlan, SessionPlan, UsageError},
+    session::running::Keys,
+    workload::Workload,
+};
+
+/// The environment variable with the password of the bus.
+const BUS_PASSWORD_VARIABLE: &str = "REDYNO_BUS_AUTH";
+
+/// The most agents.
+const MOST_AGENTS: i64 = 1000;
+
+/// FLEET: several machines that carry the load out.
+#[derive(Args, Debug, Clone, Default)]
+#[command(next_help_heading = "Fleet")]
+pub struct FleetArgs {
+    /// Divide the load over this many agents, which redyno agent starts on other machines; -c, --rate and -n are those of
+    /// all agents together
+    #[arg(long, value_name = "COUNT", requires = "bus", value_parser = value_parser!(u16).range(1..=MOST_AGENTS))]
+    pub agents: Option<u16>,
+    /// The Redis or Valkey on which session and agents meet, as a URI; its password may also be in REDYNO_BUS_AUTH
+    #[arg(long, value_name = "URI", requires = "agents")]
+    pub bus: Option<Password>,
+    /// The name of the session on the bus [default: redyno]
+    #[arg(long = "session", value_name = "NAME", requires = "agents")]
+    pub name: Option<FleetName>,
+    /// Start the agents as processes on this machine
+    #[arg(long)]
+    pub local: bool,
+    /// Use the target as the bus too, although messages and load then disturb each other
+    #[arg(long)]
+    pub bus_is_target: bool,
+}
+
+impl FleetArgs {
+    /// Adds the fleet to the plan of a session.
+    ///
+    /// # Errors
+    /// When an option contradicts another, or the load is one that agents cannot carry out.
+    pub(super) fn settle(&self, tls: &TlsArgs, plan: &mut SessionPlan) -> Result<(), UsageError> {
+        let (Some(agents), Some(uri)) = (self.agents, &self.bus) else {
+            let flags = [(self.local, "--local"), (self.bus_is_target, "--bus-is-target")];
+            let given = flags.into_iter().find(|(is_given, _)| *is_given);
+            return given.map_or(Ok(()), |(_, option)| {
+                Err(UsageError::of(format!(
+                    "{option} has no effect without --agents and --bus; leave it out"
+                )))
+            });
+        };
+        let cannot = |what: &str| Err(UsageError::of(format!("--agents cannot be used with {what}")));
+        let commission = &plan.commission;
+        let is_elsewhere = |workload: &Workload| workload.dataset.is_some() || workload.trace.is_some();
+        if is_elsewhere(&commission.knobs.workload) {
+            return cannot("a dataset or a trace, whose file the other machines do not have");
+        }
+        if matches!(commission.keys, Keys::Users { .. }) {
+            return cannot("--key-prefix and --own-names: agents write keys of the run only");
+        }
+        if !commission.others.is_empty() || !commission.clusters.is_empty() {
+            return cannot("several servers yet; give one, or one node of a cluster with --one-node");
+        }
+        plan.fleet = Some(FleetPlan {
+            bus: bus(uri, tls)?,
+            name: name(self.name.as_ref()),
+            agents: agents.into(),
+            is_local: self.local,
+            may_be_target: self.bus_is_target,
+        });
+        Ok(())
+    }
+}
+
+/// Returns the name of the session.
+pub(super) fn name(given: Option<&FleetName>) -> FleetName {
+    given.cloned().unwrap_or_default()
+}
+
+/// Returns the bus. The options of TLS hold for it if its URI requests TLS.
+///
+/// # Errors
+/// When the URI or an option is invalid.
+pub(super) fn bus(uri: &Password, tls: &TlsArgs) -> Result<Target, UsageError> {
+    let has_tls = parse_uri(uri.reveal()).is_ok_and(|parsed| parsed.tls);
+    let tls = if has_tls { tls.clone() } else { TlsArgs::default() };
+    let password = env::var(BUS_PASSWORD_VARIABLE).ok().map(Password::new);
+    let bus = TargetArgs { uri: Some(uri.clone()), tls, ..TargetArgs::default() };
+    let bus = bus.target_with(password).map_err(|error| UsageError::of(format!("--bus: {error}")))?;
+    match bus.dialect.has_collections() {
+        true => Ok(bus),
+        false => Err(UsageError::of("--bus: memcached has no streams; give a Redis or Valkey")),
+    }
+}

@@ -1,0 +1,155 @@
+//! Sessions whose load agents carry out.
+
+use std::{
+    env,
+    io::{Read as _, Write as _},
+    process::{Child, Command, Stdio},
+    sync::mpsc::Receiver,
+};
+
+use anyhow::{Context as _, anyhow};
+
+use super::{Failure, UsageError};
+use crate::{
+    endpoint::Target,
+    fleet::{FleetName, Terms, forget, gather},
+    load::{Fleet, Requests},
+    print::words::StreamText,
+    session::{Notice, running::Commission},
+    signals::Signal,
+    untrusted,
+};
+
+/// The fleet of a session.
+#[derive(Debug, Clone)]
+pub struct FleetPlan {
+    /// The bus.
+    pub bus: Target,
+    /// The session's name.
+    pub name: FleetName,
+    /// How many agents there are.
+    pub agents: usize,
+    /// Whether the session starts the agents, as processes on this machine.
+    pub is_local: bool,
+    /// Whether the bus may be the target.
+    pub may_be_target: bool,
+}
+
+/// The agents that the session has started. Dropping this value ends them.
+#[derive(Default)]
+pub(super) struct OwnAgents {
+    children: Vec<Child>,
+    /// The bus and the session's name.
+    place: Option<(Target, FleetName)>,
+}
+
+impl OwnAgents {
+    /// Checks that all agents are running.
+    ///
+    /// # Errors
+    /// What an agent that has ended printed.
+    fn check(&mut self) -> Result<(), String> {
+        for child in &mut self.children {
+            if child.try_wait().is_ok_and(|ended| ended.is_some()) {
+                let mut text = String::new();
+                // What it has printed is in the pipe.
+                child.stderr.take().map(|mut printed| printed.read_to_string(&mut text));
+                return Err(format!("an agent has ended: {}", untrusted::text(text.trim_end())));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for OwnAgents {
+    fn drop(&mut self) {
+        for child in &mut self.children {
+            // An agent that has ended with its session is no error.
+            drop(child.kill());
+            drop(child.wait());
+        }
+        self.place.iter().for_each(|(bus, name)| forget(bus, name));
+    }
+}
+
+impl FleetPlan {
+    /// Waits for the agents, and leads them for the session of `commission`.
+    ///
+    /// # Errors
+    /// When the bus does not answer or is the target, when an agent does not fit, or when a signal arrives first.
+    pub(super) fn begin(
+        &self,
+        commission: &mut Commission,
+        signals: &Receiver<Signal>,
+    ) -> Result<OwnAgents, Failure> {
+        let target = &commission.plan.target;
+        if target.address == self.bus.address && !self.may_be_target {
+            let text = "the bus is the target, so that messages and load disturb each other; give another --bus, or \
+                --bus-is-target";
+            return Err(UsageError::of(text).into());
+        }
+        if commission.cluster().is_some() {
+            let text =
+                "--agents cannot load all nodes of a cluster yet; give --one-node, or leave --agents out";
+            return Err(UsageError::of(text).into());
+        }
+        if self.is_local && target.tls.is_some() {
+            let text =
+                "--local starts no agents that use TLS; start them with redyno agent, and its options of TLS";
+            return Err(UsageError::of(text).into());
+        }
+        let mut own = OwnAgents::default();
+        if self.is_local {
+            own.children = self.start_agents(target)?;
+            own.place = Some((self.bus.clone(), self.name.clone()));
+        }
+        let gathered = gather((&self.bus, &self.name), self.agents, signals, say, || own.check());
+        let gathered = gathered.map_err(|why| Failure::Failed(anyhow!(why)))?;
+        let Some(gathered) = gathered else { return Err(Failure::Interrupted) };
+        let plan = &mut commission.plan;
+        let uri = plan.target.address.uri(plan.target.dialect);
+        let terms = Terms {
+            run: commission.run.to_string(),
+            target: if plan.target.db > 0 { format!("{uri}/{}", plan.target.db) } else { uri },
+            threads: plan.threads,
+            seed: plan.seed,
+            timeout: plan.timeout,
+            requests: plan.requests.map(|(Requests::InAll(requests) | Requests::Parted(requests))| requests),
+        };
+        commission.most_clients = gathered.most_clients();
+        commission.notices.push(Notice::Info(gathered.text()));
+        let (agents, joined) = gathered.lead(terms).context("cannot start a thread")?;
+        (plan.fleet, commission.fleet) = (Fleet::Led(agents), Some(joined));
+        Ok(own)
+    }
+
+    fn start_agents(&self, target: &Target) -> Result<Vec<Child>, Failure> {
+        let program = env::current_exe().context("cannot find this program")?;
+        let start = |index: usize| {
+            let mut agent = Command::new(&program);
+            agent.arg("agent").args(["--bus", &self.bus.address.uri(self.bus.dialect)]);
+            agent.args(["--session", &self.name.to_string(), "--target", &target.address.to_string()]);
+            agent.args(["--index", &index.to_string(), "--of", &self.agents.to_string()]);
+            // No password stands on a command line, which every user of the machine can read.
+            let credentials =
+                [(&target.credentials, "REDISCLI_AUTH"), (&self.bus.credentials, "REDYNO_BUS_AUTH")];
+            for (credentials, variable) in credentials {
+                if let Some(credentials) = credentials {
+                    agent.env(variable, credentials.password.reveal());
+                }
+            }
+            if let Some(user) = target.credentials.as_ref().and_then(|it| it.user.as_ref()) {
+                agent.args(["--user", user]);
+            }
+            agent.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()
+        };
+        let agents = (0..self.agents).map(start).collect::<Result<_, _>>();
+        Ok(agents.context("cannot start an agent")?)
+    }
+}
+
+/// Prints a line about a fleet.
+pub(super) fn say(line: &str) {
+    // A closed stderr is no reason to end.
+    drop(writeln!(StreamText::stderr(), "redyno: {line}"));
+}

@@ -1,0 +1,225 @@
+//! A load that several agents carry out: the account is exact, what is lost is shown, and nothing runs on by itself.
+
+use std::collections::BTreeMap;
+
+use redyno::{
+    session::{Interval, Record},
+    stats::Latency,
+};
+use rustix::process::Signal;
+
+use crate::support::{
+    Server,
+    program::{Outcome, Running, redyno, run},
+    wait_for,
+};
+
+/// A target and a bus.
+struct Fleet {
+    target: Server,
+    bus: Server,
+    uri: String,
+}
+
+impl Fleet {
+    fn start() -> Self {
+        let (target, bus) = (Server::redis().start(), Server::valkey().start());
+        let uri = format!("redis://127.0.0.1:{}", bus.port());
+        Self { target, bus, uri }
+    }
+
+    /// Starts the session of `agents` agents.
+    fn session(&self, agents: usize, more: &[&str]) -> Running {
+        let (port, agents) = (self.target.port_text(), agents.to_string());
+        let words = ["-p", &port, "--bus", &self.uri, "--agents", &agents, "--headless", "--json", "--yes"];
+        Running::start(redyno(&[&words[..], more].concat()))
+    }
+
+    /// Starts an agent that may load the target.
+    fn agent(&self, index: usize, of: usize, more: &[&str]) -> Running {
+        let target = format!("127.0.0.1:{}", self.target.port());
+        let (index, of) = (index.to_string(), of.to_string());
+        let words = ["agent", "--bus", &self.uri, "--target", &target, "--index", &index, "--of", &of];
+        Running::start(redyno(&[&words[..], more].concat()))
+    }
+
+    fn calls(&self) -> [u64; 2] {
+        ["get", "set"].map(|command| self.target.calls(&[], command))
+    }
+
+    fn bus_keys(&self) -> String {
+        self.bus.cli(&["KEYS", "*"])
+    }
+}
+
+fn intervals(outcome: &Outcome) -> Vec<Interval> {
+    let records = outcome.records().into_iter();
+    records.filter_map(|record| if let Record::Interval(it) = record { Some(*it) } else { None }).collect()
+}
+
+/// The good replies by operation.
+fn ops(intervals: &[Interval]) -> [u64; 2] {
+    ["GET", "SET"]
+        .map(|label| intervals.iter().filter_map(|interval| Some(interval.commands.get(label)?.ops)).sum())
+}
+
+#[test]
+fn eight_agents_have_one_account_that_is_the_servers() {
+    let fleet = Fleet::start();
+    let session = fleet.session(8, &["--local", "--load", "--no-prefill", "-n", "40003", "-c", "20"]);
+    let outcome = session.end().expect_code(0);
+    let intervals = intervals(&outcome);
+    assert_eq!(ops(&intervals), fleet.calls());
+    assert_eq!(ops(&intervals).iter().sum::<u64>(), 40_003);
+    let mut by_agent = BTreeMap::new();
+    for interval in &intervals {
+        assert_eq!(interval.agents.values().map(|agent| agent.ops).sum::<u64>(), interval.ops);
+        let all = Latency::merged(interval.agents.values().map(|agent| &agent.service));
+        assert_eq!(all.cells(), interval.service.cells(), "histograms are merged");
+        for (agent, part) in &interval.agents {
+            *by_agent.entry(*agent).or_insert(0) += part.ops;
+        }
+    }
+    // 40 003 is 8 × 5000 + 3: what is left over belongs to the lowest.
+    assert_eq!(by_agent.into_values().collect::<Vec<_>>(), [[5001; 3].to_vec(), [5000; 5].to_vec()].concat());
+    assert_eq!(fleet.bus_keys(), "", "the streams are removed");
+}
+
+#[test]
+fn a_prefill_and_sequential_keys_are_divided_without_overlap() {
+    let fleet = Fleet::start();
+    let more = ["--local", "--load", "-r", "3001", "--prefill", "--ratio", "0:1", "-n", "500"];
+    let outcome = fleet.session(3, &more).end().expect_code(0);
+    let intervals = intervals(&outcome);
+    assert_eq!(fleet.calls(), [500, 3001]);
+    assert_eq!(
+        intervals.iter().map(|it| (it.hits, it.misses)).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1)),
+        (500, 0)
+    );
+    let sequential = ["--local", "--load", "-r", "999", "--distribution", "sequential", "--ratio", "1:0"];
+    let keep = ["-n", "999", "--keep", "--no-prefill"];
+    fleet.session(3, &[&sequential[..], &keep].concat()).end().expect_code(0);
+    // Each key once, and the marker of the run with its index.
+    assert_eq!(fleet.target.cli(&["DBSIZE"]), "1001");
+}
+
+#[test]
+fn a_lost_agent_is_shown_and_its_share_is_missing() {
+    let fleet = Fleet::start();
+    let agents: Vec<_> = (0..3).map(|index| fleet.agent(index, 3, &[])).collect();
+    let session = fleet.session(3, &["--load", "--rate", "3000", "--duration", "600", "--no-prefill"]);
+    session.wait_for_lines(1, r#""2":{"ops""#);
+    agents[1].signal(Signal::KILL);
+    session.wait_for_lines(1, r#""event":"agent_lost","agent":1"#);
+    let is_of_others = |line: &str| line.contains(r#""2":{"ops""#) && !line.contains(r#""1":{"ops""#);
+    session.wait_for("the others", |out| out.lines().any(is_of_others).then_some(()));
+    // An agent with the same number takes its share again.
+    let _again = fleet.agent(1, 3, &[]);
+    session.wait_for_lines(1, r#""event":"agent_back","agent":1"#);
+    let seen = session.out().lines().count();
+    session.wait_for("its results", |out| {
+        out.lines().skip(seen).any(|line| line.contains(r#""1":{"ops""#)).then_some(())
+    });
+    session.signal(Signal::TERM);
+    session.end().expect_code(130);
+    assert_eq!(agents.into_iter().nth(2).unwrap().end().code(), 0, "it ends with its session");
+}
+
+#[test]
+fn agents_of_a_session_that_was_killed_end_their_load() {
+    let fleet = Fleet::start();
+    let agents: Vec<_> = (0..2).map(|index| fleet.agent(index, 2, &[])).collect();
+    let session = fleet.session(2, &["--load", "--duration", "600"]);
+    session.wait_for_lines(3, r#""1":{"ops""#);
+    session.signal(Signal::KILL);
+    for agent in agents {
+        let outcome = agent.end().expect_code(1);
+        assert!(outcome.err.contains("the session was silent for 4 s"), "{}", outcome.err);
+    }
+    assert_ne!(fleet.target.cli(&["DBSIZE"]), "0");
+    run(&["clean", "-p", &fleet.target.port_text(), "--yes"]).expect_code(0);
+    assert_eq!(fleet.target.cli(&["DBSIZE"]), "0");
+}
+
+#[test]
+fn an_agent_permits_what_its_own_command_line_permits() {
+    let fleet = Fleet::start();
+    let refused = |agent: &[&str], session: &[&str], part: &str| {
+        let _agent = fleet.agent(0, 1, agent);
+        let outcome = fleet.session(1, session).end().expect_code(1);
+        assert!(outcome.err.contains(part), "{outcome:?}");
+        assert_eq!(fleet.calls(), [0, 0]);
+    };
+    let load = ["--load", "--no-prefill", "-n", "100"];
+    refused(&["--max-clients", "10"], &load, "agent 0: 50 clients are more than the 10 of --max-clients");
+    refused(
+        &["--max-rate", "10"],
+        &load,
+        "agent 0: no --rate is more than the 10 of --max-rate and 1 agents",
+    );
+    let own = ["--load", "-n", "100", "--", "CONFIG", "GET", "maxmemory"];
+    refused(&[], &own, "needs --allow on the agent's command line");
+    let elsewhere = Running::start(redyno(&[
+        "agent",
+        "--bus",
+        &fleet.uri,
+        "--target",
+        "10.0.0.*:6379",
+        "--index",
+        "0",
+        "--of",
+        "1",
+    ]));
+    let outcome = fleet.session(1, &load).end().expect_code(1);
+    assert!(outcome.err.contains("is not permitted by --target"), "{outcome:?}");
+    drop(elsewhere);
+}
+
+#[test]
+fn a_bus_that_restarts_leaves_no_hole_in_the_account() {
+    let mut fleet = Fleet::start();
+    let _agents: Vec<_> = (0..2).map(|index| fleet.agent(index, 2, &[])).collect();
+    let session = fleet.session(2, &["--load", "--rate", "2000", "--duration", "600", "--no-prefill"]);
+    session.wait_for_lines(2, r#""1":{"ops""#);
+    fleet.bus.kill();
+    session.wait_for_lines(1, r#""event":"bus_lost""#);
+    fleet.bus.restart();
+    session.wait_for_lines(1, r#""event":"bus_back""#);
+    let seen = session.out().lines().count();
+    session.wait_for("more results", |out| {
+        let more = out.lines().skip(seen).filter(|line| line.contains(r#""1":{"ops""#)).count();
+        (more > 2).then_some(())
+    });
+    session.signal(Signal::TERM);
+    let outcome = session.end().expect_code(130);
+    let lost = outcome.out.lines().filter(|line| line.contains("reports_lost")).count();
+    let (counted, server) = (ops(&intervals(&outcome)), fleet.calls());
+    assert!(lost > 0 || counted == server, "{counted:?} of {server:?}");
+    wait_for("the agents' end", || (fleet.target.load_ids().is_empty()).then_some(()));
+}
+
+#[test]
+fn what_cannot_be_a_fleet_is_refused_in_one_line() {
+    let fleet = Fleet::start();
+    let port = fleet.bus.port_text();
+    let same = ["-p", &port, "--bus", &fleet.uri, "--agents", "2", "--load", "--headless", "--yes"];
+    let outcome = run(&same).expect_code(2);
+    assert!(outcome.err.starts_with("redyno: the bus is the target"), "{}", outcome.err);
+    for (words, part) in [
+        (&["agent", "--bus", "redis://h", "--index", "0", "--of", "1"][..], "--target"),
+        (
+            &["agent", "--bus", "redis://h", "--target", "a:1", "--index", "2", "--of", "2"],
+            "of 2 the last is 1",
+        ),
+        (&["agent", "--bus", "redis://h", "--target", "a:1", "--index", "2"], "--of is missing"),
+        (&["--bus", "memcached://h", "--agents", "2", "--load", "--headless"], "memcached has no streams"),
+        (
+            &["--bus", "redis://h", "--agents", "2", "--key-prefix", "a:", "--load", "--headless"],
+            "--key-prefix",
+        ),
+        (&["--local", "--load", "--headless"], "--local has no effect without --agents and --bus"),
+    ] {
+        let outcome = run(words).expect_code(2);
+        assert!(outcome.err.contains(part), "{words:?}: {}", outcome.err);
+    }
+}
