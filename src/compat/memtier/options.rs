@@ -23,6 +23,15 @@ pub(super) fn usage(program: &str) -> String {
     text.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
+/// Returns the reply to `--version`; a script may find the imitated version there.
+pub(super) fn version(program: &str) -> String {
+    let own = env!("CARGO_PKG_VERSION");
+    match program {
+        "memtier_benchmark" => format!("memtier_benchmark v=255.255.255 sha=2f74d611:0 (redyno {own})\n"),
+        program => format!("{program} {own}\n"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use super::{
     asked::{Breakdown, Command, MemtierOptions, Pattern, Protocol},
-    options::{OPTIONS, usage},
+    options::{OPTIONS, usage, version},
     take::refused_with,
 };
 use crate::{
@@ -31,15 +31,6 @@ pub(super) fn parse(program: &str, words: &[OsString]) -> Result<MemtierOptions,
         Err(Refusal::Version) => Err(Answer::of(version(program))),
         Err(Refusal::Message(line)) => Err(Answer::refusal(&line, REFUSED)),
         Err(Refusal::Wrong(_, why)) => Err(Answer::refusal(&format!("{program}: {why}"), REFUSED)),
-    }
-}
-
-/// Returns the reply to `--version`; a script may find the imitated version there.
-fn version(program: &str) -> String {
-    let own = env!("CARGO_PKG_VERSION");
-    match program {
-        "memtier_benchmark" => format!("memtier_benchmark v=255.255.255 sha=2f74d611:0 (redyno {own})\n"),
-        program => format!("{program} {own}\n"),
     }
 }
 
