@@ -14,20 +14,23 @@ use super::{
     Permit,
     axis::Axis,
     bus::{Bus, BusError, FleetName, Stream},
+    follower::Follower,
     words::{Order, RECORD, REPORT, Report, VERSION, WAIT, read_order},
 };
 use crate::{
-    clock::{Clock, SECOND_NS, TICK_NS, seconds},
+    clock::Clock,
     endpoint::Target,
     knobs::Knobs,
-    load::{FirstWords, Fleet, LatencyTo, Load, Plan, Requests, Turn},
-    session::{Host, Record, Segment, TargetRecords, line},
+    load::{FirstWords, Fleet, LatencyTo, Load, Plan, Requests},
+    session::{Host, Segment, TargetRecords},
     signals::Signal,
     workload::{KeyNames, RunId, Share},
 };
 
 /// Without an order for this long, the load ends. The session repeats its order twice a second.
 const SILENCE: Duration = Duration::from_secs(4);
+/// How long a bus that does not answer is waited for at the end, so that the last reports are not lost.
+const LAST_REPORTS: Duration = Duration::from_secs(30);
 /// How often the agent reports: four times a second, as the load's intervals end.
 const REPORT_EVERY: Duration = Duration::from_millis(250);
 /// How often the bus is asked for its time.
@@ -93,26 +96,13 @@ struct Agent<'a> {
     reported: Option<Instant>,
     measured: Option<Instant>,
     waiting: VecDeque<(Report, Vec<String>)>,
+    /// Why the bus did not take the last report.
+    trouble: String,
     /// The run that is over, whose orders are not carried out again.
     over: String,
     /// The run whose last order was refused.
     refused: String,
-    running: Option<Running>,
-}
-
-/// A session in progress.
-struct Running {
-    clock: Clock,
-    axis: Axis,
-    /// The bus's time at which the session began.
-    zero_ns: u64,
-    load: Load,
-    records: TargetRecords,
-    names: KeyNames,
-    target: Target,
-    /// The last setting.
-    turn: Option<Turn>,
-    closed_tick: u64,
+    running: Option<Follower>,
 }
 
 impl<'a> Agent<'a> {
@@ -137,6 +127,7 @@ impl<'a> Agent<'a> {
             reported: None,
             measured: None,
             waiting: VecDeque::new(),
+            trouble: String::new(),
             over: String::new(),
             refused: String::new(),
             running: None,
@@ -147,7 +138,7 @@ impl<'a> Agent<'a> {
     fn attend(&mut self, signals: &Receiver<Signal>, say: &mut impl FnMut(&str)) -> AgentEnd {
         loop {
             if signals.try_recv().is_ok() {
-                self.finish();
+                self.finish(signals, say);
                 // Without a session, the streams have only reports that agents repeat.
                 if self.over.is_empty() && self.bus.last(Stream::Orders).is_ok_and(|last| last.is_none()) {
                     drop(self.bus.remove());
@@ -155,22 +146,28 @@ impl<'a> Agent<'a> {
                 return AgentEnd::Signal;
             }
             // A bus that does not answer is asked again, and its silence counts.
-            for order in self.orders().unwrap_or_default() {
+            let read = self.orders();
+            let answers = read.is_ok();
+            for order in read.unwrap_or_default() {
                 if self.obey(order, say) {
-                    self.finish();
+                    self.finish(signals, say);
                     return AgentEnd::Session;
                 }
             }
             if self.running.is_some() && self.heard.elapsed() > SILENCE {
                 say("no order for 4 s: the load is ended");
-                self.finish();
+                self.finish(signals, say);
                 return AgentEnd::Silence;
             }
-            self.measure();
+            if answers {
+                self.measure();
+            }
             if self.reported.is_none_or(|reported| reported.elapsed() >= REPORT_EVERY) {
                 self.reported = Some(Instant::now());
                 self.make_report(false);
-                self.send();
+                if answers {
+                    self.send(say);
+                }
             }
         }
     }
@@ -263,7 +260,7 @@ impl<'a> Agent<'a> {
         records.turn(Segment::new(0.0, 0, knobs));
         let zero_ns = order.zero_ns;
         self.running =
-            Some(Running { clock, axis, zero_ns, load, records, names, target, turn: None, closed_tick: 0 });
+            Some(Follower { clock, axis, zero_ns, load, records, names, target, turn: None, closed_tick: 0 });
         let Report { index, of, most_clients, .. } = self.report;
         let (version, host) = (VERSION.to_owned(), std::mem::take(&mut self.report.host));
         let run = order.run.clone();
@@ -307,86 +304,40 @@ impl<'a> Agent<'a> {
         self.report.number += 1;
     }
 
-    /// Sends the reports that wait, until the bus takes no more.
-    fn send(&mut self) {
+    /// Sends the reports that wait, until the bus takes no more; says once why it does not.
+    fn send(&mut self, say: &mut impl FnMut(&str)) {
         while let Some((report, lines)) = self.waiting.front() {
             let head = serde_json::to_vec(report).unwrap_or_default();
             let mut fields: Vec<(&str, &[u8])> = vec![(REPORT, &head)];
             fields.extend(lines.iter().map(|line| (RECORD, line.as_bytes())));
-            if self.bus.send(Stream::Reports, &fields).is_err() {
+            if let Err(error) = self.bus.send(Stream::Reports, &fields) {
+                let trouble = error.to_string();
+                if trouble != self.trouble {
+                    say(&trouble);
+                }
+                self.trouble = trouble;
                 return;
             }
+            self.trouble.clear();
             self.waiting.pop_front();
         }
     }
 
     /// Ends the load, and sends the last reports.
-    fn finish(&mut self) {
+    fn finish(&mut self, signals: &Receiver<Signal>, say: &mut impl FnMut(&str)) {
         if let Some(running) = &mut self.running {
             running.load.end();
             self.over.clone_from(&self.report.run);
         }
         self.report.refusal.clear();
         self.make_report(true);
-        let deadline = Instant::now() + SILENCE;
-        self.send();
-        while !self.waiting.is_empty() && Instant::now() < deadline {
+        let deadline = Instant::now() + LAST_REPORTS;
+        self.send(say);
+        while !self.waiting.is_empty() && Instant::now() < deadline && signals.try_recv().is_err() {
             std::thread::sleep(WAIT);
-            self.send();
+            self.send(say);
         }
         self.running = None;
         self.report.run.clear();
-    }
-}
-
-impl Running {
-    /// Returns the session's axis minus this process's clock, in nanoseconds.
-    fn correction_ns(&self) -> i64 {
-        self.axis.offset().map_or(0, |(offset_ns, _)| offset_ns.wrapping_sub(self.zero_ns as i64))
-    }
-
-    /// Takes over a setting, if it is new.
-    fn follow(&mut self, turn: Turn, permit: &Permit, share: Share) -> Result<(), String> {
-        let now = self.load.turned().segment;
-        if turn.generation < now {
-            return Err(format!("setting {} comes after setting {now}", turn.generation));
-        }
-        permit.check(&turn.knobs, &self.names, &self.target, share)?;
-        if self.turn.as_ref() == Some(&turn) {
-            return Ok(());
-        }
-        let own = turn.clone().later_by(-self.correction_ns());
-        if own.since_ns > self.clock.now_ns() + SECOND_NS {
-            return Err("the setting begins more than a second from now".to_owned());
-        }
-        self.load.follow(&own);
-        if turn.generation > now {
-            self.records.turn(Segment::new(seconds(own.since_ns), own.generation, own.knobs));
-        }
-        self.turn = Some(turn);
-        Ok(())
-    }
-
-    /// Returns the new intervals and events as lines, with the times of the session.
-    fn take_lines(&mut self) -> Vec<String> {
-        let correction_ns = self.correction_ns();
-        let shift = |t_s: &mut f64| *t_s = (*t_s + correction_ns as f64 / SECOND_NS as f64).max(0.0);
-        let ticks = (correction_ns as f64 / TICK_NS as f64).round() as i64;
-        let mut lines = Vec::new();
-        for mut record in self.records.take() {
-            match &mut record {
-                Record::Interval(interval) => {
-                    shift(&mut interval.t_s);
-                    interval.tick = interval.tick.saturating_add_signed(ticks);
-                }
-                Record::Event(event) => shift(&mut event.t_s),
-                _ => continue,
-            }
-            // A distribution is encoded without an error unless memory is exhausted.
-            lines.extend(line(&record));
-        }
-        let complete = self.records.complete_tick().saturating_add_signed(ticks);
-        self.closed_tick = self.closed_tick.max(complete);
-        lines
     }
 }

@@ -12,8 +12,8 @@ use crate::{
     untrusted,
 };
 
-/// How long the bus may take to connect, and to answer.
-const LIMIT: Duration = Duration::from_secs(2);
+/// How long the bus may take to connect, and to answer. An agent ends its load after few such waits.
+const LIMIT: Duration = Duration::from_secs(1);
 /// The streams expire this many seconds after the last message.
 const EXPIRY_S: &str = "60";
 /// How many messages each stream keeps; the oldest are removed.

@@ -39,6 +39,8 @@ pub fn gather(
     let words = |error: BusError| error.to_string();
     let mut bus = Bus::new(target, name);
     clear(&mut bus, name).map_err(words)??;
+    // A bus that is full, or permits no XADD, is found now.
+    bus.send(Stream::Reports, &[("session", b"waits")]).map_err(words)?;
     let (mut after, mut there) = ("0".to_owned(), vec![None; agents]);
     let mut named = Instant::now();
     while there.iter().any(Option::is_none) {

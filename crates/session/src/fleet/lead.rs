@@ -70,6 +70,8 @@ struct State {
     /// Whether the last setting has not been published.
     is_new: bool,
     is_over: bool,
+    /// Why the last order could not be given; empty if it was.
+    trouble: String,
     /// Whether all agents have ended, or are lost.
     has_ended: bool,
 }
@@ -81,6 +83,44 @@ struct Known {
     first: Report,
     heard: Instant,
     state: AgentState,
+}
+
+impl Known {
+    /// Takes over what a report says; returns what is to be shown of it.
+    fn hear(&mut self, report: &Report, is_over: bool) -> Vec<EventKind> {
+        self.heard = Instant::now();
+        let (agent, host, state) = (report.index, untrusted::text(&self.first.host), &mut self.state);
+        let mut events = Vec::new();
+        if !report.refusal.is_empty() && report.refusal != state.refusal {
+            events.push(EventKind::AgentRefused {
+                agent: Some(agent),
+                cause: untrusted::text(&report.refusal),
+            });
+        }
+        state.refusal.clone_from(&report.refusal);
+        if report.run.is_empty() {
+            return events;
+        }
+        let reports = report.number.saturating_sub(state.next);
+        events.extend((reports > 0).then_some(EventKind::ReportsLost { agent, reports }));
+        let ends_early = report.is_last && !is_over;
+        if state.is_lost != ends_early {
+            events.push(match ends_early {
+                true => EventKind::AgentLost { agent, host },
+                false => EventKind::AgentBack { agent, host },
+            });
+        }
+        *state = AgentState {
+            next: report.number + 1,
+            generation: report.generation,
+            is_done: report.is_done,
+            refusal: std::mem::take(&mut state.refusal),
+            is_lost: ends_early,
+            has_begun: true,
+            has_ended: report.is_last,
+        };
+        events
+    }
 }
 
 /// What the last report of an agent says.
@@ -151,8 +191,12 @@ impl Lead {
             };
             let order = self.order(turn, zero_ns as u64, is_over);
             let text = serde_json::to_vec(&order).unwrap_or_default();
-            if bus.send(Stream::Orders, &[(ORDER, &text)]).is_err() {
-                self.state().is_new = true;
+            let sent = bus.send(Stream::Orders, &[(ORDER, &text)]);
+            let mut state = self.state();
+            state.trouble = sent.as_ref().err().map(ToString::to_string).unwrap_or_default();
+            if sent.is_err() {
+                state.is_new = true;
+                drop(state);
                 std::thread::sleep(WAIT);
             }
         }
@@ -182,20 +226,11 @@ impl Reading {
     /// Reads reports until all agents have ended or are lost after the end of the load.
     fn read_all(&mut self, mut bus: Bus) {
         loop {
-            match bus.read(Stream::Reports, &mut self.after, WAIT) {
-                Ok(reports) => {
-                    if std::mem::take(&mut self.bus_is_lost) {
-                        // Nobody could be heard meanwhile.
-                        let now = Instant::now();
-                        self.lead.state().agents.iter_mut().for_each(|agent| agent.heard = now);
-                        self.event(EventKind::BusBack);
-                    }
-                    reports.iter().for_each(|fields| self.take(fields));
-                }
-                Err(error) if !self.bus_is_lost => {
-                    self.bus_is_lost = true;
-                    self.event(EventKind::BusLost { cause: error.to_string() });
-                }
+            let read = bus.read(Stream::Reports, &mut self.after, WAIT);
+            let trouble = read.as_ref().err().map(ToString::to_string);
+            self.note_trouble(trouble.unwrap_or_else(|| self.lead.state().trouble.clone()));
+            match read {
+                Ok(reports) => reports.iter().for_each(|fields| self.take(fields)),
                 Err(_) => std::thread::sleep(WAIT),
             }
             self.look_for_lost();
@@ -210,6 +245,21 @@ impl Reading {
         }
     }
 
+    /// Reports that the bus does not answer, or refuses orders, and that this is over.
+    fn note_trouble(&mut self, trouble: String) {
+        match (trouble.is_empty(), self.bus_is_lost) {
+            (false, false) => self.event(EventKind::BusLost { cause: trouble }),
+            (true, true) => {
+                // No agent could be heard meanwhile.
+                let now = Instant::now();
+                self.lead.state().agents.iter_mut().for_each(|agent| agent.heard = now);
+                self.event(EventKind::BusBack);
+            }
+            (is_well, _) => return self.bus_is_lost = !is_well,
+        }
+        self.bus_is_lost = !self.bus_is_lost;
+    }
+
     fn take(&mut self, fields: &Fields) {
         let Some(report) = read_report(fields) else {
             return self.event(EventKind::AgentRefused {
@@ -222,7 +272,7 @@ impl Reading {
         if report.run != self.lead.terms.run && !report.run.is_empty() {
             return;
         }
-        let agents = state.agents.len();
+        let (agents, is_over) = (state.agents.len(), state.is_over);
         let Some(agent) = state.agents.get_mut(report.index).filter(|_| fits(&report, agents).is_ok()) else {
             drop(state);
             let cause = fits(&report, agents).err().unwrap_or_default();
@@ -238,34 +288,12 @@ impl Reading {
             // It was started again: its reports are counted from 0.
             (agent.first.process, agent.state.next) = (report.process, 0);
         }
-        agent.heard = Instant::now();
-        let host = untrusted::text(&agent.first.host);
-        let mut events = Vec::new();
-        if !report.refusal.is_empty() && report.refusal != agent.state.refusal {
-            let (agent, cause) = (Some(report.index), untrusted::text(&report.refusal));
-            events.push(EventKind::AgentRefused { agent, cause });
-        }
-        agent.state.refusal.clone_from(&report.refusal);
-        if report.run.is_empty() {
-            drop(state);
-            return events.into_iter().for_each(|event| self.event(event));
-        }
-        let missing = report.number.saturating_sub(agent.state.next);
-        events.extend(
-            (missing > 0).then_some(EventKind::ReportsLost { agent: report.index, reports: missing }),
-        );
-        events.extend(agent.state.is_lost.then_some(EventKind::AgentBack { agent: report.index, host }));
-        agent.state = AgentState {
-            next: report.number + 1,
-            generation: report.generation,
-            is_done: report.is_done,
-            refusal: report.refusal.clone(),
-            is_lost: false,
-            has_begun: true,
-            has_ended: report.is_last,
-        };
+        let events = agent.hear(&report, is_over);
         drop(state);
         events.into_iter().for_each(|event| self.event(event));
+        if report.run.is_empty() {
+            return;
+        }
         self.take_records(&report, fields);
         self.join.close(report.index, report.closed_tick);
         if report.is_last {

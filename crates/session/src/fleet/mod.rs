@@ -11,6 +11,7 @@
 mod agent;
 mod axis;
 mod bus;
+mod follower;
 mod gather;
 mod join;
 mod lead;

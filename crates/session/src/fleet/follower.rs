@@ -1,0 +1,77 @@
+//! The share of a session's load that an agent carries out.
+
+use super::{Permit, axis::Axis};
+use crate::{
+    clock::{Clock, SECOND_NS, TICK_NS, seconds},
+    endpoint::Target,
+    load::{Load, Turn},
+    session::{Record, Segment, TargetRecords, line},
+    workload::{KeyNames, Share},
+};
+
+/// A session in progress.
+pub(super) struct Follower {
+    pub(super) clock: Clock,
+    pub(super) axis: Axis,
+    /// The bus's time at which the session began.
+    pub(super) zero_ns: u64,
+    pub(super) load: Load,
+    pub(super) records: TargetRecords,
+    pub(super) names: KeyNames,
+    pub(super) target: Target,
+    /// The last setting.
+    pub(super) turn: Option<Turn>,
+    pub(super) closed_tick: u64,
+}
+
+impl Follower {
+    /// Returns the session's axis minus this process's clock, in nanoseconds.
+    fn correction_ns(&self) -> i64 {
+        self.axis.offset().map_or(0, |(offset_ns, _)| offset_ns.wrapping_sub(self.zero_ns as i64))
+    }
+
+    /// Takes over a setting, if it is new.
+    pub(super) fn follow(&mut self, turn: Turn, permit: &Permit, share: Share) -> Result<(), String> {
+        let now = self.load.turned().segment;
+        if turn.generation < now {
+            return Err(format!("setting {} comes after setting {now}", turn.generation));
+        }
+        permit.check(&turn.knobs, &self.names, &self.target, share)?;
+        if self.turn.as_ref() == Some(&turn) {
+            return Ok(());
+        }
+        let own = turn.clone().later_by(-self.correction_ns());
+        if own.since_ns > self.clock.now_ns() + SECOND_NS {
+            return Err("the setting begins more than a second from now".to_owned());
+        }
+        self.load.follow(&own);
+        if turn.generation > now {
+            self.records.turn(Segment::new(seconds(own.since_ns), own.generation, own.knobs));
+        }
+        self.turn = Some(turn);
+        Ok(())
+    }
+
+    /// Returns the new intervals and events as lines, with the times of the session.
+    pub(super) fn take_lines(&mut self) -> Vec<String> {
+        let correction_ns = self.correction_ns();
+        let shift = |t_s: &mut f64| *t_s = (*t_s + correction_ns as f64 / SECOND_NS as f64).max(0.0);
+        let ticks = (correction_ns as f64 / TICK_NS as f64).round() as i64;
+        let mut lines = Vec::new();
+        for mut record in self.records.take() {
+            match &mut record {
+                Record::Interval(interval) => {
+                    shift(&mut interval.t_s);
+                    interval.tick = interval.tick.saturating_add_signed(ticks);
+                }
+                Record::Event(event) => shift(&mut event.t_s),
+                _ => continue,
+            }
+            // A distribution is encoded without an error unless memory is exhausted.
+            lines.extend(line(&record));
+        }
+        let complete = self.records.complete_tick().saturating_add_signed(ticks);
+        self.closed_tick = self.closed_tick.max(complete);
+        lines
+    }
+}
