@@ -83,6 +83,7 @@ fn eight_agents_have_one_account_that_is_the_servers() {
     // 40 003 is 8 × 5000 + 3: what is left over belongs to the lowest.
     assert_eq!(by_agent.into_values().collect::<Vec<_>>(), [[5001; 3].to_vec(), [5000; 5].to_vec()].concat());
     assert_eq!(fleet.bus_keys(), "", "the streams are removed");
+    assert_eq!(fleet.target.cli(&["DBSIZE"]), "0", "no agent writes after the keys are removed");
 }
 
 #[test]
@@ -122,6 +123,7 @@ fn a_lost_agent_is_shown_and_its_share_is_missing() {
     });
     session.signal(Signal::TERM);
     session.end().expect_code(130);
+    assert_eq!(fleet.target.cli(&["DBSIZE"]), "0", "no agent writes after the keys are removed");
     assert_eq!(agents.into_iter().nth(2).unwrap().end().code(), 0, "it ends with its session");
 }
 
@@ -152,11 +154,7 @@ fn an_agent_permits_what_its_own_command_line_permits() {
     };
     let load = ["--load", "--no-prefill", "-n", "100"];
     refused(&["--max-clients", "10"], &load, "agent 0: 50 clients are more than the 10 of --max-clients");
-    refused(
-        &["--max-rate", "10"],
-        &load,
-        "agent 0: no --rate is more than the 10 of --max-rate and 1 agents",
-    );
+    refused(&["--max-rate", "10"], &load, "agent 0: no --rate is more than the 10 of --max-rate");
     let own = ["--load", "-n", "100", "--", "CONFIG", "GET", "maxmemory"];
     refused(&[], &own, "needs --allow on the agent's command line");
     let elsewhere = Running::start(redyno(&[
@@ -199,6 +197,33 @@ fn a_bus_that_restarts_leaves_no_hole_in_the_account() {
 }
 
 #[test]
+fn a_bus_that_stalls_ends_the_load_and_every_request_is_counted_once() {
+    let fleet = Fleet::start();
+    let agents: Vec<_> = (0..2).map(|index| fleet.agent(index, 2, &[])).collect();
+    let session = fleet.session(2, &["--load", "--rate", "2000", "--duration", "600", "--no-prefill"]);
+    session.wait_for_lines(2, r#""1":{"ops""#);
+    fleet.bus.pause();
+    for agent in &agents {
+        wait_for("the silence", || agent.said().contains("no order for 4 s").then_some(()));
+    }
+    fleet.bus.resume();
+    // Without an agent there is no load to go on with.
+    let outcome = session.end().expect_code(1);
+    assert!(outcome.err.contains("it was the last one that reported"), "{}", outcome.err);
+    assert_eq!(ops(&intervals(&outcome)), fleet.calls());
+    assert!(!outcome.out.contains("reports_lost"));
+}
+
+#[test]
+fn two_agents_with_one_number_are_refused() {
+    let fleet = Fleet::start();
+    let _agents = [0, 0].map(|index| fleet.agent(index, 2, &[]));
+    let outcome = fleet.session(2, &["--load", "-n", "100"]).end().expect_code(1);
+    assert!(outcome.err.contains("two agents have the number 0"), "{}", outcome.err);
+    assert_eq!(fleet.calls(), [0, 0]);
+}
+
+#[test]
 fn what_cannot_be_a_fleet_is_refused_in_one_line() {
     let fleet = Fleet::start();
     let port = fleet.bus.port_text();
@@ -216,6 +241,10 @@ fn what_cannot_be_a_fleet_is_refused_in_one_line() {
         (
             &["--bus", "redis://h", "--agents", "2", "--key-prefix", "a:", "--load", "--headless"],
             "--key-prefix",
+        ),
+        (
+            &["--bus", "redis://h", "--agents", "8", "-c", "4", "--load", "--headless"],
+            "fewer clients than agents",
         ),
         (&["--local", "--load", "--headless"], "--local has no effect without --agents and --bus"),
     ] {

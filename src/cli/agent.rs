@@ -53,10 +53,10 @@ pub struct AgentArgs {
     /// Wait for the next session after the end of one
     #[arg(long)]
     pub stay: bool,
-    /// Also send commands that administer the server, run code or block, if the session asks for them
+    /// Also send commands that administer the server, run code, block, or write keys by name, if the session asks for them
     #[arg(long)]
     pub allow: bool,
-    /// The most requests a second of this agent; a session without --rate is refused then
+    /// The most operations a second of this agent; a session without --rate is refused then
     #[arg(long, value_name = "RATE", value_parser = value_parser!(u32).range(1..))]
     pub max_rate: Option<u32>,
     /// The most clients of this agent [default: as many as the limit of open files allows]

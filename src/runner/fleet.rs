@@ -12,7 +12,7 @@ use anyhow::{Context as _, anyhow};
 use super::{Failure, UsageError};
 use crate::{
     endpoint::Target,
-    fleet::{FleetName, Terms, forget, gather},
+    fleet::{FleetName, Terms, clear, forget, gather},
     load::{Fleet, Requests},
     print::words::StreamText,
     session::{Notice, running::Commission},
@@ -93,18 +93,21 @@ impl FleetPlan {
                 "--agents cannot load all nodes of a cluster yet; give --one-node, or leave --agents out";
             return Err(UsageError::of(text).into());
         }
-        if self.is_local && target.tls.is_some() {
-            let text =
-                "--local starts no agents that use TLS; start them with redyno agent, and its options of TLS";
+        let has_user = self.bus.credentials.as_ref().is_some_and(|it| it.user.is_some());
+        if self.is_local && (target.tls.is_some() || self.bus.tls.is_some() || self.bus.db > 0 || has_user) {
+            let text = "--local starts no agents that need TLS, or a user or database of the bus; start them with \
+                redyno agent";
             return Err(UsageError::of(text).into());
         }
+        let wrong = |why| Failure::Failed(anyhow!("{why}"));
+        clear(&self.bus, &self.name).map_err(wrong)?;
         let mut own = OwnAgents::default();
         if self.is_local {
             own.children = self.start_agents(target)?;
             own.place = Some((self.bus.clone(), self.name.clone()));
         }
         let gathered = gather((&self.bus, &self.name), self.agents, signals, say, || own.check());
-        let gathered = gathered.map_err(|why| Failure::Failed(anyhow!(why)))?;
+        let gathered = gathered.map_err(wrong)?;
         let Some(gathered) = gathered else { return Err(Failure::Interrupted) };
         let plan = &mut commission.plan;
         let uri = plan.target.address.uri(plan.target.dialect);
@@ -130,6 +133,8 @@ impl FleetPlan {
             agent.arg("agent").args(["--bus", &self.bus.address.uri(self.bus.dialect)]);
             agent.args(["--session", &self.name.to_string(), "--target", &target.address.to_string()]);
             agent.args(["--index", &index.to_string(), "--of", &self.agents.to_string()]);
+            // The session has asked before it sends such commands.
+            agent.arg("--allow");
             // No password stands on a command line, which every user of the machine can read.
             let credentials =
                 [(&target.credentials, "REDISCLI_AUTH"), (&self.bus.credentials, "REDYNO_BUS_AUTH")];

@@ -43,7 +43,7 @@ pub trait Agents: Debug + Send + Sync {
     /// Passes a setting on to all agents; `clock` is the session's.
     fn turn(&self, turn: Turn, clock: Clock);
 
-    /// Ends the load of all agents after the last setting.
+    /// Ends the load of all agents after the last setting, and waits until they send nothing more, for a limited time.
     fn end(&self);
 
     /// Returns whether all agents that are not lost have sent all requests of the prefill or of the load in this setting,
@@ -92,10 +92,9 @@ impl Turn {
             *at_ns = if *at_ns == u64::MAX { u64::MAX } else { at_ns.saturating_add_signed(ns) }
         };
         shift(&mut self.since_ns);
-        match &mut self.phase {
-            TurnPhase::Prefill { since_ns: at_ns, .. } | TurnPhase::Load { until_ns: at_ns, .. } => {
-                shift(at_ns);
-            }
+        // The beginning of a prefill is its name, whatever the clock.
+        if let TurnPhase::Load { until_ns, .. } = &mut self.phase {
+            shift(until_ns);
         }
         self
     }

@@ -68,6 +68,15 @@ impl Step {
             .filter_map(|fragment| if let Fragment::Value(kind) = fragment { Some(*kind) } else { None })
     }
 
+    /// Returns whether one of the words is this one, in any case.
+    pub(super) fn has_word(&self, word: &str) -> bool {
+        let is_it = |fragments: &Vec<Fragment>| match fragments.as_slice() {
+            [Fragment::Text(text)] => text.eq_ignore_ascii_case(word.as_bytes()),
+            _ => false,
+        };
+        self.0.iter().any(is_it)
+    }
+
     /// Returns the command as the server's statistics name it: `GET` or `SCRIPT|LOAD`. Returns `None` if there is no
     /// command, or its name has a placeholder.
     pub(super) fn command(&self) -> Option<String> {

@@ -108,15 +108,7 @@ struct Agent<'a> {
 impl<'a> Agent<'a> {
     fn new(plan: &'a AgentPlan) -> Self {
         let process = rand::random();
-        let report = Report {
-            version: VERSION.to_owned(),
-            index: plan.share.index,
-            of: plan.share.of,
-            host: Host::this().name,
-            process,
-            most_clients: plan.permit.most_clients,
-            ..Report::default()
-        };
+        let report = first_report(plan, Host::this().name, process);
         Self {
             plan,
             bus: Bus::new(&plan.bus, &plan.name),
@@ -161,6 +153,8 @@ impl<'a> Agent<'a> {
             }
             if answers {
                 self.measure();
+            } else {
+                std::thread::sleep(WAIT);
             }
             if self.reported.is_none_or(|reported| reported.elapsed() >= REPORT_EVERY) {
                 self.reported = Some(Instant::now());
@@ -191,7 +185,6 @@ impl<'a> Agent<'a> {
             if order.run == self.over {
                 return Ok(false);
             }
-            self.heard = Instant::now();
             let run = order.run.clone();
             self.take(order).inspect_err(|_| self.refused = run)
         });
@@ -207,21 +200,31 @@ impl<'a> Agent<'a> {
         if order.version != VERSION {
             return Err(format!("the session is of redyno {}, this agent of {VERSION}", order.version));
         }
-        if order.agents != self.plan.share.of {
-            return Err(format!(
-                "the session has {} agents, this is one of {}",
-                order.agents, self.plan.share.of
-            ));
+        let Share { index, of } = self.plan.share;
+        if order.processes.len() != of {
+            return Err(format!("the session has {} agents, this is one of {of}", order.processes.len()));
         }
-        if order.is_over {
-            return Ok(self.running.is_some() || order.run == self.refused);
+        if self.running.is_some() && order.run != self.report.run {
+            // The agent's own session was killed, and another has begun.
+            return Ok(true);
+        }
+        if order.processes[index] != self.process {
+            return Ok(false);
+        }
+        self.heard = Instant::now();
+        if order.is_over && self.running.is_none() {
+            return Ok(order.run == self.refused);
         }
         if self.running.is_none() {
             self.begin(&order)?;
         }
         let Some(running) = &mut self.running else { return Ok(false) };
         running.zero_ns = order.zero_ns;
-        running.follow(order.turn, &self.plan.permit, self.plan.share).map(|()| false)
+        running.follow(order.turn, &self.plan.permit, self.plan.share)?;
+        if order.is_over {
+            running.await_end();
+        }
+        Ok(order.is_over)
     }
 
     fn begin(&mut self, order: &Order) -> Result<(), String> {
@@ -252,28 +255,27 @@ impl<'a> Agent<'a> {
             length: None,
             fleet: Fleet::Agent(self.plan.share),
         };
-        self.plan.permit.check(&order.turn.knobs, &names, &target, self.plan.share)?;
+        self.plan.permit.check(&order.turn.knobs, &names, &target, (self.plan.share, order.threads))?;
         let knobs = Knobs { load: false, ..order.turn.knobs.clone() };
         let (load, output) =
             Load::start(&plan, knobs.clone(), None, clock).map_err(|error| error.to_string())?;
         let mut records = TargetRecords::of_load(clock, output);
         records.turn(Segment::new(0.0, 0, knobs));
-        let zero_ns = order.zero_ns;
-        self.running =
-            Some(Follower { clock, axis, zero_ns, load, records, names, target, turn: None, closed_tick: 0 });
-        let Report { index, of, most_clients, .. } = self.report;
-        let (version, host) = (VERSION.to_owned(), std::mem::take(&mut self.report.host));
-        let run = order.run.clone();
-        self.report = Report {
-            version,
-            index,
-            of,
-            host,
-            process: self.process,
-            run,
-            most_clients,
-            ..Report::default()
-        };
+        let (zero_ns, threads) = (order.zero_ns, order.threads);
+        self.running = Some(Follower {
+            clock,
+            axis,
+            zero_ns,
+            load,
+            records,
+            names,
+            target,
+            turn: None,
+            threads,
+            closed_tick: 0,
+        });
+        let Report { host, .. } = std::mem::take(&mut self.report);
+        self.report = Report { run: order.run.clone(), ..first_report(self.plan, host, self.process) };
         self.waiting.clear();
         Ok(())
     }
@@ -340,4 +342,11 @@ impl<'a> Agent<'a> {
         self.running = None;
         self.report.run.clear();
     }
+}
+
+/// Returns the report of an agent that waits, on this machine.
+fn first_report(plan: &AgentPlan, host: String, process: u64) -> Report {
+    let (version, Share { index, of }, most_clients) =
+        (VERSION.to_owned(), plan.share, plan.permit.most_clients);
+    Report { version, index, of, host, process, most_clients, ..Report::default() }
 }

@@ -88,6 +88,9 @@ pub(super) type Fields = Vec<(String, Vec<u8>)>;
 
 /// A connection to the bus, which is opened when it is needed.
 pub(super) struct Bus {
+    /// The server that the user gave.
+    given: Target,
+    /// The same, or the node of a cluster that owns the keys.
     target: Target,
     name: FleetName,
     open: Option<Talk>,
@@ -96,7 +99,7 @@ pub(super) struct Bus {
 impl Bus {
     pub(super) fn new(target: &Target, name: &FleetName) -> Self {
         let target = Target { dialect: Dialect::Resp2, ..target.clone() };
-        Self { target, name: name.clone(), open: None }
+        Self { given: target.clone(), target, name: name.clone(), open: None }
     }
 
     /// The key of a stream. Both keys are in one slot of a cluster.
@@ -176,15 +179,12 @@ impl Bus {
     ) -> Result<T, BusError> {
         let command = untrusted::bytes(words[0]);
         for _ in 0..3 {
-            let talk = match self.open.take() {
-                Some(open) => self.open.insert(open),
-                None => self.open.insert(talk(&self.target, LIMIT)?.bounded(LONGEST)),
-            };
-            let mut reply = Vec::new();
-            let asked = talk.ask(&Dialect::Resp2.encode(words), 1, limit, |bytes, _| reply = bytes.to_vec());
-            asked.inspect_err(|_| self.open = None)?;
+            let reply = self.exchange(words, limit).inspect_err(|_| {
+                // Another node may own the keys by now.
+                (self.open, self.target) = (None, self.given.clone());
+            })?;
             match RespValue::read(&reply) {
-                Some(RespValue::Error(line)) => match moved(line) {
+                Some(RespValue::Error(line)) => match moved(line, &self.target.address) {
                     Some(address) => (self.target, self.open) = (self.target.at(address)?, None),
                     None => return Err(BusError::Refused { command, message: untrusted::bytes(line) }),
                 },
@@ -193,6 +193,17 @@ impl Bus {
             }
         }
         Err(BusError::Unexpected(command))
+    }
+
+    /// Sends a command, and returns its reply.
+    fn exchange(&mut self, words: &[&[u8]], limit: Duration) -> Result<Vec<u8>, ReachError> {
+        let talk = match self.open.take() {
+            Some(open) => self.open.insert(open),
+            None => self.open.insert(talk(&self.target, LIMIT)?.bounded(LONGEST)),
+        };
+        let mut reply = Vec::new();
+        talk.ask(&Dialect::Resp2.encode(words), 1, limit, |bytes, _| reply = bytes.to_vec())?;
+        Ok(reply)
     }
 }
 
@@ -210,10 +221,14 @@ fn entries(reply: &RespValue) -> Option<Vec<(String, Fields)>> {
     reply.list()?.iter().map(entry).collect()
 }
 
-/// Returns the node that a node of a cluster names for the keys.
-fn moved(line: &[u8]) -> Option<Address> {
+/// Returns the node that the node at `by` names for the keys; without a host it is on the same one.
+fn moved(line: &[u8], by: &Address) -> Option<Address> {
     let text = untrusted::bytes(line);
     let (host, port) = text.strip_prefix("MOVED ")?.split_once(' ')?.1.rsplit_once(':')?;
+    let host = match by {
+        Address::Tcp { host: same, .. } if host.is_empty() => same,
+        _ => host,
+    };
     Some(Address::Tcp { host: host.to_owned(), port: port.parse().ok()? })
 }
 
@@ -231,8 +246,10 @@ mod tests {
 
     #[test]
     fn a_node_that_does_not_own_the_keys_names_the_one_that_does() {
-        let address = Address::Tcp { host: "10.0.0.2".to_owned(), port: 6380 };
-        assert_eq!(moved(b"MOVED 12 10.0.0.2:6380"), Some(address));
-        assert_eq!(moved(b"OOM command not allowed"), None);
+        let address = |host: &str, port| Address::Tcp { host: host.to_owned(), port };
+        let by = address("10.0.0.1", 6379);
+        assert_eq!(moved(b"MOVED 12 10.0.0.2:6380", &by), Some(address("10.0.0.2", 6380)));
+        assert_eq!(moved(b"MOVED 12 :6380", &by), Some(address("10.0.0.1", 6380)));
+        assert_eq!(moved(b"OOM command not allowed", &by), None);
     }
 }

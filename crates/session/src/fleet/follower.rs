@@ -1,9 +1,12 @@
 //! The share of a session's load that an agent carries out.
 
+use std::time::Duration;
+
 use super::{Permit, axis::Axis};
 use crate::{
     clock::{Clock, SECOND_NS, TICK_NS, seconds},
     endpoint::Target,
+    knobs::Knobs,
     load::{Load, Turn},
     session::{Record, Segment, TargetRecords, line},
     workload::{KeyNames, Share},
@@ -21,6 +24,8 @@ pub(super) struct Follower {
     pub(super) target: Target,
     /// The last setting.
     pub(super) turn: Option<Turn>,
+    /// How many workers there are.
+    pub(super) threads: usize,
     pub(super) closed_tick: u64,
 }
 
@@ -36,7 +41,7 @@ impl Follower {
         if turn.generation < now {
             return Err(format!("setting {} comes after setting {now}", turn.generation));
         }
-        permit.check(&turn.knobs, &self.names, &self.target, share)?;
+        permit.check(&turn.knobs, &self.names, &self.target, (share, self.threads))?;
         if self.turn.as_ref() == Some(&turn) {
             return Ok(());
         }
@@ -46,10 +51,21 @@ impl Follower {
         }
         self.load.follow(&own);
         if turn.generation > now {
-            self.records.turn(Segment::new(seconds(own.since_ns), own.generation, own.knobs));
+            // Lost connections are some of the agent's own.
+            let clients = share.part(own.knobs.clients.into()) as u32;
+            let knobs = Knobs { clients, ..own.knobs };
+            self.records.turn(Segment::new(seconds(own.since_ns), own.generation, knobs));
         }
         self.turn = Some(turn);
         Ok(())
+    }
+
+    /// Waits until the load has ended, as the last setting says: at most a second.
+    pub(super) fn await_end(&self) {
+        let since_ns = self.clock.now_ns();
+        while !self.load.is_over() && self.clock.now_ns() < since_ns + SECOND_NS {
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Returns the new intervals and events as lines, with the times of the session.

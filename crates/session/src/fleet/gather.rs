@@ -11,6 +11,8 @@ use super::{
 };
 use crate::{endpoint::Target, signals::Signal, units::counted, untrusted};
 
+/// An agent that waits and has not reported for this long is gone; it reports four times a second.
+const GONE_AFTER: Duration = Duration::from_secs(1);
 /// How often the missing agents are named.
 const NAME_MISSING_EVERY: Duration = Duration::from_secs(5);
 
@@ -27,8 +29,7 @@ pub struct Gathered {
 /// signal arrives first.
 ///
 /// # Errors
-/// When the bus does not answer, when an agent does not fit, when another session with this name is running, or when
-/// `check` fails; a line.
+/// When the bus does not answer, when an agent does not fit, or when `check` fails; a line.
 pub fn gather(
     (target, name): (&Target, &FleetName),
     agents: usize,
@@ -38,10 +39,9 @@ pub fn gather(
 ) -> Result<Option<Gathered>, String> {
     let words = |error: BusError| error.to_string();
     let mut bus = Bus::new(target, name);
-    clear(&mut bus, name).map_err(words)??;
     // A bus that is full, or permits no XADD, is found now.
     bus.send(Stream::Reports, &[("session", b"waits")]).map_err(words)?;
-    let (mut after, mut there) = ("0".to_owned(), vec![None; agents]);
+    let (mut after, mut there) = ("0".to_owned(), vec![None::<(Report, Instant)>; agents]);
     let mut named = Instant::now();
     while there.iter().any(Option::is_none) {
         if signals.try_recv().is_ok() {
@@ -50,9 +50,20 @@ pub fn gather(
         check()?;
         for fields in bus.read(Stream::Reports, &mut after, WAIT).map_err(words)? {
             let Some(report) = read_report(&fields) else { continue };
+            // The other reports are of agents in an earlier session.
+            if !report.run.is_empty() {
+                continue;
+            }
             fits(&report, agents)?;
-            let index = report.index;
-            there[index] = Some(report);
+            let place = &mut there[report.index];
+            if let Some((other, _)) = place.as_ref().filter(|(other, _)| other.process != report.process) {
+                let [one, two] = [other, &report].map(|report| untrusted::text(&report.host));
+                return Err(format!("two agents have the number {}, on {one} and on {two}", report.index));
+            }
+            *place = (!report.is_last).then(|| (report, Instant::now()));
+        }
+        for place in &mut there {
+            place.take_if(|(_, heard)| heard.elapsed() > GONE_AFTER);
         }
         if named.elapsed() >= NAME_MISSING_EVERY {
             named = Instant::now();
@@ -61,7 +72,7 @@ pub fn gather(
             say(&format!("waiting for agents of session {name}: {} missing", missing.join(", ")));
         }
     }
-    let agents = there.into_iter().flatten().collect();
+    let agents = there.into_iter().flatten().map(|(report, _)| report).collect();
     Ok(Some(Gathered { bus: target.clone(), name: name.clone(), agents, after }))
 }
 
@@ -71,17 +82,21 @@ pub fn forget(bus: &Target, name: &FleetName) {
     drop(Bus::new(bus, name).remove());
 }
 
-/// Removes what an earlier session with this name has left.
-fn clear(bus: &mut Bus, name: &FleetName) -> Result<Result<(), String>, BusError> {
-    if let Some((first, fields)) = bus.last(Stream::Orders)?
+/// Removes what an earlier session with this name has left. Do this before any agent is started.
+///
+/// # Errors
+/// When the bus does not answer, or when that session is running; a line.
+pub fn clear(target: &Target, name: &FleetName) -> Result<(), String> {
+    let (mut bus, words) = (Bus::new(target, name), |error: BusError| error.to_string());
+    if let Some((first, fields)) = bus.last(Stream::Orders).map_err(words)?
         && read_order(&fields).is_ok_and(|order| !order.is_over)
     {
         std::thread::sleep(3 * REPEAT_EVERY);
-        if bus.last(Stream::Orders)?.is_some_and(|(now, _)| now != first) {
-            return Ok(Err(format!("a session {name} is running on this bus; give another --session")));
+        if bus.last(Stream::Orders).map_err(words)?.is_some_and(|(now, _)| now != first) {
+            return Err(format!("a session {name} is running on this bus; give another --session"));
         }
     }
-    bus.remove().map(Ok)
+    bus.remove().map_err(words)
 }
 
 /// Checks that an agent can be one of `agents`.

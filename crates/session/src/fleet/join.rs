@@ -6,7 +6,8 @@ use crate::session::Interval;
 
 /// The intervals of agents that are not complete yet.
 pub(super) struct Join {
-    /// The last tick of each agent of which all intervals are here; `None` if the agent is not awaited.
+    /// The last tick of each agent of which all intervals are here; `None` if the agent is not awaited: it has not begun, or is
+    /// lost.
     closed: Vec<Option<u64>>,
     ticks: BTreeMap<u64, BTreeMap<u32, Joined>>,
     /// The end of the last interval of each segment; the next one begins there, so that lengths add up to the time.
@@ -24,7 +25,7 @@ struct Joined {
 impl Join {
     /// Returns a join of the intervals of this many agents.
     pub(super) fn new(agents: usize) -> Self {
-        Self { closed: vec![Some(0); agents], ticks: BTreeMap::new(), reached_s: BTreeMap::new() }
+        Self { closed: vec![None; agents], ticks: BTreeMap::new(), reached_s: BTreeMap::new() }
     }
 
     /// Adds an interval of an agent. Returns it if it is not joined, since it has no length under load, such as the agent's
@@ -114,6 +115,7 @@ mod tests {
     fn rates_and_counts_add_up_lengths_do_not_and_percentiles_are_those_of_all_requests() {
         let mut join = Join::new(2);
         assert_eq!(join.add(0, interval(3, 99, 1000)), None);
+        join.close(1, 2);
         join.close(0, 3);
         assert!(join.take().is_empty(), "the other agent may still report this tick");
         assert_eq!(join.add(1, interval(3, 1, 50_000)), None);
@@ -129,7 +131,9 @@ mod tests {
     fn a_lost_agent_holds_nothing_up_and_what_it_reports_late_is_not_lost() {
         let mut join = Join::new(2);
         assert_eq!(join.add(0, interval(3, 10, 1000)), None);
+        join.close(1, 1);
         join.close(0, 9);
+        assert!(join.take().is_empty());
         join.leave(1);
         assert_eq!(join.take().len(), 1);
         assert_eq!(join.add(1, interval(2, 7, 1000)), None);

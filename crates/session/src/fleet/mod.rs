@@ -16,10 +16,11 @@ mod gather;
 mod join;
 mod lead;
 mod permit;
+mod reading;
 mod words;
 
 pub use agent::{AgentEnd, AgentPlan, attend};
 pub use bus::{BusError, FleetName};
-pub use gather::{Gathered, forget, gather};
+pub use gather::{Gathered, clear, forget, gather};
 pub use permit::Permit;
 pub use words::Terms;

@@ -13,7 +13,7 @@ pub struct Permit {
     pub targets: Vec<String>,
     /// The target's credentials and TLS; its address is another.
     pub credentials: Target,
-    /// The most requests a second of this agent.
+    /// The most operations a second of this agent.
     pub most_rate: Option<u32>,
     /// The most clients of this agent.
     pub most_clients: u32,
@@ -40,7 +40,7 @@ impl Permit {
         target.at(address).map_err(|error| error.to_string())
     }
 
-    /// Checks the load settings of all agents, of which this agent carries out `share`.
+    /// Checks the load settings of all agents, of which this agent carries out `share` with this number of workers.
     ///
     /// # Errors
     /// What is not permitted, in one line.
@@ -49,7 +49,7 @@ impl Permit {
         knobs: &Knobs,
         names: &KeyNames,
         target: &Target,
-        share: Share,
+        (share, threads): (Share, usize),
     ) -> Result<(), String> {
         let checked = knobs.clone().checked().map_err(|error| error.to_string())?;
         checked.workload.check_dialect(target.dialect, names).map_err(|error| error.to_string())?;
@@ -59,17 +59,26 @@ impl Permit {
             );
         }
         let clients = share.part(knobs.clients.into());
+        if knobs.load && clients == 0 {
+            return Err(format!("{} clients are fewer than the {} agents", knobs.clients, share.of));
+        }
         if clients > u64::from(self.most_clients) {
             return Err(format!(
                 "{clients} clients are more than the {} of --max-clients",
                 self.most_clients
             ));
         }
-        let most = u64::from(self.most_rate.unwrap_or(u32::MAX)).saturating_mul(share.of as u64);
-        if self.most_rate.is_some() && knobs.rate.is_none_or(|rate| u64::from(rate) > most) {
-            let asked =
-                knobs.rate.map_or("no --rate".to_owned(), |rate| format!("{rate} requests a second in all"));
-            return Err(format!("{asked} is more than the {most} of --max-rate and {} agents", share.of));
+        if let Some(most) = self.most_rate {
+            // A rate is divided among the workers that have clients.
+            let workers = (threads * share.of).min(knobs.clients as usize);
+            let own = (0..threads).filter(|worker| share.divided(*worker, threads).index < workers).count();
+            let part = |rate: u32| f64::from(rate) * own as f64 / workers.max(1) as f64;
+            if knobs.load && knobs.rate.is_none_or(|rate| part(rate) > f64::from(most)) {
+                let asked = knobs.rate.map(part);
+                let asked =
+                    asked.map_or("no --rate".to_owned(), |part| format!("{part:.0} operations a second"));
+                return Err(format!("{asked} is more than the {most} of --max-rate"));
+            }
         }
         match knobs.workload.privileged_commands().first().filter(|_| !self.allows_all_commands) {
             Some(name) => Err(format!("{name} needs --allow on the agent's command line")),

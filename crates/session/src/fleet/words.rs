@@ -48,8 +48,8 @@ pub(super) struct Order {
     pub(super) run: String,
     /// The target as a URI without user and password.
     pub(super) target: String,
-    /// How many agents there are.
-    pub(super) agents: usize,
+    /// The processes of the agents, by number. A process that is not listed does not obey.
+    pub(super) processes: Vec<u64>,
     /// The workers of each agent.
     pub(super) threads: usize,
     pub(super) seed: u64,

@@ -130,7 +130,7 @@ impl Measured {
     /// Applies requested settings that are due, and ends a warm-up whose time has passed.
     pub(super) fn settle(&mut self) {
         let now_ns = self.clock.now_ns();
-        let is_turned = self.next() != self.in_force && now_ns - self.changed_ns >= SETTLE_NS;
+        let is_turned = self.next() != self.in_force && now_ns.saturating_sub(self.changed_ns) >= SETTLE_NS;
         if self.load.as_ref().is_some_and(Load::is_warm) || is_turned {
             self.go_on();
         }

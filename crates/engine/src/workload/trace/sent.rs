@@ -78,10 +78,10 @@ pub fn command_of(words: &[Vec<u8>]) -> String {
     }
 }
 
-/// Returns whether a trace sends the command with this name: it does not administer the server, runs no script and does
-/// not block.
-pub(in crate::workload) fn is_harmless(command: &str) -> bool {
-    SENT.contains(command)
+/// Returns whether a trace sends the command with this name and these words: it does not administer the server, runs no
+/// script and does not block.
+pub(in crate::workload) fn is_harmless(command: &str, has_word: impl Fn(&str) -> bool) -> bool {
+    SENT.contains(command) && !OPTIONS.iter().any(|(name, option)| *name == command && has_word(option))
 }
 
 /// Returns the positions of the keys of a command that is sent; `None` if the command is not sent.

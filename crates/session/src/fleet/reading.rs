@@ -1,0 +1,274 @@
+//! Begins to lead the agents of a fleet: reads their reports, and joins them to the records of the session.
+
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        mpsc::{Receiver, Sender, channel},
+    },
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use super::{
+    bus::{Bus, Fields, Stream},
+    gather::{Gathered, fits},
+    join::Join,
+    lead::{Known, Lead},
+    words::{RECORD, Report, Terms, WAIT, read_report},
+};
+use crate::{
+    clock::{seconds, tick_of},
+    events::EventKind,
+    load::Agents,
+    session::{Event, Interval, Record, RecordLines},
+    untrusted,
+};
+
+/// How long a bus that does not answer is waited for at the end.
+const GIVEN_UP_AFTER: Duration = Duration::from_secs(10);
+/// How many ticks an interval may be ahead of this machine.
+const SOON_TICKS: u64 = 20;
+/// The most different messages about what cannot be used.
+const MOST_SHOWN: usize = 20;
+/// An agent without a report for this long is lost.
+const LOST_AFTER: Duration = Duration::from_millis(2500);
+
+impl Gathered {
+    /// Begins to lead the agents. Returns the handle for the load's plan, and the receiver of the joined records, which is
+    /// closed after the last one.
+    ///
+    /// # Errors
+    /// When a thread cannot be started.
+    pub fn lead(self, terms: Terms) -> std::io::Result<(Arc<dyn Agents>, Receiver<Record>)> {
+        let Self { bus, name, agents, after } = self;
+        let (records, joined) = channel();
+        let lead = Arc::new(Lead::new(terms, agents));
+        let (leading, to) = (Arc::clone(&lead), Bus::new(&bus, &name));
+        let orders = std::thread::Builder::new().name("orders".to_owned());
+        let orders = Some(orders.spawn(move || leading.give_orders(to))?);
+        let join = Join::new(lead.state().agents.len());
+        let lines = RecordLines::default();
+        let (bus_lost, shown, reader) = (None, BTreeSet::new(), Arc::clone(&lead));
+        let mut reading = Reading {
+            lead: reader,
+            orders,
+            records,
+            join,
+            lines,
+            after,
+            bus_lost,
+            shown,
+            is_forsaken: false,
+        };
+        let bus = Bus::new(&bus, &name);
+        std::thread::Builder::new().name("reports".to_owned()).spawn(move || reading.read_all(bus))?;
+        Ok((lead, joined))
+    }
+}
+
+/// Reads the reports of the agents.
+struct Reading {
+    lead: Arc<Lead>,
+    /// The thread that gives orders.
+    orders: Option<JoinHandle<()>>,
+    records: Sender<Record>,
+    join: Join,
+    lines: RecordLines,
+    after: String,
+    /// Since when the bus does not answer, or takes no orders.
+    bus_lost: Option<Instant>,
+    /// What was shown of messages that cannot be used, each once.
+    shown: BTreeSet<String>,
+    /// Whether no agent was left before the end of the load.
+    is_forsaken: bool,
+}
+
+impl Reading {
+    /// Reads reports until all agents have ended or are lost after the end of the load.
+    fn read_all(&mut self, mut bus: Bus) {
+        loop {
+            let read = bus.read(Stream::Reports, &mut self.after, WAIT);
+            let trouble = read.as_ref().err().map(ToString::to_string);
+            self.note_trouble(trouble.unwrap_or_else(|| self.lead.state().trouble.clone()));
+            match read {
+                Ok(reports) => reports.iter().for_each(|fields| self.take(fields)),
+                Err(_) => std::thread::sleep(WAIT),
+            }
+            self.look_for_lost();
+            self.pass_on();
+            if self.has_ended() {
+                self.close();
+                self.lead.state().has_ended = true;
+                self.lead.news.notify_all();
+                // The session ends when the streams are removed.
+                drop(self.orders.take().map(JoinHandle::join));
+                return;
+            }
+        }
+    }
+
+    /// Reports that the bus does not answer, or refuses orders, and that this is over.
+    fn note_trouble(&mut self, trouble: String) {
+        match (trouble.is_empty(), self.bus_lost) {
+            (false, None) => {
+                self.bus_lost = Some(Instant::now());
+                self.event(EventKind::BusLost { cause: trouble });
+            }
+            (true, Some(_)) => {
+                // No agent could be heard meanwhile.
+                let now = Instant::now();
+                self.lead.state().agents.iter_mut().for_each(|agent| agent.heard = now);
+                self.bus_lost = None;
+                self.event(EventKind::BusBack);
+            }
+            _ => {}
+        }
+    }
+
+    /// Shows once that a message cannot be used.
+    fn refuse(&mut self, cause: String) {
+        if self.shown.len() < MOST_SHOWN && self.shown.insert(cause.clone()) {
+            self.event(EventKind::AgentRefused { agent: None, cause });
+        }
+    }
+
+    fn take(&mut self, fields: &Fields) {
+        let Some(report) = read_report(fields) else {
+            return self.refuse("a report on the bus is not readable".to_owned());
+        };
+        let lead = Arc::clone(&self.lead);
+        let mut state = lead.state();
+        if report.run != self.lead.terms.run && !report.run.is_empty() {
+            return;
+        }
+        let (agents, is_over) = (state.agents.len(), state.is_over);
+        let Some(agent) = state.agents.get_mut(report.index).filter(|_| fits(&report, agents).is_ok()) else {
+            drop(state);
+            let cause = fits(&report, agents).err().unwrap_or_default();
+            return self.refuse(cause);
+        };
+        if report.process != agent.first.process {
+            if !agent.state.is_lost {
+                let (index, host) = (report.index, untrusted::text(&report.host));
+                drop(state);
+                let cause = format!("the number {index} of an agent that is there is also used on {host}");
+                return self.refuse(cause);
+            }
+            // It was started again: its reports are counted from 0.
+            (agent.first, agent.state.next) = (report.clone(), 0);
+            state.is_new = true;
+            return;
+        }
+        if !report.run.is_empty() && report.number < agent.state.next {
+            // The bus took the report twice: its first reply was late.
+            return;
+        }
+        let events = agent.hear(&report, is_over);
+        drop(state);
+        events.into_iter().for_each(|event| self.event(event));
+        if report.run.is_empty() {
+            return;
+        }
+        self.take_records(&report, fields);
+        self.join.close(report.index, report.closed_tick);
+        if report.is_last {
+            self.join.leave(report.index);
+        }
+    }
+
+    fn take_records(&mut self, report: &Report, fields: &Fields) {
+        for (_, text) in fields.iter().filter(|(name, _)| name == RECORD) {
+            match self.lines.read(text) {
+                Ok(Record::Interval(interval)) if !self.can_be(&interval) => {
+                    self.refuse(format!("an interval of agent {} is of another time", report.index));
+                }
+                Ok(Record::Interval(interval)) => {
+                    if let Some(late) = self.join.add(report.index, *interval) {
+                        self.send(Record::Interval(Box::new(late)));
+                    }
+                }
+                Ok(event @ Record::Event(_)) => self.send(event.at_node(0)),
+                Ok(_) => {}
+                Err(why) => self.refuse(format!("a record of agent {} is not readable: {why}", report.index)),
+            }
+        }
+    }
+
+    /// Returns whether an interval is of a segment that was published, and not of the future.
+    fn can_be(&self, interval: &Interval) -> bool {
+        let state = self.lead.state();
+        state.turn.as_ref().is_some_and(|(turn, clock)| {
+            let soon = tick_of(clock.now_ns()) + SOON_TICKS;
+            interval.segment <= turn.generation && interval.tick <= soon
+        })
+    }
+
+    fn look_for_lost(&mut self) {
+        if self.bus_lost.is_some() {
+            return;
+        }
+        let lead = Arc::clone(&self.lead);
+        let mut lost = Vec::new();
+        for (index, agent) in lead.state().agents.iter_mut().enumerate() {
+            let is_silent = agent.heard.elapsed() > LOST_AFTER && !agent.state.has_ended;
+            if is_silent && !std::mem::replace(&mut agent.state.is_lost, true) {
+                lost.push((index, agent.host()));
+            }
+        }
+        for (agent, host) in lost {
+            self.join.leave(agent);
+            self.event(EventKind::AgentLost { agent, host });
+        }
+        self.look_for_the_last();
+    }
+
+    /// Ends the load if no agent is left before its end.
+    fn look_for_the_last(&mut self) {
+        let is_away = |agent: &Known| agent.state.is_lost || agent.state.has_ended;
+        let is_over = {
+            let state = self.lead.state();
+            state.is_over || !state.agents.iter().all(is_away)
+        };
+        if !is_over && !std::mem::replace(&mut self.is_forsaken, true) {
+            let cause = "it was the last one that reported".to_owned();
+            self.event(EventKind::AgentRefused { agent: Some(0), cause });
+        }
+    }
+
+    fn pass_on(&mut self) {
+        for interval in self.join.take() {
+            self.send(Record::Interval(Box::new(interval)));
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        let state = self.lead.state();
+        let is_away = |Known { state, .. }: &Known| state.has_ended || state.is_lost || !state.has_begun;
+        let is_given_up = self.bus_lost.is_some_and(|since| since.elapsed() > GIVEN_UP_AFTER);
+        state.is_over && (is_given_up || self.bus_lost.is_none() && state.agents.iter().all(is_away))
+    }
+
+    /// Passes on what is left at the end, and names the agents whose last report has not come.
+    fn close(&mut self) {
+        let away: Vec<_> =
+            self.lead.state().agents.iter().map(|agent| (agent.state.clone(), agent.host())).collect();
+        for (agent, (state, host)) in away.into_iter().enumerate() {
+            self.join.leave(agent);
+            if !state.has_ended && !state.is_lost {
+                self.event(EventKind::AgentLost { agent, host });
+            }
+        }
+        self.pass_on();
+    }
+
+    fn event(&self, what: EventKind) {
+        let now_ns = self.lead.state().turn.as_ref().map_or(0, |(_, clock)| clock.now_ns());
+        self.send(Record::Event(Event::new(seconds(now_ns), what)));
+    }
+
+    fn send(&self, record: Record) {
+        // The receiver is gone only while the session ends.
+        drop(self.records.send(record));
+    }
+}
