@@ -99,3 +99,81 @@ impl Turn {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::{Mutex, atomic::AtomicBool, atomic::Ordering::Relaxed},
+        time::Duration,
+    };
+
+    use super::*;
+    use crate::load::{Load, Plan, Requests};
+
+    #[derive(Debug, Default)]
+    struct Stub {
+        turns: Mutex<Vec<Turn>>,
+        are_done: AtomicBool,
+    }
+
+    impl Agents for Stub {
+        fn turn(&self, turn: Turn, _: Clock) {
+            self.turns.lock().unwrap().push(turn);
+        }
+
+        fn end(&self) {}
+
+        fn are_done(&self, _: u32) -> bool {
+            self.are_done.load(Relaxed)
+        }
+    }
+
+    #[test]
+    fn a_load_that_leads_publishes_each_setting_ahead_and_sends_nothing_itself() {
+        let agents = Arc::new(Stub::default());
+        let requests = Some(Requests::InAll(100));
+        let plan = Plan { fleet: Fleet::Led(Arc::clone(&agents) as _), requests, ..Plan::fixture() };
+        let (clock, knobs) = (Clock::start(), Knobs { load: true, ..Knobs::default() });
+        let (load, output) = Load::start(&plan, knobs.clone(), Some(Duration::ZERO), clock).unwrap();
+        assert!(output.rings.is_empty());
+        load.set(&Knobs { clients: 7, ..knobs });
+        load.stop();
+        let turns = agents.turns.lock().unwrap().clone();
+        let seen: Vec<_> = turns.iter().map(|turn| (turn.generation, turn.knobs.clients)).collect();
+        assert_eq!(seen, [(1, 50), (2, 7), (2, 7)]);
+        let is_measured = |turn: &Turn| matches!(turn.phase, TurnPhase::Load { is_measured: true, .. });
+        assert_eq!(turns.iter().map(is_measured).collect::<Vec<_>>(), [false, true, true]);
+        assert!(turns[0].since_ns >= LEAD_NS && turns[1].since_ns > turns[0].since_ns);
+        assert!(matches!(turns[2].phase, TurnPhase::Load { until_ns, .. } if until_ns < u64::MAX));
+    }
+
+    #[test]
+    fn the_requests_are_answered_when_all_agents_have_said_so() {
+        let agents = Arc::new(Stub::default());
+        let requests = Some(Requests::InAll(100));
+        let plan = Plan { fleet: Fleet::Led(Arc::clone(&agents) as _), requests, ..Plan::fixture() };
+        let (load, _output) = Load::start(&plan, Knobs::default(), None, Clock::start()).unwrap();
+        assert!(!load.is_over());
+        agents.are_done.store(true, Relaxed);
+        assert!(load.is_over());
+    }
+
+    #[test]
+    fn an_agent_takes_over_the_number_of_a_setting_and_its_share_of_a_prefill() {
+        let plan = Plan { fleet: Fleet::Agent(Share { index: 1, of: 2 }), ..Plan::fixture() };
+        let off = Knobs::default();
+        let (load, _output) = Load::start(&plan, off.clone(), None, Clock::start()).unwrap();
+        assert_eq!(load.turned().segment, 0);
+        let workload = off.workload.with_prefill().unwrap().into();
+        let knobs = Knobs { workload, keyspace: 11, ..off };
+        let phase = TurnPhase::Prefill { since_ns: 5, pipeline: 16 };
+        let turn = Turn { generation: 3, since_ns: 0, knobs: knobs.clone(), phase };
+        load.follow(&turn);
+        assert_eq!(load.turned().segment, 3);
+        assert_eq!(load.turned().prefill.map(|prefill| prefill.requests), Some(5), "11 are 6 and 5");
+        // The clocks are compared anew at each setting.
+        load.follow(&Turn { generation: 4, knobs: Knobs { clients: 9, ..knobs }, ..turn.later_by(1000) });
+        assert_eq!(load.turned().prefill.map(|prefill| prefill.requests), Some(5));
+        assert_eq!(load.progress(), (4, false));
+    }
+}
