@@ -1,11 +1,13 @@
 //! The nodes of a session: a row for each on the screen Nodes, and the node that all other screens show.
 
+use std::collections::BTreeMap;
+
 use super::{Direction, Model, NODE_GAUGES, NodeRow, Reachability, Screen, Tone, Track, list::moved};
 use crate::{
     events::EventKind,
     gauge::Gauge,
     protocol::SLOTS,
-    session::{Event, Record, Timeline, TimelineOptions},
+    session::{Event, Record, Timeline, TimelineOptions, timeline::NodeLoad},
     units,
 };
 
@@ -48,9 +50,9 @@ impl Model {
         }
     }
 
-    /// Returns the screens that have something to show: Nodes only if there are several.
+    /// Returns the screens that have something to show: Nodes only if there are several, or agents.
     pub fn screens(&self) -> impl Iterator<Item = Screen> {
-        let has_several = self.tracks.len() > 1;
+        let has_several = self.tracks.len() > 1 || self.tracks[0].reading(self.view).has_agents();
         Screen::ALL.into_iter().filter(move |screen| *screen != Screen::Nodes || has_several)
     }
 
@@ -80,6 +82,11 @@ impl Model {
         }
         self.node_table.sort(&mut rows);
         rows
+    }
+
+    /// Returns the load of each agent of a fleet at the moment shown, by the agent's number.
+    pub fn agents(&self) -> BTreeMap<u16, NodeLoad> {
+        self.tracks[0].reading(self.view).load_by_agent()
     }
 
     pub(super) fn node_row<'a>(&'a self, number: usize, track: &'a Track) -> NodeRow<'a> {

@@ -82,7 +82,18 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     let rows = model.node_rows();
     let details = DETAILS[usize::from(area.height >= HIGH)];
     let below = if area.height > details + 4 { details } else { 0 };
-    let above = Rect { height: area.height - below, ..area };
+    let agents = agents_table(model);
+    // The nodes keep two rows.
+    let for_agents = (agents.len() as u16).min((area.height - below).saturating_sub(3));
+    let above = Rect { height: area.height - below - for_agents, ..area };
+    for (n, line) in (0..for_agents).zip(&agents) {
+        let at = row(area, above.height + n);
+        match n {
+            0 => paint.rule(at, line),
+            1 => drop(paint.text(at, line, Ink::Faint)),
+            _ => drop(paint.text(at, line, Ink::Text)),
+        }
+    }
     let table = table(above, model, &rows);
     let selected = rows.iter().position(|row| row.number == model.selected_node()).unwrap_or(0);
     let visible = around(selected, rows.len(), above.height.saturating_sub(1));
@@ -107,8 +118,27 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
         }
     }
     if below > 0 {
-        draw_details(paint, Rect { y: above.bottom(), height: below, ..area }, model, &rows);
+        draw_details(paint, Rect { y: above.bottom() + for_agents, height: below, ..area }, model, &rows);
     }
+}
+
+/// Returns the lines about the agents of a fleet: a title, headings, and a line for each; empty without agents.
+fn agents_table(model: &Model) -> Vec<String> {
+    let agents = model.agents();
+    if agents.is_empty() {
+        return Vec::new();
+    }
+    let title = format!("{}: their parts of the load", units::counted(agents.len() as u64, "agent"));
+    let levels = [Level::P50, Level::P99, Level::Max];
+    let headings = ["agent", "share", "ops/s"].map(str::to_owned).into_iter();
+    let mut rows = vec![headings.chain(levels.map(|level| level.name().to_owned())).collect::<Vec<_>>()];
+    for (agent, load) in &agents {
+        let ops = load.ops_per_s.map_or(NONE.to_owned(), units::count);
+        let figures = levels.map(|level| figure(level.of(&load.service)));
+        rows.push([agent.to_string(), units::percent(load.share), ops].into_iter().chain(figures).collect());
+    }
+    let aligned = units::aligned(&rows, |_| true);
+    std::iter::once(title).chain(aligned.lines().map(|line| format!("   {line}"))).collect()
 }
 
 /// Returns the longest PING of a node in each column of the axis; `None` where nothing was measured.

@@ -147,6 +147,33 @@ fn nodes_look_as_they_did() {
 }
 
 #[test]
+fn agents_of_a_fleet_have_a_table_below_their_target() {
+    let mut model = model_of(1, true);
+    let part = |us, ops| OperationInterval { ops, service: around(us, ops), ..OperationInterval::default() };
+    for n in 21..26 {
+        let agents: BTreeMap<_, _> = [(0, part(290, 900)), (1, part(5_300, 300))].into();
+        let service = Latency::merged(agents.values().map(|part| &part.service));
+        let (t_s, ops) = (f64::from(n), service.count());
+        let ops_per_s = ops as f64;
+        let interval = Interval {
+            t_s,
+            length_s: 1.0,
+            segment: 1,
+            ops,
+            ops_per_s,
+            service,
+            agents,
+            clients: 50,
+            ..Interval::default()
+        };
+        deliver(&mut model, vec![Record::Interval(Box::new(interval))]);
+    }
+    press(&mut model, KeyCode::Char('7'));
+    snapshot("nodes_agents", &model, (80, 24));
+    snapshot("nodes_agents", &model, (120, 36));
+}
+
+#[test]
 fn the_selected_node_is_always_visible_in_any_order_and_at_any_size() {
     let mut model = model_of(100, true);
     for key in

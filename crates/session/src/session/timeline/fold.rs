@@ -62,6 +62,7 @@ pub struct Timeline {
     pub(super) operations: OperationLanes,
     pub(super) openings: OperationLanes,
     pub(super) nodes: NodeLanes,
+    pub(super) agents: NodeLanes,
     pub(super) ping_timing: Option<Timing>,
     pub(super) ping_tcp: Option<TcpRtt>,
     pub(super) intrinsic_run: Option<IntrinsicRun>,
@@ -116,6 +117,7 @@ impl Timeline {
             operations: OperationLanes::new(longest_s),
             openings: OperationLanes::new(longest_s),
             nodes: NodeLanes::new(longest_s),
+            agents: NodeLanes::new(longest_s),
             ping_timing: None,
             ping_tcp: None,
             intrinsic_run: None,
@@ -254,7 +256,8 @@ impl Timeline {
         }
         self.operations.push(interval);
         self.openings.push_opening(interval);
-        self.nodes.push(interval);
+        self.nodes.push(interval, &interval.nodes);
+        self.agents.push(interval, &interval.agents);
         self.outages.push(t_s, length_s, interval.outage_s);
         self.segments.push(interval);
         let aside = self.segments.numbered(segment).and_then(|segment| segment.start.aside());

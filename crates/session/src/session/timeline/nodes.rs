@@ -16,7 +16,7 @@ const MOST_NODES: usize = 1000;
 /// The time that the load on a node is shown for, in seconds: long enough for a p99 of a hundredth of the load.
 const WINDOW_S: f64 = 5.0;
 
-/// One history of service times for each node, by its number.
+/// One history of service times for each node, or for each agent, by its number.
 #[derive(Debug, Clone)]
 pub(super) struct NodeLanes {
     lanes: BTreeMap<u16, History<BySegment>>,
@@ -41,9 +41,10 @@ impl NodeLanes {
         Self { lanes: BTreeMap::new(), longest_s }
     }
 
-    pub(super) fn push(&mut self, interval: &Interval) {
+    /// Adds the results of each node, or of each agent, in an interval.
+    pub(super) fn push(&mut self, interval: &Interval, parts: &BTreeMap<u16, OperationInterval>) {
         let (t_s, length_s) = (interval.t_s, interval.timed_s());
-        for (node, part) in interval.nodes.iter().filter(|(_, part)| !part.service.is_empty()) {
+        for (node, part) in parts.iter().filter(|(_, part)| !part.service.is_empty()) {
             if self.lanes.len() < MOST_NODES || self.lanes.contains_key(node) {
                 let empty = || History::new(seconds(TICK_NS), KEPT).no_coarser(self.longest_s);
                 let lane = self.lanes.entry(*node).or_insert_with(empty);
@@ -75,6 +76,20 @@ impl Reading<'_> {
     /// Returns the load on each node of a cluster in the last seconds of the current segment, by the node's number;
     /// empty without a load on a cluster.
     pub fn load_by_node(&self) -> BTreeMap<u16, NodeLoad> {
+        self.load_by(&self.cells.nodes)
+    }
+
+    /// Returns whether agents of a fleet have carried out a load.
+    pub fn has_agents(&self) -> bool {
+        !self.cells.agents.lanes.is_empty()
+    }
+
+    /// Returns the load of each agent of a fleet in the last seconds of the current segment, by the agent's number.
+    pub fn load_by_agent(&self) -> BTreeMap<u16, NodeLoad> {
+        self.load_by(&self.cells.agents)
+    }
+
+    fn load_by(&self, parts: &NodeLanes) -> BTreeMap<u16, NodeLoad> {
         let segment = self.segment().map_or(1, |segment| segment.start.segment);
         let (from_s, now_s) = (self.now_s() - WINDOW_S, self.now_s());
         let mut blend = Blend::default();
@@ -83,7 +98,7 @@ impl Reading<'_> {
             let service = blend.take();
             (*node, NodeLoad { share: 0.0, ops_per_s: None, service })
         };
-        let mut nodes: BTreeMap<_, _> = self.cells.nodes.lanes.iter().map(&mut of).collect();
+        let mut nodes: BTreeMap<_, _> = parts.lanes.iter().map(&mut of).collect();
         let all: u64 = nodes.values().map(|node| node.service.count()).sum();
         let rate = self.rate(WINDOW_S);
         for node in nodes.values_mut().filter(|_| all > 0) {
