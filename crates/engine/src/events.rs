@@ -20,7 +20,7 @@
 //! | `failover` | another server answers in place of one that did not, or that handed its place over |
 //! | `lag` | the lag of a replica cannot be measured (`--probe-lag`); at the end, what was measured |
 //! | `role` | the role, a replica's master, or the state of FAILOVER changed |
-//! | `agent lost`, `agent back`, `agent refused`, `reports lost` | the agents of a fleet |
+//! | `agent joined`, `agent lost`, `agent back`, `agent refused`, `reports lost` | the agents of a fleet |
 //! | `bus lost`, `bus back` | the server on which session and agents of a fleet meet |
 //! | `joined`, `left` | a server is a node of the session from now on; it has no part in the cluster any more |
 //! | `replication` | a replica's link went up or down, or replicas came or went |
@@ -182,6 +182,9 @@ event_kinds! {
     NodeLeft { address: String } "left" format!("{address} has no part in the cluster any more");
     /// A node that had left has slots again, or is a replica again.
     NodeBack { address: String } "joined" format!("{address} has a part in the cluster again");
+    /// An agent of the fleet takes part in the load; its times are known to at most `error_us`.
+    AgentJoined { agent: usize, host: String, error_us: f64 } "agent joined"
+        format!("agent {agent} on {host} takes part; its times are right to ± {error_us:.0} µs");
     /// Agent number `agent` of the fleet does not report any more.
     AgentLost { agent: usize, host: String } "agent lost"
         format!("agent {agent} on {host} does not report; its share of the load is missing");

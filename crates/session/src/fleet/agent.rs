@@ -88,7 +88,6 @@ pub fn attend(
 struct Agent<'a> {
     plan: &'a AgentPlan,
     bus: Bus,
-    process: u64,
     /// The last read order, by its identifier.
     after: String,
     heard: Instant,
@@ -107,12 +106,10 @@ struct Agent<'a> {
 
 impl<'a> Agent<'a> {
     fn new(plan: &'a AgentPlan) -> Self {
-        let process = rand::random();
-        let report = first_report(plan, Host::this().name, process);
+        let report = first_report(plan, Host::this().name, rand::random());
         Self {
             plan,
             bus: Bus::new(&plan.bus, &plan.name),
-            process,
             after: String::new(),
             heard: Instant::now(),
             report,
@@ -182,10 +179,10 @@ impl<'a> Agent<'a> {
     /// Carries out an order; returns whether the session is over.
     fn obey(&mut self, order: Result<Order, String>, say: &mut impl FnMut(&str)) -> bool {
         let obeyed = order.and_then(|order| {
-            if order.run == self.over {
+            if order.terms.run == self.over {
                 return Ok(false);
             }
-            let run = order.run.clone();
+            let run = order.terms.run.clone();
             self.take(order).inspect_err(|_| self.refused = run)
         });
         let refusal = obeyed.as_ref().err().cloned().unwrap_or_default();
@@ -204,16 +201,16 @@ impl<'a> Agent<'a> {
         if order.processes.len() != of {
             return Err(format!("the session has {} agents, this is one of {of}", order.processes.len()));
         }
-        if self.running.is_some() && order.run != self.report.run {
+        if self.running.is_some() && order.terms.run != self.report.run {
             // The agent's own session was killed, and another has begun.
             return Ok(true);
         }
-        if order.processes[index] != self.process {
+        if order.processes[index] != self.report.process {
             return Ok(false);
         }
         self.heard = Instant::now();
         if order.is_over && self.running.is_none() {
-            return Ok(order.run == self.refused);
+            return Ok(order.terms.run == self.refused);
         }
         if self.running.is_none() {
             self.begin(&order)?;
@@ -228,11 +225,11 @@ impl<'a> Agent<'a> {
     }
 
     fn begin(&mut self, order: &Order) -> Result<(), String> {
-        let target = self.plan.permit.target(&order.target)?;
-        let run: RunId = order.run.parse().map_err(|_| "the order names no run".to_owned())?;
+        let target = self.plan.permit.target(&order.terms.target)?;
+        let run: RunId = order.terms.run.parse().map_err(|_| "the order names no run".to_owned())?;
         let names = KeyNames::of_run(run);
-        if !(1..=64).contains(&order.threads) {
-            return Err(format!("{} worker threads are not possible", order.threads));
+        if !(1..=64).contains(&order.terms.threads) {
+            return Err(format!("{} worker threads are not possible", order.terms.threads));
         }
         let broken = |error: BusError| error.to_string();
         let now_ns = self.bus.time_ns().map_err(broken)?;
@@ -246,22 +243,22 @@ impl<'a> Agent<'a> {
             target: target.clone(),
             first_words: FirstWords::Named,
             latency_to: LatencyTo::LastByte,
-            threads: order.threads,
-            seed: order.seed,
+            threads: order.terms.threads,
+            seed: order.terms.seed,
             names: names.clone(),
-            timeout: Duration::from_millis(order.timeout_ms),
-            requests: order.requests.map(Requests::InAll),
+            timeout: order.terms.timeout,
+            requests: order.terms.requests.map(Requests::InAll),
             cluster: None,
             length: None,
             fleet: Fleet::Agent(self.plan.share),
         };
-        self.plan.permit.check(&order.turn.knobs, &names, &target, (self.plan.share, order.threads))?;
+        self.plan.permit.check(&order.turn.knobs, &names, &target, (self.plan.share, order.terms.threads))?;
         let knobs = Knobs { load: false, ..order.turn.knobs.clone() };
         let (load, output) =
             Load::start(&plan, knobs.clone(), None, clock).map_err(|error| error.to_string())?;
         let mut records = TargetRecords::of_load(clock, output);
         records.turn(Segment::new(0.0, 0, knobs));
-        let (zero_ns, threads) = (order.zero_ns, order.threads);
+        let (zero_ns, threads) = (order.zero_ns, order.terms.threads);
         self.running = Some(Follower {
             clock,
             axis,
@@ -274,8 +271,8 @@ impl<'a> Agent<'a> {
             threads,
             closed_tick: 0,
         });
-        let Report { host, .. } = std::mem::take(&mut self.report);
-        self.report = Report { run: order.run.clone(), ..first_report(self.plan, host, self.process) };
+        let Report { host, process, .. } = std::mem::take(&mut self.report);
+        self.report = Report { run: order.terms.run.clone(), ..first_report(self.plan, host, process) };
         self.waiting.clear();
         Ok(())
     }

@@ -76,6 +76,10 @@ impl Known {
         }
         let reports = report.number.saturating_sub(state.next);
         events.extend((reports > 0).then_some(EventKind::ReportsLost { agent, reports }));
+        if !state.has_begun {
+            let error_us = report.error_ns as f64 / 1e3;
+            events.push(EventKind::AgentJoined { agent, host: host.clone(), error_us });
+        }
         let ends_early = report.is_last && !is_over;
         if state.is_lost != ends_early {
             events.push(match ends_early {
@@ -188,10 +192,7 @@ impl Lead {
     }
 
     fn order(&self, turn: Turn, zero_ns: u64, is_over: bool) -> Order {
-        let Terms { run, target, threads, seed, timeout, requests } = self.terms.clone();
         let processes = self.state().agents.iter().map(|agent| agent.first.process).collect();
-        let version = VERSION.to_owned();
-        let timeout_ms = timeout.as_millis() as u64;
-        Order { version, run, target, processes, threads, seed, timeout_ms, requests, zero_ns, turn, is_over }
+        Order { version: VERSION.to_owned(), terms: self.terms.clone(), processes, zero_ns, turn, is_over }
     }
 }

@@ -226,13 +226,14 @@ impl Reading {
     /// Ends the load if no agent is left before its end.
     fn look_for_the_last(&mut self) {
         let is_away = |agent: &Known| agent.state.is_lost || agent.state.has_ended;
-        let is_over = {
-            let state = self.lead.state();
-            state.is_over || !state.agents.iter().all(is_away)
-        };
-        if !is_over && !std::mem::replace(&mut self.is_forsaken, true) {
+        let state = self.lead.state();
+        let is_forsaken = !state.is_over && state.agents.iter().all(is_away);
+        let agents = state.agents.iter().enumerate();
+        let last = agents.max_by_key(|(_, agent)| agent.heard).map(|(agent, _)| agent);
+        drop(state);
+        if is_forsaken && !std::mem::replace(&mut self.is_forsaken, true) {
             let cause = "it was the last one that reported".to_owned();
-            self.event(EventKind::AgentRefused { agent: Some(0), cause });
+            self.event(EventKind::AgentRefused { agent: last, cause });
         }
     }
 

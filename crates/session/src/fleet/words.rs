@@ -23,7 +23,7 @@ pub(super) const REPEAT_EVERY: Duration = Duration::from_millis(500);
 pub(super) const WAIT: Duration = Duration::from_millis(100);
 
 /// What all agents get once, in each order.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Terms {
     /// The run, which names the keys.
     pub run: String,
@@ -44,18 +44,10 @@ pub struct Terms {
 pub(super) struct Order {
     /// The version of the program.
     pub(super) version: String,
-    /// The run, which names the keys.
-    pub(super) run: String,
-    /// The target as a URI without user and password.
-    pub(super) target: String,
+    #[serde(flatten)]
+    pub(super) terms: Terms,
     /// The processes of the agents, by number. A process that is not listed does not obey.
     pub(super) processes: Vec<u64>,
-    /// The workers of each agent.
-    pub(super) threads: usize,
-    pub(super) seed: u64,
-    pub(super) timeout_ms: u64,
-    /// The limit on the requests of all agents together.
-    pub(super) requests: Option<u64>,
     /// The time of the bus at which the session began, in nanoseconds since 1970; renewed, since clocks drift.
     pub(super) zero_ns: u64,
     /// The setting.

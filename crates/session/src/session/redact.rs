@@ -133,6 +133,7 @@ fn event_kind(mut what: EventKind) -> EventKind {
         NodeJoined { address }
         | NodeLeft { address }
         | NodeBack { address }
+        | AgentJoined { host: address, .. }
         | AgentLost { host: address, .. }
         | AgentBack { host: address, .. } => LEFT_OUT.clone_into(address),
         LagUnmeasured { replica: from, cause: to } | Failover { from, to, .. } => {
