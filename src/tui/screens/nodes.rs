@@ -85,7 +85,10 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     let agents = agents_table(model);
     // The nodes keep two rows.
     let for_agents = (agents.len() as u16).min((area.height - below).saturating_sub(3));
-    let above = Rect { height: area.height - below - for_agents, ..area };
+    let room = area.height - below - for_agents;
+    // The agents stand close below their target.
+    let height = if for_agents > 0 { room.min(1 + rows.len() as u16 * TALLEST) } else { room };
+    let above = Rect { height, ..area };
     for (n, line) in (0..for_agents).zip(&agents) {
         let at = row(area, above.height + n);
         match n {
@@ -118,7 +121,7 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
         }
     }
     if below > 0 {
-        draw_details(paint, Rect { y: above.bottom() + for_agents, height: below, ..area }, model, &rows);
+        draw_details(paint, Rect { y: area.bottom() - below, height: below, ..area }, model, &rows);
     }
 }
 
