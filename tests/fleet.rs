@@ -87,6 +87,38 @@ fn eight_agents_have_one_account_that_is_the_servers() {
 }
 
 #[test]
+fn the_built_in_server_is_a_bus() {
+    let target = Server::redis().start();
+    let port = target.port_text();
+    let demo = Running::start(redyno(&["demo", "--bus", "-p", "0"]));
+    let uri = demo.wait_for("its address", |out| {
+        out.split_whitespace().find(|it| it.starts_with("redis://")).map(str::to_owned)
+    });
+    let session = [
+        "-p",
+        &port,
+        "--agents",
+        "2",
+        "--local",
+        "--load",
+        "--no-prefill",
+        "-n",
+        "4001",
+        "--headless",
+        "--json",
+    ];
+    // With a bus of its own, too.
+    for bus in [&["--bus", &uri][..], &[]] {
+        let outcome = run(&[&session[..], bus].concat()).expect_code(0);
+        let all = intervals(&outcome).iter().map(|it| it.ops).sum::<u64>();
+        assert_eq!(all, 4001, "{}", outcome.err);
+        assert_eq!(target.cli(&["DBSIZE"]), "0");
+    }
+    demo.signal(Signal::TERM);
+    demo.end();
+}
+
+#[test]
 fn a_prefill_and_sequential_keys_are_divided_without_overlap() {
     let fleet = Fleet::start();
     let more = ["--local", "--load", "-r", "3001", "--prefill", "--ratio", "0:1", "-n", "500"];
@@ -246,7 +278,8 @@ fn what_cannot_be_a_fleet_is_refused_in_one_line() {
             &["--bus", "redis://h", "--agents", "8", "-c", "4", "--load", "--headless"],
             "fewer clients than agents",
         ),
-        (&["--local", "--load", "--headless"], "--local has no effect without --agents and --bus"),
+        (&["--local", "--load", "--headless"], "--local has no effect without --agents"),
+        (&["--agents", "2", "--load", "--headless"], "--agents needs --bus"),
     ] {
         let outcome = run(words).expect_code(2);
         assert!(outcome.err.contains(part), "{words:?}: {}", outcome.err);

@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use anyhow::Context;
+use clap::builder::ArgPredicate;
 
 use super::command::{Arguments, Invocation, Planned};
 use crate::{
@@ -27,15 +28,21 @@ const AFTER: &str = "\
 Examples:
   redyno demo -p 7000
   redyno demo -p 7000 --fault 'stall 500ms every 5s' --fault 'error LOADING 1%'
-  redyno demo -p 7000 --nodes 3 --replicas 1 --fault 'failover node 1 after 30s'";
+  redyno demo -p 7000 --nodes 3 --replicas 1 --fault 'failover node 1 after 30s'
+  redyno demo --bus";
 
 /// The arguments of `redyno demo`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub struct DemoArgs {
-    /// Port on 127.0.0.1 to listen on; 0 for any free port; the other nodes of a cluster get the ports after it
-    #[arg(short, long, default_value_t = 6379)]
+    /// Port on 127.0.0.1 to listen on; 0 for any free port; the other nodes of a cluster get the ports after it; 6380 is the
+    /// default with --bus
+    #[arg(short, long, default_value_t = 6379, default_value_if("bus", ArgPredicate::IsPresent, "6380"))]
     port: u16,
+
+    /// Run a bus for a fleet on this machine, and print the command lines of an agent and its session
+    #[arg(long, conflicts_with = "nodes")]
+    bus: bool,
 
     /// Run a cluster with this many primaries, at most 200
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=200))]
@@ -119,6 +126,16 @@ fn greeting(args: &DemoArgs, addresses: &[SocketAddr]) -> String {
     };
     let socket =
         args.socket.as_ref().map(|path| format!(" and {}", untrusted::path(path))).unwrap_or_default();
+    if args.bus {
+        let (variable, port) =
+            (if password.is_empty() { "" } else { "REDYNO_BUS_AUTH=PASSWORD " }, addresses[0].port());
+        return format!(
+            "redyno demo: a bus for a fleet at 127.0.0.1:{port}{socket}{faults}; run these in two other terminals, end it with \
+             Ctrl-C
+  {variable}redyno agent --bus redis://127.0.0.1:{port} --target 127.0.0.1:6379 --index 0 --of 1
+  {variable}redyno -p 6379 --bus redis://127.0.0.1:{port} --agents 1 --load"
+        );
+    }
     let replicas = args.replicas * args.nodes.unwrap_or(0);
     let what = match args.nodes {
         None => "a stand-in for Redis".to_owned(),
@@ -193,6 +210,20 @@ mod tests {
     }
 
     #[test]
+    fn a_bus_names_the_lines_of_an_agent_and_its_session() {
+        let port = |words: &[&str]| parse(words).unwrap().port;
+        assert_eq!(
+            [port(&["demo"]), port(&["demo", "--bus"]), port(&["demo", "--bus", "-p", "1"])],
+            [6379, 6380, 1]
+        );
+        let address = [SocketAddr::from((Ipv4Addr::LOCALHOST, 7000))];
+        let text = greeting(&parse(&["demo", "--bus", "-a", "secret"]).unwrap(), &address);
+        assert_eq!(text.matches("\n  REDYNO_BUS_AUTH=PASSWORD redyno ").count(), 2, "{text}");
+        assert!(text.ends_with("redyno -p 6379 --bus redis://127.0.0.1:7000 --agents 1 --load"), "{text}");
+        assert!(parse(&["demo", "--bus", "--nodes", "3"]).is_err());
+    }
+
+    #[test]
     fn faults_that_the_server_cannot_have_are_refused() {
         let (_stop, stopped) = mpsc::channel();
         let error =
@@ -229,6 +260,5 @@ mod tests {
             error.contains("fault 'explode': 'explode' is not a fault: give stall, slow, delay"),
             "{error}"
         );
-        assert_eq!(parse(&["demo"]).unwrap().port, 6379);
     }
 }

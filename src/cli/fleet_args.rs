@@ -25,9 +25,10 @@ const MOST_AGENTS: i64 = 1000;
 pub struct FleetArgs {
     /// Divide the load over this many agents, which redyno agent starts on other machines; -c, --rate and -n are those of
     /// all agents together
-    #[arg(long, value_name = "COUNT", requires = "bus", value_parser = value_parser!(u16).range(1..=MOST_AGENTS))]
+    #[arg(long, value_name = "COUNT", value_parser = value_parser!(u16).range(1..=MOST_AGENTS))]
     pub agents: Option<u16>,
-    /// The Redis or Valkey on which session and agents meet, as a URI; its password may also be in REDYNO_BUS_AUTH
+    /// The Redis or Valkey on which session and agents meet, as a URI; its password may also be in REDYNO_BUS_AUTH [default
+    /// with --local: the built-in server]
     #[arg(long, value_name = "URI", requires = "agents")]
     pub bus: Option<Password>,
     /// The name of the session on the bus [default: redyno]
@@ -47,15 +48,19 @@ impl FleetArgs {
     /// # Errors
     /// When an option contradicts another, or the load is one that agents cannot carry out.
     pub(super) fn settle(&self, tls: &TlsArgs, plan: &mut SessionPlan) -> Result<(), UsageError> {
-        let (Some(agents), Some(uri)) = (self.agents, &self.bus) else {
+        let Some(agents) = self.agents else {
             let flags = [(self.local, "--local"), (self.bus_is_target, "--bus-is-target")];
             let given = flags.into_iter().find(|(is_given, _)| *is_given);
             return given.map_or(Ok(()), |(_, option)| {
-                Err(UsageError::of(format!(
-                    "{option} has no effect without --agents and --bus; leave it out"
-                )))
+                Err(UsageError::of(format!("{option} has no effect without --agents; leave it out")))
             });
         };
+        if self.bus.is_none() && !self.local {
+            return Err(UsageError::of(
+                "--agents needs --bus, the Redis or Valkey on which session and agents meet; or --local for agents on this \
+                 machine",
+            ));
+        }
         let cannot = |what: &str| Err(UsageError::of(format!("--agents cannot be used with {what}")));
         let commission = &plan.commission;
         if commission.knobs.clients < agents.into() {
@@ -72,7 +77,7 @@ impl FleetArgs {
             return cannot("several servers yet; give one, or one node of a cluster with --one-node");
         }
         plan.fleet = Some(FleetPlan {
-            bus: bus(uri, tls)?,
+            bus: self.bus.as_ref().map(|uri| bus(uri, tls)).transpose()?,
             name: name(self.name.as_ref()),
             agents: agents.into(),
             is_local: self.local,

@@ -11,7 +11,8 @@ use anyhow::{Context as _, anyhow};
 
 use super::{Failure, UsageError};
 use crate::{
-    endpoint::Target,
+    demo,
+    endpoint::{Address, Target},
     fleet::{FleetName, Terms, clear, forget, gather},
     load::{Fleet, Requests},
     print::words::StreamText,
@@ -23,8 +24,8 @@ use crate::{
 /// The fleet of a session.
 #[derive(Debug, Clone)]
 pub struct FleetPlan {
-    /// The bus.
-    pub bus: Target,
+    /// The bus; `None` if the session starts the built-in server as one.
+    pub bus: Option<Target>,
     /// The session's name.
     pub name: FleetName,
     /// How many agents there are.
@@ -41,6 +42,8 @@ pub(super) struct OwnAgents {
     children: Vec<Child>,
     /// The bus and the session's name.
     place: Option<(Target, FleetName)>,
+    /// The built-in server, if it is the bus.
+    built_in: Option<demo::Handle>,
 }
 
 impl OwnAgents {
@@ -83,7 +86,17 @@ impl FleetPlan {
         signals: &Receiver<Signal>,
     ) -> Result<OwnAgents, Failure> {
         let target = &commission.plan.target;
-        if target.address == self.bus.address && !self.may_be_target {
+        let mut own = OwnAgents::default();
+        let bus = match &self.bus {
+            Some(bus) => bus.clone(),
+            None => {
+                let server = demo::Server::start(demo::Options::default()).map_err(anyhow::Error::from)?;
+                let (host, port) = (server.address().ip().to_string(), server.address().port());
+                own.built_in = Some(server);
+                Target { address: Address::Tcp { host, port }, ..Target::default() }
+            }
+        };
+        if target.address == bus.address && !self.may_be_target {
             let text = "the bus is the target, so that messages and load disturb each other; give another --bus, or \
                 --bus-is-target";
             return Err(UsageError::of(text).into());
@@ -93,20 +106,19 @@ impl FleetPlan {
                 "--agents cannot load all nodes of a cluster yet; give --one-node, or leave --agents out";
             return Err(UsageError::of(text).into());
         }
-        let has_user = self.bus.credentials.as_ref().is_some_and(|it| it.user.is_some());
-        if self.is_local && (target.tls.is_some() || self.bus.tls.is_some() || self.bus.db > 0 || has_user) {
+        let has_user = bus.credentials.as_ref().is_some_and(|it| it.user.is_some());
+        if self.is_local && (target.tls.is_some() || bus.tls.is_some() || bus.db > 0 || has_user) {
             let text = "--local starts no agents that need TLS, or a user or database of the bus; start them with \
                 redyno agent";
             return Err(UsageError::of(text).into());
         }
         let wrong = |why| Failure::Failed(anyhow!("{why}"));
-        clear(&self.bus, &self.name).map_err(wrong)?;
-        let mut own = OwnAgents::default();
+        clear(&bus, &self.name).map_err(wrong)?;
         if self.is_local {
-            own.children = self.start_agents(target)?;
-            own.place = Some((self.bus.clone(), self.name.clone()));
+            own.children = self.start_agents(target, &bus)?;
+            own.place = Some((bus.clone(), self.name.clone()));
         }
-        let gathered = gather((&self.bus, &self.name), self.agents, signals, say, || own.check());
+        let gathered = gather((&bus, &self.name), self.agents, signals, say, || own.check());
         let gathered = gathered.map_err(wrong)?;
         let Some(gathered) = gathered else { return Err(Failure::Interrupted) };
         let plan = &mut commission.plan;
@@ -126,18 +138,17 @@ impl FleetPlan {
         Ok(own)
     }
 
-    fn start_agents(&self, target: &Target) -> Result<Vec<Child>, Failure> {
+    fn start_agents(&self, target: &Target, bus: &Target) -> Result<Vec<Child>, Failure> {
         let program = env::current_exe().context("cannot find this program")?;
         let start = |index: usize| {
             let mut agent = Command::new(&program);
-            agent.arg("agent").args(["--bus", &self.bus.address.uri(self.bus.dialect)]);
+            agent.arg("agent").args(["--bus", &bus.address.uri(bus.dialect)]);
             agent.args(["--session", &self.name.to_string(), "--target", &target.address.to_string()]);
             agent.args(["--index", &index.to_string(), "--of", &self.agents.to_string()]);
             // The session has asked before it sends such commands.
             agent.arg("--allow");
             // No password stands on a command line, which every user of the machine can read.
-            let credentials =
-                [(&target.credentials, "REDISCLI_AUTH"), (&self.bus.credentials, "REDYNO_BUS_AUTH")];
+            let credentials = [(&target.credentials, "REDISCLI_AUTH"), (&bus.credentials, "REDYNO_BUS_AUTH")];
             for (credentials, variable) in credentials {
                 if let Some(credentials) = credentials {
                     agent.env(variable, credentials.password.reveal());

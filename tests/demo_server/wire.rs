@@ -6,6 +6,7 @@ use redyno::demo::{Options, Server};
 use redyno::endpoint::Password;
 
 use super::client::{Client, request, server_with};
+use crate::support::wait_for;
 
 #[test]
 fn a_pipeline_is_answered_in_order_however_it_is_cut() {
@@ -142,4 +143,32 @@ fn a_server_that_goes_closes_its_connections_and_frees_its_port() {
     let mut byte = [0];
     assert!(!matches!(std::io::Read::read(&mut client.stream, &mut byte), Ok(1)));
     assert!(TcpStream::connect(address).is_err());
+}
+
+#[test]
+fn a_client_waits_for_an_entry_and_others_are_served_meanwhile() {
+    let server = server_with(&[]);
+    let (mut reader, mut other) = (Client::connect(&server), Client::connect(&server));
+    reader.send(request(&["XREAD", "BLOCK", "0", "STREAMS", "s", "0"]));
+    reader.send(request(&["PING"]));
+    // The server has read the requests when it has answered a later one of another client.
+    assert_eq!(other.ask("PING"), "+PONG\r\n");
+    reader.assert_silent();
+    let id = other.ask("XADD s MAXLEN ~ 10 * f v");
+    let read = reader.reply();
+    assert!(read.starts_with("*1\r\n*2\r\n$1\r\ns\r\n*1\r\n*2\r\n") && read.contains(&id), "{read}");
+    assert_eq!(reader.reply(), "+PONG\r\n");
+    let id = id.lines().nth(1).unwrap();
+    assert_eq!(reader.ask(&format!("XREAD BLOCK 20 STREAMS s {id}")), "*-1\r\n", "the wait has an end");
+    // In a transaction nothing waits.
+    reader.send(
+        request(&["MULTI"]) + &request(&["XREAD", "BLOCK", "0", "STREAMS", "t", "0"]) + &request(&["EXEC"]),
+    );
+    assert_eq!([reader.reply(), reader.reply(), reader.reply()], ["+OK\r\n", "+QUEUED\r\n", "*1\r\n*-1\r\n"]);
+    reader.send(request(&["XREAD", "BLOCK", "0", "STREAMS", "t", "0"]));
+    drop(reader);
+    wait_for("the end of the waiting client", || {
+        let clients = other.ask("CLIENT LIST");
+        (clients.lines().filter(|line| line.contains("addr=")).count() == 1).then_some(())
+    });
 }

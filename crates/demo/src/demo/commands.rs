@@ -9,11 +9,15 @@ mod connection;
 mod info;
 mod keys;
 mod logs;
+mod streams;
 mod table;
 #[cfg(test)]
 pub mod testing;
 
-pub use self::table::{AT_ONCE, COMMANDS, CommandId, GROWS, LOAD, OPEN, READS, find, is_known};
+pub use self::{
+    streams::waits,
+    table::{AT_ONCE, COMMANDS, CommandId, GROWS, LOAD, OPEN, READS, WAITS, find, is_known},
+};
 
 use std::time::Duration;
 

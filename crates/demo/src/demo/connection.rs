@@ -75,8 +75,10 @@ pub struct Connection {
     input: Vec<u8>,
     outbox: Outbox,
     phase: Answering,
-    /// Whether requests wait because too many bytes of replies are unsent.
+    /// Whether requests wait because too many bytes of replies are unsent, or for an entry of a stream.
     choked: bool,
+    /// Until when the first request waits for an entry of a stream; `None` if it does not.
+    waits_until_ns: Option<u64>,
     /// Whether the client has closed its side of the connection: then more bytes may be readable even after a short
     /// read.
     pub hung_up: bool,
@@ -86,22 +88,31 @@ impl Connection {
     /// Returns a connection for this client on `socket`.
     pub fn new(socket: Socket, client: usize) -> Self {
         let (input, outbox) = (Vec::new(), Outbox::default());
-        Self { client, socket, input, outbox, phase: Answering::Serving, choked: false, hung_up: false }
+        let (phase, waits_until_ns) = (Answering::Serving, None);
+        Self { client, socket, input, outbox, phase, choked: false, waits_until_ns, hung_up: false }
     }
 
-    /// Returns the time at which the next delayed reply may be sent; `None` if no reply is delayed.
+    /// Returns the time at which the next delayed reply may be sent, or a wait for an entry ends; `None` if neither is the
+    /// case.
     pub fn held_until_ns(&self) -> Option<u64> {
-        self.outbox.held_until_ns()
+        [self.outbox.held_until_ns(), self.waits_until_ns].into_iter().flatten().min()
+    }
+
+    /// Returns whether the client waits for an entry of a stream.
+    pub fn waits(&self) -> bool {
+        self.waits_until_ns.is_some()
     }
 
     /// If `reads` is set, reads from the socket once and answers the requests; then sends the replies that are not
     /// delayed.
     pub fn go_on(&mut self, reads: bool, engine: &mut Engine, room: &mut Room) -> Next {
-        let read = if reads { self.read(engine, room) } else { Next::Wait };
+        let read = if reads || self.waits() { self.read(engine, room) } else { Next::Wait };
         match (self.send(engine), read) {
             (Next::Close, _) | (_, Next::Close) => Next::Close,
             // Sending may have made room for more.
-            (_, Next::Wait) if self.choked && self.outbox.unsent() <= MAX_UNSENT => Next::Read,
+            (_, Next::Wait) if self.choked && !self.waits() && self.outbox.unsent() <= MAX_UNSENT => {
+                Next::Read
+            }
             (_, read) => read,
         }
     }
@@ -111,7 +122,7 @@ impl Connection {
         if std::mem::take(&mut self.choked) {
             self.take_in(&[], engine, &mut room.spans);
             if self.choked {
-                return Next::Wait;
+                return self.pause();
             }
         }
         let n = match self.socket.read(&mut room.bytes) {
@@ -127,11 +138,16 @@ impl Connection {
         self.take_in(&room.bytes[..n], engine, &mut room.spans);
         match self.input.len() {
             MAX_UNREAD.. => Next::Close,
-            _ if self.choked => Next::Wait,
+            _ if self.choked => self.pause(),
             // A read that did not fill the buffer has emptied the socket; the next byte causes a new event.
             _ if n < room.bytes.len() && !self.hung_up => Next::Wait,
             _ => Next::Read,
         }
+    }
+
+    /// Returns what happens while requests wait: a client that waits for an entry may be gone.
+    fn pause(&self) -> Next {
+        if self.waits() && self.hung_up { Next::Close } else { Next::Wait }
     }
 
     /// Answers the complete requests in the kept bytes and the `new` ones, and keeps an incomplete request. Usually no
@@ -167,14 +183,19 @@ impl Connection {
                     break;
                 }
             };
-            used += bytes.len();
             if !spans.is_empty() {
                 position += 1;
                 let begin = self.outbox.bytes.len();
                 let arguments = Arguments { bytes, spans };
                 let fault = engine.answer((self.client, position), arguments, &mut self.outbox.bytes);
+                self.waits_until_ns = fault.waits_until_ns;
+                if self.waits() {
+                    self.choked = true;
+                    return used;
+                }
                 self.apply(&fault, begin, engine);
             }
+            used += bytes.len();
         }
         if self.phase == Answering::Serving { used } else { input.len() }
     }

@@ -9,7 +9,7 @@ use std::{sync::Arc, time::Duration};
 
 use self::in_cluster::answer_in_cluster;
 use super::{
-    commands::{AT_ONCE, COMMANDS, Call, CommandId, GROWS, LOAD, OPEN, find},
+    commands::{AT_ONCE, COMMANDS, Call, CommandId, GROWS, LOAD, OPEN, WAITS, find, waits},
     faults::{Kind, Occasion, Script, Treatment},
     reply::{Failure, Protocol, Reply},
     request::Arguments,
@@ -91,6 +91,11 @@ impl Engine {
                 return Treatment::default();
             }
         };
+        if COMMANDS[id].has(WAITS)
+            && let Some(until_ns) = waits(&mut self.state, client, arguments)
+        {
+            return Treatment { waits_until_ns: Some(until_ns), ..Treatment::default() };
+        }
         let mut treatment = self.treatment(id, position);
         let is_open = self.state.sessions[&client].authenticated;
         match self.objection(id, arguments.len(), is_open).or(treatment.error.take().map(Failure::other)) {

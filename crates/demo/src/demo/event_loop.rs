@@ -52,6 +52,8 @@ pub struct EventLoop {
     timers: BTreeSet<(u64, usize)>,
     /// The clients whose connections may have more bytes to read.
     again: Vec<usize>,
+    /// The clients that wait for an entry of a stream.
+    waiting: BTreeSet<usize>,
     room: Room,
     next_tick_ns: u64,
 }
@@ -75,6 +77,7 @@ impl EventLoop {
             stop,
             timers: BTreeSet::new(),
             again: Vec::new(),
+            waiting: BTreeSet::new(),
             room: Room::default(),
             next_tick_ns: 0,
         })
@@ -111,6 +114,9 @@ impl EventLoop {
                 self.go_on(client, true);
             }
             self.run_timers();
+            if std::mem::take(&mut self.engine.state.streams_grew) {
+                self.again.extend(std::mem::take(&mut self.waiting));
+            }
         }
     }
 
@@ -169,6 +175,7 @@ impl EventLoop {
                 return;
             }
         }
+        self.waiting.extend(connection.waits().then_some(client));
         self.timers.extend(connection.held_until_ns().map(|at_ns| (at_ns, client)));
     }
 

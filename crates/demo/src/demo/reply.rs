@@ -89,6 +89,11 @@ impl<'a> Reply<'a> {
         self.bytes.extend_from_slice(b"\r\n");
     }
 
+    /// Writes a value that is encoded already.
+    pub fn encoded(&mut self, value: &[u8]) {
+        self.bytes.extend_from_slice(value);
+    }
+
     /// Writes a text as a bulk string.
     pub fn text(&mut self, value: &str) {
         self.bulk(value.as_bytes());

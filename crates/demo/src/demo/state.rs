@@ -73,6 +73,8 @@ pub struct State {
     pub member: Option<Arc<Member>>,
     /// What the requests for each slot have cost on this node.
     pub slot_use: Map<u16, SlotUse>,
+    /// Whether a stream has a new entry for which clients may wait.
+    pub streams_grew: bool,
     spending: Spending,
     stop: Arc<Stop>,
     clock: Clock,
@@ -99,6 +101,7 @@ impl State {
             now_ns: 0,
             member: None,
             slot_use: Map::default(),
+            streams_grew: false,
             spending: Spending::default(),
             stop,
             clock: Clock::start(),
@@ -241,6 +244,8 @@ pub struct Session {
     pub readonly: bool,
     /// Whether the client will be disconnected when all replies so far are sent.
     pub leaving: bool,
+    /// Until when the client waits for an entry of a stream; `None` if it does not.
+    pub waits_until_ns: Option<u64>,
 }
 
 /// The requests between MULTI and EXEC.

@@ -70,7 +70,7 @@ impl Value {
                 all(set.scores.len(), set.scores.first().map(|(member, _)| member.len() + 3 * MEMBER))
             }
             Self::Stream(stream) => {
-                all(stream.entries.len(), stream.entries.first().map(|entry| entry.len() + 2 * MEMBER))
+                all(stream.entries.len(), stream.entries.front().map(|(_, entry)| entry.len() + 2 * MEMBER))
             }
         }
     }
@@ -163,19 +163,34 @@ impl SortedSet {
 /// An append-only log of entries.
 #[derive(Debug, Default)]
 pub struct Stream {
-    /// The fields and values of each entry, concatenated.
-    entries: Vec<Box<[u8]>>,
-    /// The id of the last entry: Unix time in milliseconds, and a number within this millisecond.
-    last: (u64, u64),
+    /// The entries with their ids, and the fields and values of each as an encoded array.
+    entries: VecDeque<(EntryId, Box<[u8]>)>,
+    /// The id of the last entry.
+    last: EntryId,
 }
+
+/// The id of an entry of a stream: Unix time in milliseconds, and a number within this millisecond.
+pub type EntryId = (u64, u64);
 
 impl Stream {
     /// Appends an entry at `now_ms`; returns its id, which is greater than the ids of all earlier entries.
-    pub fn append<'a>(&mut self, now_ms: u64, fields: impl Iterator<Item = &'a [u8]>) -> (u64, u64) {
-        self.entries.push(fields.collect::<Vec<_>>().concat().into());
+    pub fn append(&mut self, now_ms: u64, fields: Box<[u8]>) -> EntryId {
         let (ms, sequence) = self.last;
         self.last = if now_ms > ms { (now_ms, 0) } else { (ms, sequence + 1) };
+        self.entries.push_back((self.last, fields));
         self.last
+    }
+
+    /// Removes the oldest entries until there are at most `most`.
+    pub fn cut_to(&mut self, most: usize) {
+        self.entries.drain(..self.entries.len().saturating_sub(most));
+    }
+
+    /// Returns the entries from the id `first` to `last`, in order.
+    pub fn within(&self, first: EntryId, last: EntryId) -> impl DoubleEndedIterator<Item = (EntryId, &[u8])> {
+        let end = self.entries.partition_point(|(id, _)| *id <= last);
+        let first = self.entries.partition_point(|(id, _)| *id < first);
+        self.entries.range(first.min(end)..end).map(|(id, fields)| (*id, &**fields))
     }
 }
 

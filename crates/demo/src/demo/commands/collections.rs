@@ -1,4 +1,4 @@
-//! The commands on lists, hashes, sets and sorted sets, and XADD for streams.
+//! The commands on lists, hashes, sets and sorted sets.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -6,7 +6,7 @@ use rand_pcg::Pcg64Mcg;
 use super::{Call, Outcome, float, index_range};
 use crate::demo::{
     reply::{Failure, Protocol, Reply},
-    store::{Hash, Kind, List, Set, SortedSet, Stream},
+    store::{Hash, Kind, List, Set, SortedSet},
 };
 
 pub fn push(call: &mut Call<'_>, push: fn(&mut List, Box<[u8]>)) -> Outcome {
@@ -181,21 +181,6 @@ pub fn score_range(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-pub fn add_entry(call: &mut Call<'_>) -> Outcome {
-    if call.argument(2)? != b"*" {
-        return Err(Failure::other("ERR the built-in server knows no ID of a stream but *"));
-    }
-    let fields = call.arguments.from(3);
-    if !fields.len().is_multiple_of(2) {
-        return Err(call.arity_failure());
-    }
-    let now_ms = call.state.unix_ms();
-    call.change_or_new(|stream: &mut Stream, reply| {
-        let (ms, sequence) = stream.append(now_ms, fields);
-        reply.text(&format!("{ms}-{sequence}"));
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use crate::demo::commands::testing::TestServer;
@@ -320,27 +305,6 @@ mod tests {
             ("ZRANGE z a b", "-ERR value is not an integer or out of range"),
             ("ZRANGE z 0 1 REV", "-ERR syntax error"),
             ("ZPOPMIN z x", "-ERR value is out of range, must be positive"),
-        ]);
-    }
-
-    #[test]
-    fn entries_get_growing_ids() {
-        let mut server = TestServer::new();
-        let first = server.words("XADD s * f v").remove(0);
-        let second = server.words("XADD s * f v").remove(0);
-        let parts = |id: &str| {
-            id.split_once('-').map(|(ms, n)| (ms.parse::<u64>().unwrap(), n.parse::<u64>().unwrap()))
-        };
-        assert!(parts(&second) > parts(&first), "{first} {second}");
-    }
-
-    #[test]
-    fn other_ids_and_half_fields_are_refused() {
-        TestServer::new().expect(&[
-            ("XADD t 5-3 f v", "-ERR the built-in server knows no ID of a stream but *"),
-            ("XADD t * f v g", "-ERR wrong number of arguments for 'xadd' command"),
-            ("XADD t *", "-ERR wrong number of arguments for 'xadd' command"),
-            ("EXISTS t", ":0"),
         ]);
     }
 }

@@ -22,6 +22,14 @@ pub fn ping(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
+pub fn time(call: &mut Call<'_>) -> Outcome {
+    let us = call.state.unix_us();
+    call.reply.array(2);
+    call.reply.text(&(us / 1_000_000).to_string());
+    call.reply.text(&(us % 1_000_000).to_string());
+    Ok(())
+}
+
 pub fn echo(call: &mut Call<'_>) -> Outcome {
     let text = call.argument(1)?;
     call.reply.bulk(text);

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::{Call, Outcome, cluster, collections, connection, info, keys, logs};
+use super::{Call, Outcome, cluster, collections, connection, info, keys, logs, streams};
 use crate::demo::{
     reply::Failure,
     request::Arguments,
@@ -10,26 +10,28 @@ use crate::demo::{
 };
 
 /// Flag: load generators send this command; a fault that names no command applies to all commands with this flag.
-pub const LOAD: u8 = 1;
+pub const LOAD: u16 = 1;
 /// Flag: the command may need more memory, so it is refused when the data exceeds `maxmemory`.
-pub const GROWS: u8 = 2;
+pub const GROWS: u16 = 2;
 /// Flag: the command may run before AUTH.
-pub const OPEN: u8 = 4;
+pub const OPEN: u16 = 4;
 /// Flag: after MULTI the command still runs at once and is not queued.
-pub const AT_ONCE: u8 = 8;
+pub const AT_ONCE: u16 = 8;
 /// Flag: the arguments may contain a password, so the slow log leaves the command out.
-pub const SECRET: u8 = 16;
+pub const SECRET: u16 = 16;
 
 /// Flag: the command does not change its keys, so a replica can run it.
-pub const READS: u8 = 32;
+pub const READS: u16 = 32;
 /// Flag: the first argument is a key.
-const KEY: u8 = 64;
+const KEY: u16 = 64;
 /// Flag: all arguments are keys, or keys and values in turn if the command grows.
-const KEYS: u8 = 128;
+const KEYS: u16 = 128;
+/// Flag: the client may wait for an entry of the stream whose key follows the word STREAMS.
+pub const WAITS: u16 = 256;
 
-const READ: u8 = LOAD | KEY | READS;
-const WRITE: u8 = LOAD | KEY;
-const GROW: u8 = WRITE | GROWS;
+const READ: u16 = LOAD | KEY | READS;
+const WRITE: u16 = LOAD | KEY;
+const GROW: u16 = WRITE | GROWS;
 /// The number of arguments has no upper limit.
 const ANY: usize = usize::MAX;
 /// The longest command name in bytes, including the bar and the name of a subcommand.
@@ -41,7 +43,7 @@ pub struct Command {
     pub name: &'static str,
     /// The least and the most words of a request with this command, including the words of the command's name.
     words: (usize, usize),
-    flags: u8,
+    flags: u16,
     /// Its function.
     pub run: fn(&mut Call<'_>) -> Outcome,
 }
@@ -53,18 +55,20 @@ impl Command {
     }
 
     /// Returns whether the command has this flag.
-    pub fn has(&self, flag: u8) -> bool {
+    pub fn has(&self, flag: u16) -> bool {
         self.flags & flag != 0
     }
 
     /// Returns the keys of a request with this command.
     pub fn keys<'a>(&self, arguments: Arguments<'a>) -> impl Iterator<Item = &'a [u8]> + Clone + use<'a> {
         let (most, step) = match (self.has(KEYS), self.has(GROWS)) {
-            (false, _) => (usize::from(self.has(KEY)), 1),
+            (false, _) => (usize::from(self.has(KEY) || self.has(WAITS)), 1),
             (true, false) => (ANY, 1),
             (true, true) => (ANY, 2),
         };
-        arguments.from(1).step_by(step).take(most)
+        let is_before = |word: &&[u8]| self.has(WAITS) && !word.eq_ignore_ascii_case(b"streams");
+        let first = arguments.from(1).take_while(is_before).count() + 1 + usize::from(self.has(WAITS));
+        arguments.from(first).step_by(step).take(most)
     }
 
     /// Returns whether the command accepts a request of this many words, including the name.
@@ -76,7 +80,7 @@ impl Command {
 const fn row(
     name: &'static str,
     words: (usize, usize),
-    flags: u8,
+    flags: u16,
     run: fn(&mut Call<'_>) -> Outcome,
 ) -> Command {
     Command { name, words, flags, run }
@@ -119,7 +123,9 @@ pub static COMMANDS: &[Command] = &[
     row("zadd", (4, ANY), GROW, collections::add_scores),
     row("zpopmin", (2, 3), WRITE, collections::pop_lowest),
     row("zrange", (4, ANY), READ, collections::score_range),
-    row("xadd", (5, ANY), GROW, collections::add_entry),
+    row("xadd", (5, ANY), GROW, streams::add_entry),
+    row("xread", (4, ANY), LOAD | READS | WAITS, streams::read),
+    row("xrevrange", (4, 6), READ, streams::reversed_range),
     row("multi", (1, 1), LOAD | AT_ONCE, connection::multi),
     row("exec", (1, 1), LOAD | AT_ONCE, connection::exec),
     row("ping", (1, 2), LOAD, connection::ping),
@@ -144,6 +150,7 @@ pub static COMMANDS: &[Command] = &[
     row("readonly", (1, 1), 0, |call| cluster::read_replicas(call, true)),
     row("readwrite", (1, 1), 0, |call| cluster::read_replicas(call, false)),
     row("role", (1, 1), 0, cluster::role),
+    row("time", (1, 1), 0, connection::time),
     row("cluster|slots", (2, 2), 0, cluster::slots),
     row("cluster|shards", (2, 2), 0, cluster::shards),
     row("cluster|nodes", (2, 2), 0, cluster::nodes),

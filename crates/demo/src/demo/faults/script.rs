@@ -31,6 +31,8 @@ pub struct Treatment {
     pub delay: Duration,
     /// The damage to the reply's bytes.
     pub damage: Option<Damage>,
+    /// Until when the request waits for an entry of a stream, in nanoseconds since the server's start; it has no reply yet.
+    pub waits_until_ns: Option<u64>,
 }
 
 /// The faults of a script and their state.

@@ -88,13 +88,22 @@ impl Database {
         self.find_counted(key).is_some()
     }
 
+    /// Returns the value of `key`, and counts nothing.
+    ///
+    /// # Errors
+    /// When it has another type.
+    pub fn peek<T: Kind>(&mut self, key: &[u8]) -> Result<Option<&T>, Failure> {
+        let found = self.find(key);
+        found.map(|place| T::of(&self.entries[place].value).ok_or(Failure::WRONG_TYPE)).transpose()
+    }
+
     /// Returns the value of `key`; counts a keyspace hit or miss.
     ///
     /// # Errors
     /// When it has another type.
     pub fn read<T: Kind>(&mut self, key: &[u8]) -> Result<Option<&T>, Failure> {
-        let found = self.find_counted(key);
-        found.map(|place| T::of(&self.entries[place].value).ok_or(Failure::WRONG_TYPE)).transpose()
+        self.find_counted(key);
+        self.peek(key)
     }
 
     /// Calls `act` with the value of `key`, if the key exists, and returns the result. A collection that becomes empty

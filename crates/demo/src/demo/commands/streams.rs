@@ -1,0 +1,210 @@
+//! The commands for streams: what a fleet's bus needs of them.
+
+use super::{Call, Outcome};
+use crate::demo::{
+    reply::{Failure, Protocol, Reply},
+    request::{Arguments, number},
+    state::State,
+    store::{EntryId, Stream},
+};
+
+/// The highest id.
+const LAST: EntryId = (u64::MAX, u64::MAX);
+
+/// Runs XADD, with the option MAXLEN; the stream is cut to exactly this length, `~` or not.
+pub fn add_entry(call: &mut Call<'_>) -> Outcome {
+    let mut at = 2;
+    let most = match call.word(at).as_slice() {
+        b"maxlen" => {
+            at += 1 + usize::from(matches!(call.argument(3)?, b"~" | b"="));
+            let most = call.count(at)?.ok_or(Failure::SYNTAX)?;
+            at += 1;
+            most
+        }
+        _ => usize::MAX,
+    };
+    if call.argument(at)? != b"*" {
+        return Err(Failure::other("ERR the built-in server knows no ID of a stream but *"));
+    }
+    let fields = call.arguments.from(at + 1);
+    if fields.len() == 0 || !fields.len().is_multiple_of(2) {
+        return Err(call.arity_failure());
+    }
+    let mut encoded = Vec::new();
+    let mut entry = Reply::new(&mut encoded, Protocol::Resp2);
+    entry.array(fields.len());
+    fields.for_each(|field| entry.bulk(field));
+    let now_ms = call.state.unix_ms();
+    call.change_or_new(|stream: &mut Stream, reply| {
+        let id = stream.append(now_ms, encoded.into());
+        stream.cut_to(most);
+        reply.text(&text(id));
+    })?;
+    call.state.streams_grew = true;
+    Ok(())
+}
+
+/// Runs XREVRANGE, with the option COUNT.
+pub fn reversed_range(call: &mut Call<'_>) -> Outcome {
+    let (last, first) = (id(call.argument(2)?, u64::MAX)?, id(call.argument(3)?, 0)?);
+    let most = match call.arguments.len() {
+        4 => usize::MAX,
+        6 if call.word(4) == b"count" => call.count(5)?.unwrap_or(usize::MAX),
+        _ => return Err(Failure::SYNTAX),
+    };
+    let (stream, reply) = call.read::<Stream>()?;
+    let entries = stream.map(|stream| stream.within(first, last));
+    let entries: Vec<_> = entries.into_iter().flatten().rev().take(most).collect();
+    write(reply, &entries);
+    Ok(())
+}
+
+/// Runs XREAD of one stream. If there is nothing to read, the client has waited already, as [`waits`] says.
+pub fn read(call: &mut Call<'_>) -> Outcome {
+    let read = Read::of(call.arguments)?;
+    let (database, reply) = call.database();
+    let stream = database.read::<Stream>(read.key)?;
+    let entries: Vec<_> = stream.into_iter().flat_map(|stream| stream.within(read.first, LAST)).collect();
+    if entries.is_empty() {
+        reply.null_array();
+        return Ok(());
+    }
+    match reply.protocol {
+        Protocol::Resp2 => (reply.array(1), reply.array(2)).0,
+        Protocol::Resp3 => reply.map(1),
+    }
+    reply.bulk(read.key);
+    write(reply, &entries[..entries.len().min(read.most)]);
+    Ok(())
+}
+
+/// Returns how long a request to read a stream waits for an entry, in ns since the server's start; `None` if the request is
+/// answered now.
+pub fn waits(state: &mut State, client: usize, arguments: Arguments<'_>) -> Option<u64> {
+    let session = &mut state.sessions[&client];
+    let read = Read::of(arguments).ok().filter(|_| session.authenticated && session.transaction.is_none())?;
+    let length_ns = read.block_ms?.saturating_mul(1_000_000);
+    let until_ns = *session.waits_until_ns.get_or_insert(match length_ns {
+        0 => u64::MAX,
+        length_ns => state.now_ns.saturating_add(length_ns),
+    });
+    let (database, now_ms) = (session.database, state.unix_ms());
+    let has_none = state.with_data(|state| {
+        let database = &mut state.databases[database];
+        database.set_now(now_ms);
+        let stream = database.peek::<Stream>(read.key);
+        stream
+            .is_ok_and(|stream| stream.is_none_or(|stream| stream.within(read.first, LAST).next().is_none()))
+    });
+    let waits = has_none && state.now_ns < until_ns;
+    state.sessions[&client].waits_until_ns = waits.then_some(until_ns);
+    waits.then_some(until_ns)
+}
+
+/// The arguments of XREAD.
+struct Read<'a> {
+    key: &'a [u8],
+    /// The first id that the client has not read.
+    first: EntryId,
+    most: usize,
+    /// How long to wait for an entry; `None` if the reply comes at once.
+    block_ms: Option<u64>,
+}
+
+impl<'a> Read<'a> {
+    fn of(arguments: Arguments<'a>) -> Result<Self, Failure> {
+        let argument = |at: usize| arguments.get(at).ok_or(Failure::SYNTAX);
+        let value = |at: usize| {
+            let n = number(argument(at)?).ok_or(Failure::NOT_INTEGER)?;
+            u64::try_from(n).map_err(|_| Failure::NOT_POSITIVE)
+        };
+        let (mut at, mut most, mut block_ms) = (1, usize::MAX, None);
+        loop {
+            match argument(at)?.to_ascii_lowercase().as_slice() {
+                b"count" => most = value(at + 1)? as usize,
+                b"block" => block_ms = Some(value(at + 1)?),
+                b"streams" => break,
+                _ => return Err(Failure::SYNTAX),
+            }
+            at += 2;
+        }
+        if arguments.len() != at + 3 {
+            return Err(Failure::other("ERR the built-in server reads one stream at a time"));
+        }
+        let (ms, sequence) = id(argument(at + 2)?, 0)?;
+        Ok(Self { key: argument(at + 1)?, first: (ms, sequence.saturating_add(1)), most, block_ms })
+    }
+}
+
+/// Parses an identifier: `-` and `+` are the first and the last, and `default` is the number within a millisecond of one
+/// that has none.
+fn id(text: &[u8], default: u64) -> Result<EntryId, Failure> {
+    let wrong = || Failure::other("ERR Invalid stream ID specified as stream command argument");
+    let part = |text: &str| text.parse::<u64>().map_err(|_| wrong());
+    match std::str::from_utf8(text).map_err(|_| wrong())? {
+        "-" => Ok((0, 0)),
+        "+" => Ok(LAST),
+        text => match text.split_once('-') {
+            Some((ms, sequence)) => Ok((part(ms)?, part(sequence)?)),
+            None => Ok((part(text)?, default)),
+        },
+    }
+}
+
+fn text((ms, sequence): EntryId) -> String {
+    format!("{ms}-{sequence}")
+}
+
+fn write(reply: &mut Reply<'_>, entries: &[(EntryId, &[u8])]) {
+    reply.array(entries.len());
+    for (id, fields) in entries {
+        reply.array(2);
+        reply.text(&text(*id));
+        reply.encoded(fields);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::demo::commands::testing::TestServer;
+
+    #[test]
+    fn entries_get_growing_ids_and_the_oldest_are_cut_off() {
+        let mut server = TestServer::new();
+        let ids: Vec<_> =
+            (0..3).map(|n| server.words(&format!("XADD s MAXLEN ~ 2 * f {n} g x")).remove(0)).collect();
+        let part = |n: usize| format!("{} f {n} g x", ids[n]);
+        assert_eq!(server.words("XREAD COUNT 9 STREAMS s 0").join(" "), format!("s {} {}", part(1), part(2)));
+        assert_eq!(server.words("XREVRANGE s + -").join(" "), format!("{} {}", part(2), part(1)));
+        assert_eq!(server.words("XREVRANGE s + - COUNT 1").join(" "), part(2));
+        assert_eq!(
+            server.words(&format!("XREAD COUNT 1 STREAMS s {}", ids[0])).join(" "),
+            format!("s {}", part(1))
+        );
+        server.expect(&[
+            (&format!("XREAD STREAMS s {}", ids[2]), "*-1"),
+            ("XREAD COUNT 5 STREAMS nosuch 0-0", "*-1"),
+            ("XREVRANGE nosuch + -", "*0"),
+        ]);
+        server.ask("HELLO 3");
+        server.expect(&[(&format!("XREAD STREAMS s {}", ids[2]), "_")]);
+        assert!(server.ask("XREAD STREAMS s 0").starts_with("%1\n$1\ns\n*2\n*2\n"));
+    }
+
+    #[test]
+    fn what_the_server_does_not_know_is_refused() {
+        TestServer::new().expect(&[
+            ("XADD t 5-3 f v", "-ERR the built-in server knows no ID of a stream but *"),
+            ("XADD t * f v g", "-ERR wrong number of arguments for 'xadd' command"),
+            ("XADD t *", "-ERR wrong number of arguments for 'xadd' command"),
+            ("XADD t MAXLEN 5 *", "-ERR wrong number of arguments for 'xadd' command"),
+            ("XADD t MAXLEN x * f v", "-ERR value is out of range, must be positive"),
+            ("EXISTS t", ":0"),
+            ("XREAD STREAMS a b 0 0", "-ERR the built-in server reads one stream at a time"),
+            ("XREAD STREAMS a $", "-ERR Invalid stream ID specified as stream command argument"),
+            ("XREAD BLOCK x STREAMS a 0", "-ERR value is not an integer or out of range"),
+            ("XREAD WRONG 5 STREAMS a 0", "-ERR syntax error"),
+            ("XREVRANGE t + - COUNT", "-ERR syntax error"),
+        ]);
+    }
+}
