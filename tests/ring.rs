@@ -2,11 +2,12 @@
 //! no key is left.
 
 use redyno::endpoint::{Address, Ring};
+use rustix::process::Signal;
 
 use crate::support::{
     Server,
     memcached::{self, memcached},
-    program::{Outcome, run},
+    program::{Outcome, Running, redyno, run},
 };
 
 const LOAD: [&str; 9] = ["--hash", "ketama", "--headless", "--workload", "mixed", "-c", "6", "-r", "500"];
@@ -39,13 +40,8 @@ fn each_key_is_on_its_server_and_none_is_left() {
     }
     let outcome = load(&uris, &["-n", "3000", "--keep"]).expect_code(0);
     assert!(outcome.err.contains("together remove them"), "{}", outcome.err);
-    let at = |server: &Server| Address::Tcp { host: "127.0.0.1".to_owned(), port: server.port() };
-    let addresses = servers.each_ref().map(at);
-    let (ring, owners) = Ring::of(addresses.iter());
-    for (place, server) in (0..).zip(&servers) {
-        let keys = server.cli(&["KEYS", "redyno:*:0*"]);
-        assert!(keys.lines().count() > 80, "{keys}");
-        assert!(keys.lines().all(|key| owners[usize::from(ring.arc(key.as_bytes()))] == place), "{keys}");
+    assert_placed(&servers, "redyno:*:0*");
+    for server in &servers {
         run(&["clean", "-p", &server.port_text(), "--yes"]).expect_code(0);
         assert_eq!(server.cli(&["DBSIZE"]), "0");
     }
@@ -60,6 +56,63 @@ fn memcacheds_keys_are_divided_too_and_all_found() {
     let stats = servers.each_ref().map(|server| memcached::stats(server.port()));
     assert!(stats.iter().all(|stats| stats["get_hits"] > 500), "the load is spread");
     assert_eq!(stats.iter().map(|stats| stats["curr_items"]).sum::<u64>(), 0, "no key and no marker");
+}
+
+/// Checks that every key `pattern` of a run is on its server.
+fn assert_placed(servers: &[Server], pattern: &str) {
+    let at = |server: &Server| Address::Tcp { host: "127.0.0.1".to_owned(), port: server.port() };
+    let addresses: Vec<_> = servers.iter().map(at).collect();
+    let (ring, owners) = Ring::of(addresses.iter());
+    for (place, server) in (0..).zip(servers) {
+        let keys = server.cli(&["KEYS", pattern]);
+        assert!(keys.lines().count() > 80, "{keys}");
+        assert!(keys.lines().all(|key| owners[usize::from(ring.arc(key.as_bytes()))] == place), "{keys}");
+    }
+}
+
+#[test]
+fn the_drop_ins_divide_the_keys_too() {
+    let servers = [(); 3].map(|()| Server::redis().start());
+    let uris: [String; 3] = uris(&servers).try_into().unwrap();
+    let [a, b, c] = uris.each_ref().map(String::as_str);
+    let calls = |command: &str| servers.iter().map(|server| server.calls(&[], command)).sum::<u64>();
+    let of_three = ["bench", "--hash", "ketama", "-u", a, "-u", b, "-u", c, "-r", "500", "-n", "3000"];
+    let outcome = run(&[&of_three[..], &["-t", "set,get", "-P", "4"]].concat()).expect_code(0);
+    assert!(
+        outcome.out.starts_with("3 servers share the load by consistent hash:\n\nServer 0: 127"),
+        "{outcome:?}"
+    );
+    assert!(outcome.out.contains("  hash: ketama (3 servers)\n"), "{outcome:?}");
+    assert_eq!((calls("set"), calls("get")), (3000, 3000));
+    assert_placed(&servers, "key:*");
+    servers.iter().for_each(|server| drop(server.cli(&["FLUSHALL"])));
+    let of_three = ["memtier", "--hash", "ketama", "-u", a, "-u", b, "-u", c, "--key-maximum", "500"];
+    let size = ["-t", "2", "-c", "2", "-n", "500", "--hide-histogram", "--ratio", "1:1", "--pipeline", "4"];
+    run(&[&of_three[..], &size].concat()).expect_code(0);
+    assert_eq!((calls("set"), calls("get")), (4000, 4000));
+    assert_placed(&servers, "memtier-*");
+}
+
+#[test]
+fn comparisons_divide_the_keys_too() {
+    let servers = [(); 3].map(|()| Server::redis().start());
+    let uris: [String; 3] = uris(&servers).try_into().unwrap();
+    let [a, b, c] = uris.each_ref().map(String::as_str);
+    let short =
+        ["--hash", "ketama", "--part", "0.25", "-c", "4", "--anyway", "-r", "500", "--workload", "mixed"];
+    let pair = &format!("{a},{b}");
+    for words in [&["ab", a, b, c, "--to", "clients 5"][..], &["versus", pair, c]] {
+        let running = Running::start(redyno(&[words, &short, &["--json"]].concat()));
+        running.wait_for_lines(2, "\"kind\":\"pair\"");
+        running.signal(Signal::INT);
+        let outcome = running.end_of_writing().expect_code(130);
+        assert!(!outcome.out.contains("\"errors\":{\""), "{}", outcome.out);
+        for server in &servers {
+            assert!(server.calls(&[], "get") > 50, "the load is spread: {words:?}");
+            assert_eq!(server.cli(&["DBSIZE"]), "0");
+            server.cli(&["CONFIG", "RESETSTAT"]);
+        }
+    }
 }
 
 #[test]
@@ -81,6 +134,27 @@ fn what_cannot_be_divided_is_refused_in_one_line() {
         let outcome =
             run(&[words_before(words), &["--hash", "ketama", "--headless"], words_after(words)].concat())
                 .expect_code(2);
+        assert!(outcome.err.contains(expected) && outcome.err.lines().count() == 1, "{outcome:?}");
+    }
+    let pair = format!("{a},{b}");
+    let of_two = ["-u", &a, "-u", &b];
+    for (words, expected) in [
+        (&["bench", "-r", "9"][..], "MSET (10 keys) has several keys, which --hash may place"),
+        (&["bench", "-t", "get", "--cluster"], "--cluster does not work with --hash"),
+        (&["memtier", "--cluster-mode"], "hash and cluster-mode cannot be used together"),
+        (&["memtier", "--multi-key-get", "2"], "has several keys"),
+        (&["bench", "-t", "get", "-u", "unix:///x"], "/x: --hash needs servers with a host"),
+        (&["bench", "-t", "get", "-u", "rediss://h"], "--hash needs TLS for all servers or for none"),
+    ] {
+        let outcome = run(&[words, &of_two, &["--hash", "ketama"]].concat());
+        assert!(outcome.err.contains(expected) && outcome.err.lines().count() == 1, "{outcome:?}");
+    }
+    for (sides, expected) in [
+        ([&*a, &*b], "write the URIs of a target with commas between them"),
+        ([&*a, &format!("{b},{b}")], "is named twice; leave one out"),
+        ([&*pair, "redis://127.0.0.1:1,redis://127.0.0.1:2"], "B, 127.0.0.1:1 and 1 more server: "),
+    ] {
+        let outcome = run(&[&["versus"], &sides[..], &["--hash", "ketama"]].concat());
         assert!(outcome.err.contains(expected) && outcome.err.lines().count() == 1, "{outcome:?}");
     }
     servers[1].cli(&["SET", "theirs", "1"]);

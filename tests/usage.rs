@@ -96,7 +96,7 @@ const WRONG: [(&str, &str); 91] = [
     ("-c 5 --no-load", "-c has no effect with --no-load"),
     ("replay x --headless --no-mouse", "cannot be used with"),
     ("replay x --screenshot y.svg --no-mouse", "cannot be used with"),
-    ("ab redis://h", "unexpected argument 'redis://h' found; a URI is given with -u"),
+    ("clean redis://h", "unexpected argument 'redis://h' found; a URI is given with -u"),
     ("-p 1 redis://h", "the argument '--port <PORT>' cannot be used with '--uri <URI>'"),
     ("-p 1 redis://a redis://b", "the argument '--port <PORT>' cannot be used with"),
     ("-h redis://h", "-h takes a host name or address; give the URI with -u"),

@@ -8,7 +8,7 @@ use super::{
     command::{Arguments, Invocation, Planned},
     config,
     load_args::LoadArgs,
-    nodes_args::OneNodeArgs,
+    nodes_args::RingArgs,
     session_args::SessionArgs,
     session_plan::session_plan,
     target_args::TargetArgs,
@@ -60,9 +60,9 @@ pub struct AbArgs {
     /// The server.
     #[command(flatten)]
     pub target: TargetArgs,
-    /// --one-node.
+    /// The servers that share the load.
     #[command(flatten)]
-    pub one_node: OneNodeArgs,
+    pub ring: RingArgs,
     /// The load that both settings share.
     #[command(flatten)]
     pub load: LoadArgs,
@@ -76,6 +76,8 @@ impl Arguments for AbArgs {
         self.load.load = true;
         self.load.choose()?;
         self.load.follow_defaults(&config::defaults(given)?.load);
+        let nodes = self.ring.nodes();
+        let servers = nodes.targets(&mut self.target, given)?;
         config::resolve(&mut self.target, given, true)?;
         let session = SessionArgs { record: self.record.map(Some), ..SessionArgs::default() };
         let mut plan = session_plan(&self.target, &self.load, &session)?;
@@ -86,7 +88,7 @@ impl Arguments for AbArgs {
         let from =
             self.from.map_or_else(|| Ok(Setting::of(base.clone())), |text| setting("--from", &text))?;
         let to = setting("--to", &self.to)?;
-        self.one_node.settle(Company::Cluster, &mut plan)?;
+        nodes.settle(&servers, Company::Cluster, &mut plan)?;
         plan.commission.knobs = from.knobs.clone();
         plan.settings = vec![from.clone(), to.clone()];
         plan.check_clients()?;

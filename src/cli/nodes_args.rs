@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use super::{command::Invocation, config, target_args::TargetArgs, tls_args::TlsArgs};
 use crate::{
     app::quoted,
-    endpoint::{Address, Cluster, Password, Target},
+    endpoint::{Cluster, Password, Target},
     runner::{Company, Failure, SessionPlan, UsageError},
 };
 
@@ -64,6 +64,35 @@ pub struct NodesArgs {
     pub hash: Option<HashMethod>,
 }
 
+/// RING: servers that share the load of a command without further servers to watch.
+#[derive(Args, Debug, Clone, Default)]
+#[command(next_help_heading = "Target")]
+pub struct RingArgs {
+    /// The server, or with --hash several servers that share the load
+    #[arg(value_name = "URI", conflicts_with_all = ["host", "port", "socket", "uri", "named", "user", "password", "askpass", "db", "resp3"])]
+    pub nodes: Vec<Password>,
+    /// Divide the keys among several servers, named as URIs, by consistent hash; ketama places keys as libmemcached does
+    #[arg(
+        long,
+        value_name = "METHOD",
+        value_enum,
+        hide_possible_values = true,
+        requires = "nodes",
+        conflicts_with = "one_node"
+    )]
+    pub hash: Option<HashMethod>,
+    /// --one-node.
+    #[command(flatten)]
+    pub one_node: OneNodeArgs,
+}
+
+impl RingArgs {
+    /// Returns the options about the nodes of a session.
+    pub(super) fn nodes(&self) -> NodesArgs {
+        NodesArgs { one_node: self.one_node, nodes: self.nodes.clone(), hash: self.hash }
+    }
+}
+
 /// How the keys are divided among several servers.
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HashMethod {
@@ -89,17 +118,23 @@ impl NodesArgs {
         Ok(servers)
     }
 
-    /// Adds the servers that are watched to the plan of a session.
+    /// Adds the servers that are watched or share the load to the plan of a session; without several of them, `all` that
+    /// belong to the target.
     ///
     /// # Errors
     /// When a server's options are wrong, or the plan has a load.
-    pub(super) fn settle(&self, servers: &[TargetArgs], plan: &mut SessionPlan) -> Result<(), UsageError> {
+    pub(super) fn settle(
+        &self,
+        servers: &[TargetArgs],
+        all: Company,
+        plan: &mut SessionPlan,
+    ) -> Result<(), UsageError> {
         if servers.len() < 2 && self.hash.is_some() {
             let text = "--hash divides the keys among several servers; name them as URIs: redyno redis://a redis://b --hash ketama";
             return Err(UsageError::of(text));
         }
-        if servers.is_empty() {
-            return self.one_node.settle(Company::Everybody, plan);
+        if servers.len() < 2 {
+            return self.one_node.settle(all, plan);
         }
         if servers.len() > MOST_SERVERS {
             let text = format!(
@@ -116,35 +151,13 @@ impl NodesArgs {
         match self.hash {
             None => plan.commission.refuses_load = Some(NO_LOAD.to_owned()),
             Some(HashMethod::Ketama) => {
-                check_ring(&watched)?;
-                plan.commission.clusters.insert(0, Arc::new(Cluster::of_ring(&watched)));
+                let ring = Cluster::of_ring(&watched).map_err(|error| UsageError::Line(error.to_string()))?;
+                plan.commission.clusters.insert(0, Arc::new(ring));
                 plan.words.target = ring_words(&watched);
             }
         }
         plan.commission.watched = watched.into_iter().skip(1).collect();
         Ok(())
-    }
-}
-
-/// Checks that servers can share a load.
-fn check_ring(servers: &[Target]) -> Result<(), UsageError> {
-    let Some((first, others)) = servers.split_first() else { return Ok(()) };
-    for (place, server) in servers.iter().enumerate() {
-        let address = &server.address;
-        if !matches!(address, Address::Tcp { .. }) {
-            let text = format!("{address}: --hash needs servers with a host and a port");
-            return Err(UsageError::Line(text));
-        }
-        if servers[..place].iter().any(|other| other.address == *address) {
-            return Err(UsageError::Line(format!("{address} is named twice; leave one out")));
-        }
-    }
-    match others.iter().find(|other| first.at(other.address.clone()).ok().as_ref() != Some(other)) {
-        None => Ok(()),
-        Some(other) => Err(UsageError::Line(format!(
-            "{} and {} differ in protocol, user, password, database or TLS, which all servers of --hash have in common",
-            first.address, other.address
-        ))),
     }
 }
 

@@ -218,7 +218,7 @@ mod tests {
             without_passwords("unexpected 'redis://u:s3/cr@t@h:1' and 'rediss://:pw@h', a@b", &args),
             "unexpected 'redis://…@h:1' and 'rediss://…@h', a@b"
         );
-        assert!(complaint("ab redis://h").ends_with("; a URI is given with -u"));
+        assert!(complaint("clean redis://h").ends_with("; a URI is given with -u"));
     }
 
     #[test]

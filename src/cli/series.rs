@@ -11,7 +11,7 @@ use super::{
     command::{Arguments, Invocation, Planned},
     config,
     load_args::LoadArgs,
-    nodes_args::{HashMethod, NodesArgs, OneNodeArgs},
+    nodes_args::{NodesArgs, RingArgs},
     preview::preview,
     session_args::SessionArgs,
     session_plan::session_plan,
@@ -19,7 +19,7 @@ use super::{
     values::{requests, threads},
 };
 use crate::{
-    endpoint::{Password, Target},
+    endpoint::Target,
     experiment::series::{Cell, Scale, Scaling, Series},
     load::Requests,
     print::series::Lines,
@@ -94,21 +94,14 @@ pub struct SeriesArgs {
     /// The server.
     #[command(flatten)]
     pub target: TargetArgs,
-    /// Servers that share the load of each cell, with --hash
-    #[arg(value_name = "URI")]
-    pub nodes: Vec<Password>,
-    /// Divide the keys among several servers, named as URIs: redyno series NAME URI URI --hash ketama
-    #[arg(long, value_name = "METHOD", value_enum, hide_possible_values = true, requires = "nodes")]
-    pub hash: Option<HashMethod>,
-    /// --one-node.
+    /// The servers that share the load of each cell.
     #[command(flatten)]
-    pub one_node: OneNodeArgs,
+    pub ring: RingArgs,
 }
 
 impl Arguments for SeriesArgs {
     fn plan(mut self: Box<Self>, given: Invocation) -> Planned {
-        let (nodes, hash, one_node) = (std::mem::take(&mut self.nodes), self.hash, self.one_node);
-        let nodes = NodesArgs { one_node, nodes, hash };
+        let nodes = self.ring.nodes();
         let servers = nodes.targets(&mut self.target, given)?;
         config::resolve(&mut self.target, given, !self.plan)?;
         let target = self.target.target()?;
@@ -187,11 +180,7 @@ impl SeriesArgs {
         load.read_dataset()?;
         session.end_after_a_pass(&load)?;
         let mut plan = session_plan(&self.target, &load, &session)?;
-        if servers.is_empty() {
-            self.one_node.settle(Company::Cluster, &mut plan)?;
-        } else {
-            nodes.settle(servers, &mut plan)?;
-        }
+        nodes.settle(servers, Company::Cluster, &mut plan)?;
         plan.commission.config.clone_from(&cell.config);
         plan.check_config()?;
         plan.check_dialect()?;

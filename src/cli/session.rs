@@ -13,7 +13,7 @@ use crate::{
     compat::redis_cli,
     experiment::Limit,
     print::printer::Form,
-    runner::{Abort, Gate, Screen, SessionRun, Shows, Text, UsageError, ends},
+    runner::{Abort, Company, Gate, Screen, SessionRun, Shows, Text, UsageError, ends},
     session::TimelineOptions,
 };
 
@@ -53,7 +53,7 @@ pub(super) fn plan(mut line: CommandLine, matches: &ArgMatches, given: Invocatio
     let mut plan = session_plan(&line.target, &line.load, &line.session)?;
     plan.loads_own &= !line.experiment.is_given();
     plan.fills_own &= !line.experiment.is_given();
-    line.nodes.settle(&servers, &mut plan)?;
+    line.nodes.settle(&servers, Company::Everybody, &mut plan)?;
     line.fleet.settle(&line.target.tls, &mut plan)?;
     plan.commission.is_attended = !is_headless;
     let knobs = plan.commission.knobs.clone();

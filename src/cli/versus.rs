@@ -1,6 +1,6 @@
 //! `redyno versus`: two targets under the same load in alternation, one table of their differences, and a verdict.
 
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use clap::Args;
 
@@ -8,7 +8,7 @@ use super::{
     command::{Arguments, Invocation, Planned},
     config,
     load_args::LoadArgs,
-    nodes_args::{self, OneNodeArgs},
+    nodes_args::{self, HashMethod, OneNodeArgs},
     session_args::SessionArgs,
     session_plan::session_plan,
     target_args::TargetArgs,
@@ -16,11 +16,12 @@ use super::{
     values::seconds,
 };
 use crate::{
-    endpoint::Password,
+    endpoint::{Cluster, Password, Target},
     experiment::{Ab, Plan, Side},
     load::most_clients,
     print::printer::Form,
-    runner::{AbRun, Company, SessionPlan, UsageError},
+    runner::{AbRun, Company, Failure, SessionPlan, UsageError},
+    units::counted,
 };
 
 const AFTER: &str = "\
@@ -64,6 +65,17 @@ pub struct VersusArgs {
     /// Write all records to a new file, as JSON lines; those of B have "node":1
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    /// Divide the keys of a target among several servers by consistent hash; write their URIs with commas between them:
+    /// redyno versus redis://a,redis://b redis://c --hash ketama
+    #[arg(
+        long,
+        value_name = "METHOD",
+        value_enum,
+        hide_possible_values = true,
+        help_heading = "Target",
+        conflicts_with = "one_node"
+    )]
+    pub hash: Option<HashMethod>,
     /// --one-node.
     #[command(flatten)]
     pub one_node: OneNodeArgs,
@@ -94,8 +106,7 @@ impl Arguments for VersusArgs {
         self.load.choose()?;
         self.load.follow_defaults(&config::defaults(given)?.load);
         self.load = LoadArgs { load: true, seed: Some(self.load.seed()), ..self.load };
-        let targets = nodes_args::targets(&[self.a.clone(), self.b.clone()], &self.tls, given)?;
-        let mut plan = self.session(&targets)?;
+        let mut plan = self.session(given)?;
         self.one_node.settle(Company::Cluster, &mut plan)?;
         plan.check_clients()?;
         plan.check_dialect()?;
@@ -106,24 +117,53 @@ impl Arguments for VersusArgs {
 }
 
 impl VersusArgs {
+    /// Returns the servers of each side; only `--hash` allows several.
+    fn sides(&self) -> [Vec<Password>; 2] {
+        let several =
+            |side: &Password| side.reveal().split(',').map(|uri| Password::new(uri.to_owned())).collect();
+        [&self.a, &self.b].map(|side| if self.hash.is_some() { several(side) } else { vec![side.clone()] })
+    }
+
     /// Returns the session of both targets; only one of them has load at a time.
     ///
     /// # Errors
     /// When a target or the load is invalid; the error names the target.
-    fn session(&self, targets: &[TargetArgs]) -> Result<SessionPlan, UsageError> {
-        let target = |side| {
-            let target = targets[side as usize].target();
-            target.map_err(|error| UsageError::of(format!("{side:?}: {error}")))
+    fn session(&self, given: Invocation) -> Result<SessionPlan, Failure> {
+        let sides = self.sides();
+        let options = nodes_args::targets(&sides.concat(), &self.tls, given)?;
+        let (of_a, of_b) = options.split_at(sides[Side::A as usize].len());
+        let servers = |side: Side, options: &[TargetArgs]| {
+            let targets = options.iter().map(TargetArgs::target).collect::<Result<Vec<_>, _>>();
+            targets.map_err(|error| UsageError::of(format!("{side:?}: {error}")))
         };
-        let [a, b] = [target(Side::A)?, target(Side::B)?];
+        let [a, b] = [servers(Side::A, of_a)?, servers(Side::B, of_b)?];
         let session = SessionArgs { record: self.record.clone().map(Some), ..SessionArgs::default() };
-        let mut plan = session_plan(&targets[Side::A as usize], &self.load, &session)?;
-        plan.names = vec![format!("A, {}", a.address), format!("B, {}", b.address)];
-        plan.commission.others = vec![b];
+        let mut plan = session_plan(&of_a[0], &self.load, &session)?;
+        plan.names = [(Side::A, &a), (Side::B, &b)].map(|(side, servers)| named(side, servers)).into();
+        plan.commission.others = vec![b[0].clone()];
+        if self.hash.is_some() && a.len() + b.len() == 2 {
+            let text = "--hash divides the keys among several servers; write the URIs of a target with commas between them";
+            return Err(UsageError::of(text).into());
+        }
+        for (side, servers) in [(Side::A, a), (Side::B, b)].into_iter().filter(|(_, all)| all.len() > 1) {
+            let ring = Cluster::of_ring(&servers);
+            let ring = ring.map_err(|error| UsageError::Line(format!("{side:?}: {error}")))?;
+            plan.commission.clusters.insert(side as u16, Arc::new(ring));
+        }
         plan.commission.carrier = Some(Side::A as u16);
         // The connections of all clients exist for each target.
         plan.commission.most_clients = most_clients(plan.commission.plan.threads, 2);
         Ok(plan)
+    }
+}
+
+/// Returns the name of a side.
+fn named(side: Side, servers: &[Target]) -> String {
+    match servers {
+        [first, others @ ..] if !others.is_empty() => {
+            format!("{side:?}, {} and {}", first.address, counted(others.len() as u64, "more server"))
+        }
+        servers => format!("{side:?}, {}", servers[0].address),
     }
 }
 
@@ -132,7 +172,6 @@ mod tests {
     use clap::{CommandFactory, Parser};
 
     use super::*;
-    use crate::endpoint::Target;
 
     #[derive(Parser)]
     #[command(disable_help_flag = true)]
@@ -145,10 +184,7 @@ mod tests {
         let line =
             TestArgs::try_parse_from(std::iter::once("versus").chain(line.split_whitespace())).unwrap();
         let given = Invocation { line: TestArgs::command, has_terminal: false, is_real: false };
-        let words = [line.versus.a.clone(), line.versus.b.clone()];
-        let targets =
-            nodes_args::targets(&words, &line.versus.tls, given).map_err(|error| error.to_string())?;
-        let plan = line.versus.session(&targets).map_err(|error| error.to_string())?;
+        let plan = line.versus.session(given).map_err(|error| error.to_string())?;
         Ok(plan.commission.targets().cloned().collect::<Vec<_>>().try_into().unwrap())
     }
 

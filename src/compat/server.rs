@@ -1,11 +1,11 @@
 //! Translates another tool's options into the server to connect to, and formats its address and errors.
 
-use std::{io, path::PathBuf};
+use std::{io, path::PathBuf, sync::Arc};
 
 use crate::{
     endpoint::{
-        Address, ClientCertificate, Credentials, DEFAULT_HOST, DEFAULT_PORT, Password, Target, Tls, TlsError,
-        TlsSettings, Trust, UriError, parse_uri,
+        Address, ClientCertificate, Cluster, Credentials, DEFAULT_HOST, DEFAULT_PORT, ParsedUri, Password,
+        Target, Tls, TlsError, TlsSettings, Trust, UriError, parse_uri,
     },
     protocol::{Dialect, Step},
     untrusted,
@@ -25,6 +25,10 @@ pub struct Server {
     /// The client certificate. The private key is a separate option.
     pub certificate: Option<PathBuf>,
     pub key: Option<PathBuf>,
+    /// Whether the servers of all URIs share the load by consistent hash (`--hash ketama`).
+    pub is_ring: bool,
+    /// What the URIs contain, in their order.
+    uris: Vec<ParsedUri>,
 }
 
 impl Server {
@@ -34,6 +38,7 @@ impl Server {
     /// When the URI is invalid.
     pub fn take_uri(&mut self, text: &str) -> Result<Dialect, UriError> {
         let parsed = parse_uri(text)?;
+        self.uris.push(parsed.clone());
         match parsed.target.address {
             Address::Tcp { host, port } => (self.host, self.port) = (Some(host), Some(port)),
             Address::Unix(path) => self.socket = Some(path),
@@ -54,6 +59,7 @@ impl Server {
             "-s" | "-S" => self.socket = Some(text.into()),
             "--user" => self.user = Some(text.to_owned()),
             "--tls" => self.is_tls = true,
+            "--hash" if text == "ketama" => self.is_ring = true,
             "--sni" => self.tls.server_name = Some(text.to_owned()),
             "--cert" => self.certificate = Some(text.into()),
             "--key" => self.key = Some(text.into()),
@@ -91,6 +97,30 @@ impl Server {
         // The server will refuse an impossible database number.
         let db = u32::try_from(self.db).unwrap_or(u32::MAX);
         Ok(Target { address, credentials, db, dialect, tls, ..Target::default() })
+    }
+}
+
+/// The reason why a URI with TLS and one without share no load.
+const SOME_TLS: &str = "--hash needs TLS for all servers or for none; give all URIs the same scheme";
+
+impl Server {
+    /// Returns the servers of all URIs as a ring; `None` without `--hash`. The other options are those of `target`.
+    ///
+    /// # Errors
+    /// When the servers cannot share a load; a message.
+    pub fn ring(&self, target: &Target) -> Result<Option<Arc<Cluster>>, String> {
+        if !self.is_ring {
+            return Ok(None);
+        }
+        // What the URIs say is compared before the other options apply to all.
+        let named: Vec<_> = self.uris.iter().map(|uri| uri.target.clone()).collect();
+        Cluster::of_ring(&named).map_err(|error| error.to_string())?;
+        if self.uris.iter().any(|uri| uri.tls != self.uris[0].tls) {
+            return Err(SOME_TLS.to_owned());
+        }
+        let servers: Result<Vec<_>, _> = named.into_iter().map(|named| target.at(named.address)).collect();
+        let servers = servers.map_err(|error| error.to_string())?;
+        Cluster::of_ring(&servers).map(|ring| Some(Arc::new(ring))).map_err(|error| error.to_string())
     }
 }
 

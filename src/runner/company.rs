@@ -31,8 +31,9 @@ impl SessionPlan {
     pub(super) fn find_nodes(&mut self, destination: &Destination) -> Result<(), Failure> {
         let target = &destination.target;
         let is_known = destination.built_in.is_none() && destination.unreachable.is_none();
+        self.reach_rings()?;
         if self.commission.cluster().is_some_and(|cluster| cluster.is_ring()) {
-            return self.reach_ring();
+            return Ok(());
         }
         if self.company == Company::Nobody || !is_known || !target.dialect.has_databases() {
             return Ok(());
@@ -82,11 +83,18 @@ impl SessionPlan {
     }
 
     /// Checks that all servers that share a load can be reached, if it begins now.
-    fn reach_ring(&self) -> Result<(), Failure> {
+    fn reach_rings(&self) -> Result<(), Failure> {
         let commission = &self.commission;
-        for (number, target) in (1..).zip(&commission.watched).filter(|_| loads_now(commission)) {
-            let reached = reach(target, FIND_LIMIT);
-            reached.map_err(|error| Failure::Failed(error.into()).of_node(number, &self.names))?;
+        let rings = (0..).zip(commission.targets()).filter_map(|(number, target)| {
+            commission.clusters.get(&number).filter(|ring| ring.is_ring()).map(|ring| (ring, target))
+        });
+        for (ring, target) in rings.filter(|_| loads_now(commission)) {
+            for (_, node) in ring.topology().nodes().skip(1) {
+                let server = target.at(node.address.clone()).map_err(anyhow::Error::from)?;
+                let name = [node.address.to_string()];
+                let reached = reach(&server, FIND_LIMIT);
+                reached.map_err(|error| Failure::Failed(error.into()).of_node(0, &name))?;
+            }
         }
         Ok(())
     }
@@ -99,7 +107,10 @@ impl SessionPlan {
     fn find_clusters(&mut self) -> Result<(), Failure> {
         let commission = &mut self.commission;
         let targets: Vec<_> = commission.targets().take(1 + commission.others.len()).cloned().collect();
-        for (number, target) in (0..).zip(targets).filter(|(_, target)| target.dialect.has_databases()) {
+        let known: Vec<_> = commission.clusters.keys().copied().collect();
+        let may_be =
+            |(number, target): &(u16, Target)| target.dialect.has_databases() && !known.contains(number);
+        for (number, target) in (0..).zip(targets).filter(may_be) {
             let failed = |failure: Failure| failure.of_node(number, &self.names);
             let cluster = cluster_of(&target, FIND_LIMIT)
                 .map_err(|error| failed(Failure::Failed(anyhow::anyhow!(cannot_load(&target, &error)))))?;

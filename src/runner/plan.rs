@@ -101,7 +101,7 @@ impl SessionPlan {
                 None => UsageError::of(error),
             })?;
         }
-        let is_ring = self.commission.cluster().is_some_and(|cluster| cluster.is_ring());
+        let is_ring = self.commission.clusters.values().any(|cluster| cluster.is_ring());
         let dialect = self.commission.plan.target.dialect;
         let mut rings = self.knobs().filter(|knobs| is_ring && knobs.load);
         rings.try_for_each(|knobs| knobs.workload.check_one_key(dialect)).map_err(UsageError::of)

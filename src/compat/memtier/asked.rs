@@ -119,7 +119,8 @@ pub(super) struct Import {
 #[derive(Clone, Default)]
 pub(super) struct MemtierOptions {
     pub(super) server: Server,
-    pub(super) uri: Option<String>,
+    /// The URIs; only the last one counts without `--hash`.
+    pub(super) uris: Vec<String>,
     pub(super) authenticate: Option<String>,
     pub(super) protocol: Protocol,
     /// Whether all primaries of the server's cluster get the load.

@@ -87,7 +87,7 @@ fn connection(asked: &MemtierOptions, target: &Target) -> Fields {
         Address::Tcp { host, port } => (host.clone().into(), u32::from(*port), Json::Null),
         Address::Unix(_) | Address::Service(_) => (Json::Null, 0, place(target).into()),
     };
-    let uri = asked.uri.as_deref().map(|uri| match parts(uri) {
+    let uri = asked.uris.last().map(|uri| match parts(uri) {
         Some((before, credentials, rest)) => format!("{before}{}@{rest}", masked(credentials)),
         None => uri.to_owned(),
     });
@@ -159,7 +159,7 @@ fn objects(asked: &MemtierOptions) -> Fields {
 }
 
 fn others(asked: &MemtierOptions) -> Fields {
-    let of_uri = asked.uri.as_deref().and_then(parts).map(|(_, credentials, _)| credentials);
+    let of_uri = asked.uris.last().and_then(|uri| parts(uri)).map(|(_, credentials, _)| credentials);
     let credentials = of_uri.or(asked.authenticate.as_deref());
     let staircase = [
         ("clients_start", asked.clients_start),

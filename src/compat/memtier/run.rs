@@ -64,7 +64,7 @@ struct Memtier {
     asked: MemtierOptions,
     requests: Requests,
     target: Target,
-    /// The cluster (`--cluster-mode`).
+    /// The cluster (`--cluster-mode`), or the servers that share the load (`--hash`).
     cluster: Option<Arc<Cluster>>,
     seed: u64,
     clock: Clock,
@@ -90,7 +90,13 @@ impl Memtier {
         checked.map_err(|error| failed(error.to_string()))?;
         let target = asked.server.target(dialect).map_err(|error| failed(error.to_string()))?;
         let find = || Cluster::find(&target, FIND_LIMIT).map_err(|error| failed(error.to_string()));
-        let cluster = asked.is_cluster.then(find).transpose()?.map(Arc::new);
+        let cluster = match asked.server.ring(&target).map_err(failed)? {
+            Some(ring) => {
+                requests.workload.check_one_key(dialect).map_err(|error| failed(error.to_string()))?;
+                Some(ring)
+            }
+            None => asked.is_cluster.then(find).transpose()?.map(Arc::new),
+        };
         asked.check_amounts(primaries(cluster.as_deref())).map_err(failed)?;
         let interrupts = listen(&[Signal::Interrupt]).map_err(|error| failed(error.to_string()))?;
         let (mut out, mut err): (Box<dyn Write>, _) = (Box::new(StreamText::stdout()), StreamText::stderr());

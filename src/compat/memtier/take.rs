@@ -42,7 +42,7 @@ impl MemtierOptions {
             }
             "-P" => self.protocol = protocol(text)?,
             "-a" => self.authenticate = Some(text.to_owned()),
-            "-u" => self.uri = Some(text.to_owned()),
+            "-u" => self.uris.push(text.to_owned()),
             "--tls-protocols" => self.take_tls_protocols(text)?,
             "--cluster-mode" => self.is_cluster = true,
             "-x" => self.run_count = positive(text, "run count")?,
@@ -216,7 +216,7 @@ impl MemtierOptions {
     /// Combines `-a` and `--uri`, after all options are read.
     ///
     /// # Errors
-    /// When the URI is invalid.
+    /// When a URI is invalid, or an option has no meaning beside `--hash`.
     pub(super) fn settle(&mut self) -> Result<(), Refusal> {
         if let Some(credentials) = &self.authenticate {
             let (user, password) = match credentials.split_once(':') {
@@ -228,10 +228,21 @@ impl MemtierOptions {
         if self.server.key.is_none() {
             self.server.key = self.server.certificate.clone();
         }
-        match self.uri.as_deref().map(|uri| self.server.take_uri(uri)) {
-            Some(Ok(Dialect::Memcached)) => self.protocol = Protocol::MemcacheText,
-            Some(Err(error)) => return refused_with(&error.to_string()),
-            Some(Ok(_)) | None => {}
+        let apart = [
+            (self.is_cluster, "cluster-mode"),
+            (self.follows_cursors, "scan-incremental-iteration"),
+            (self.import.is_verified, "data-verify"),
+        ];
+        if let Some((_, option)) = apart.into_iter().find(|(is_given, _)| *is_given && self.server.is_ring) {
+            return refused_with(&format!("hash and {option} cannot be used together."));
+        }
+        let unread = if self.server.is_ring { 0 } else { self.uris.len().saturating_sub(1) };
+        for uri in &self.uris[unread..] {
+            match self.server.take_uri(uri) {
+                Ok(Dialect::Memcached) => self.protocol = Protocol::MemcacheText,
+                Ok(_) => {}
+                Err(error) => return refused_with(&error.to_string()),
+            }
         }
         Ok(())
     }
@@ -313,7 +324,8 @@ mod tests {
     fn no_option_stands_twice_none_that_is_there_is_said_not_to_be_and_each_is_taken() {
         assert_no_name_stands_twice(OPTIONS.all());
         for choice in OPTIONS.all() {
-            let given = Given { choice, name: choice.name().to_owned(), value: "1".to_owned() };
+            let value = if choice.name() == "--hash" { "ketama" } else { "1" };
+            let given = Given { choice, name: choice.name().to_owned(), value: value.to_owned() };
             let taken = MemtierOptions::usual().take(&given);
             assert!(!matches!(taken, Err(Refusal::Wrong(..))), "{}", choice.written);
         }

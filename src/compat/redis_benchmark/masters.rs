@@ -1,4 +1,4 @@
-//! `--cluster`: the primaries of a cluster, and the lines about them.
+//! `--cluster` and `--hash`: the primaries of a cluster, or the servers that share the load, and the lines about them.
 
 use std::{
     sync::Arc,
@@ -38,26 +38,44 @@ impl Masters {
     /// # Errors
     /// The message to print.
     pub(super) fn find(target: &Target, flavour: Flavour, limit: Option<Duration>) -> Result<Self, String> {
-        let server = flavour.server();
         // A server that nothing listens on is reported as without a cluster.
         if let Err(error @ NoTalk::Connect(_)) = Talk::silent(target, Instant::now() + limit.unwrap_or(LIMIT))
         {
-            return Err(unreachable(target, server, &error));
+            return Err(unreachable(target, flavour.server(), &error));
         }
         let failed = |error| format!("Failed to fetch cluster configuration from {}: {error}", place(target));
         let cluster = Cluster::find(target, limit.unwrap_or(LIMIT)).map_err(failed)?;
+        let found = Self::of(Arc::new(cluster), target, flavour, limit)?;
+        if found.all.len() < 2 {
+            return Err(format!("Invalid cluster: {} node(s).", found.all.len()));
+        }
+        Ok(found)
+    }
+
+    /// Requests the configuration of each primary of a cluster or server of a ring.
+    ///
+    /// # Errors
+    /// The message to print.
+    pub(super) fn of(
+        cluster: Arc<Cluster>,
+        target: &Target,
+        flavour: Flavour,
+        limit: Option<Duration>,
+    ) -> Result<Self, String> {
         let topology = Arc::clone(&cluster.topology());
         let mut all = Vec::new();
         for number in topology.primaries() {
             let node = topology.node(number);
             let target = target.at(node.address.clone()).map_err(|error| error.to_string())?;
-            let config = ServerConfig::fetch(&target, server, limit)?;
+            let config = ServerConfig::fetch(&target, flavour.server(), limit)?;
             all.push(Master { id: node.id.clone(), target, config });
         }
-        if all.len() < 2 {
-            return Err(format!("Invalid cluster: {} node(s).", all.len()));
-        }
-        Ok(Self { cluster: Arc::new(cluster), all, flavour })
+        Ok(Self { cluster, all, flavour })
+    }
+
+    /// Returns the servers.
+    pub(super) fn targets(&self) -> impl Iterator<Item = &Target> {
+        self.all.iter().map(|master| &master.target)
     }
 
     /// Returns how many there are.
@@ -75,6 +93,11 @@ impl Masters {
 
     /// Returns the lines above all tests.
     pub(super) fn head(&self) -> String {
+        if self.cluster.is_ring() {
+            let line = |(n, target)| format!("Server {n}: {}\n", place(target));
+            let lines: String = self.targets().enumerate().map(line).collect();
+            return format!("{} servers share the load by consistent hash:\n\n{lines}\n", self.all.len());
+        }
         let (role, name, end) = match self.flavour {
             Flavour::Valkey => ("primary", "Node", "(Primary)"),
             Flavour::Redyno | Flavour::Redis => ("master", "Master", ""),
@@ -90,7 +113,10 @@ impl Masters {
     pub(super) fn settings(&self) -> String {
         // valkey-benchmark has no plural here.
         let role = if self.flavour == Flavour::Valkey { "primary" } else { "masters" };
-        let mut lines = format!("  cluster mode: yes ({} {role})\n", self.all.len());
+        let mut lines = match self.cluster.is_ring() {
+            true => format!("  hash: ketama ({} servers)\n", self.all.len()),
+            false => format!("  cluster mode: yes ({} {role})\n", self.all.len()),
+        };
         for (n, Master { config, .. }) in self.all.iter().enumerate() {
             let Some(ServerConfig { save, appendonly }) = config else { continue };
             let save = if save.is_empty() { "NONE" } else { save };

@@ -9,6 +9,7 @@
 //! The deliberate differences stand below the options in `options.txt`, which `--help` prints.
 
 mod catalogue;
+mod idle;
 mod layout;
 mod masters;
 mod options;

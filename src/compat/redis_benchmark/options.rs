@@ -160,8 +160,15 @@ mod tests {
     #[test]
     fn no_option_stands_twice_and_each_is_taken() {
         assert_no_name_stands_twice(OPTIONS.all());
-        let values =
-            ["1", "redis://h", "first-byte", "no", "TLS_AES_128_GCM_SHA256", "ECDHE-RSA-AES128-GCM-SHA256"];
+        let values = [
+            "1",
+            "ketama",
+            "redis://h",
+            "first-byte",
+            "no",
+            "TLS_AES_128_GCM_SHA256",
+            "ECDHE-RSA-AES128-GCM-SHA256",
+        ];
         for option in OPTIONS.all() {
             let is_taken =
                 |text| !matches!(BenchOptions::usual().take(option.name(), text), Err(Refusal::Wrong(..)));

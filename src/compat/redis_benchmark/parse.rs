@@ -24,6 +24,10 @@ pub(super) fn parse(flavour: Flavour, words: &[OsString]) -> Result<BenchOptions
     let read = Reader::new(habit, options::options(flavour), words)
         .read(|given| asked.take(given.choice.name(), &given.value));
     let (out, last, code) = match read {
+        Ok(_) if asked.server.is_ring && (asked.is_cluster || asked.is_idle) => {
+            let option = if asked.is_cluster { "--cluster" } else { "-I" };
+            (String::new(), Some(format!("{option} does not work with --hash; leave one out")), 1)
+        }
         Ok(command) => {
             asked.command = command.iter().map(|word| word.as_bytes().to_vec()).collect();
             return Ok(asked);

@@ -1,22 +1,18 @@
 //! Runs the requested tests one after the other, each with connections of its own.
-//!
-//! `-I`: idle connections, held until one of them is lost.
 
 use std::{
-    convert::Infallible,
     ffi::OsString,
     io::{self, Read as _, Write},
     ops::ControlFlow,
     process::ExitCode,
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
-
-use rustix::event::{PollFd, PollFlags};
 
 use super::{
     Flavour,
     catalogue::{self, Test},
+    idle::{CLOSED, hold},
     layout::{Behind, CSV_HEADER, Progress, Report},
     masters::Masters,
     parse::{BenchOptions, Form, parse},
@@ -29,11 +25,11 @@ use crate::{
         run::{LoadReport, Stop, complain, to_its_end},
         server::{plain, without_number, without_step},
     },
-    endpoint::{NoTalk, ReachError, Talk, Target, wait_for},
+    endpoint::{NoTalk, ReachError, Target},
     knobs::Knobs,
-    load::{ClusterPlan, FirstWords, Fleet, Plan, Requests, most_clients},
+    load::{ClusterPlan, FirstWords, Fleet, Plan, Requests},
     print::words::StreamText,
-    protocol::{Dialect, Reply},
+    protocol::Dialect,
     session::{Alone, End},
     signals::{Signal, listen},
     untrusted,
@@ -90,7 +86,14 @@ impl Bench {
         let target = asked.server.target(asked.dialect()).map_err(failed)?;
         let (mut config, mut masters) = (None, None);
         let mut out = StreamText::stdout();
-        if asked.is_cluster {
+        if let Some(ring) = asked.server.ring(&target).map_err(Stop::Message)? {
+            let found = Masters::of(ring, &target, flavour, asked.duration).map_err(Stop::Message)?;
+            complain(&found.warnings());
+            if asked.form == Form::Normal {
+                out.write_all(found.head().as_bytes())?;
+            }
+            masters = Some(found);
+        } else if asked.is_cluster {
             let found = Masters::find(&target, flavour, asked.duration).map_err(Stop::Message)?;
             complain(&found.warnings());
             out.write_all(found.head().as_bytes())?;
@@ -126,6 +129,7 @@ impl Bench {
             match hold(&self.target, server, clients, &mut self.out)? {}
         }
         let own = self.own_test()?;
+        self.check_one_key(own.as_ref())?;
         if self.asked.form == Form::Csv {
             self.print(CSV_HEADER)?;
         }
@@ -167,9 +171,31 @@ impl Bench {
         Ok(test)
     }
 
+    /// Checks that servers that share the load by consistent hash can divide each test.
+    fn check_one_key(&mut self, own: Option<&Test>) -> Result<(), Stop> {
+        if !self.asked.server.is_ring {
+            return Ok(());
+        }
+        let suite = match own {
+            None => catalogue::tests(self.flavour, &self.asked, &mut self.payload),
+            Some(_) => Vec::new(),
+        };
+        let dialect = self.target.dialect;
+        let divides = |test: &&Test| test.workload.check_one_key(dialect).is_err();
+        own.into_iter().chain(&suite).find(divides).map_or(Ok(()), |test| {
+            let title = untrusted::text(&test.title);
+            Err(Stop::Message(format!(
+                "{title} has several keys, which --hash may place on different servers; choose other tests with -t"
+            )))
+        })
+    }
+
     fn run_test(&mut self, test: &Test) -> Result<(), Stop> {
         if let Some(command) = &test.before {
-            self.ask_before(command)?;
+            match self.masters.as_ref().filter(|masters| masters.cluster.is_ring()) {
+                Some(ring) => ring.targets().try_for_each(|target| self.ask_before(target, command))?,
+                None => self.ask_before(&self.target, command)?,
+            }
         }
         let mut progress = Progress::new(test, self.behind());
         let (end, rates) = self.measure(test, &mut progress)?;
@@ -181,9 +207,9 @@ impl Bench {
     }
 
     /// Sends a command once, on a connection of its own.
-    fn ask_before(&self, command: &[Vec<u8>]) -> Result<(), Stop> {
+    fn ask_before(&self, target: &Target, command: &[Vec<u8>]) -> Result<(), Stop> {
         let words: Vec<_> = command.iter().map(Vec::as_slice).collect();
-        let asking = Asking::open(&self.target, self.flavour.server(), self.asked.duration);
+        let asking = Asking::open(target, self.flavour.server(), self.asked.duration);
         let why = match asking.map_err(Stop::Message)?.ask(&words) {
             Ok(Ok(_)) => return Ok(()),
             Ok(Err(error)) => format!("Error from server: {error}"),
@@ -241,7 +267,8 @@ impl Bench {
             // With replicas, a client has more connections.
             let nodes = masters.cluster.topology().nodes().count();
             let plan = ClusterPlan::new(Arc::clone(&masters.cluster), clients * nodes);
-            ClusterPlan { read_from: self.asked.read_from, ..plan }
+            let read_from = if self.asked.is_cluster { self.asked.read_from } else { plan.read_from };
+            ClusterPlan { read_from, ..plan }
         };
         Plan {
             cluster: self.masters.as_ref().map(cluster),
@@ -317,76 +344,4 @@ fn unloaded(error: DatasetError) -> Stop {
         error => error.to_string(),
     };
     Stop::Message(format!("{line}\nFailed to initialize dataset"))
-}
-
-/// The interval at which the number of connections is printed.
-const TICK: Duration = Duration::from_millis(250);
-/// The message about a connection that the server has closed.
-const CLOSED: &str = "Error: Server closed the connection";
-/// The time limit for opening all connections.
-const OPENING: Duration = Duration::from_secs(86_400);
-/// The duration of one wait for incoming data.
-const LISTENING: Duration = Duration::from_millis(1);
-
-/// Opens this many connections, and holds them until one is lost, which ends the run.
-///
-/// # Errors
-/// When a connection was lost, or output cannot be written.
-pub(super) fn hold(
-    target: &Target,
-    server: &str,
-    clients: i64,
-    out: &mut StreamText,
-) -> Result<Infallible, Stop> {
-    writeln!(out, "Creating {clients} idle connections and waiting forever (Ctrl+C when done)")?;
-    // `most_clients` also raises the limit of open files.
-    most_clients(1, 1);
-    let until = Instant::now() + OPENING;
-    let held: Result<Vec<_>, _> = (0..clients).map(|_| Talk::silent(target, until)).collect();
-    let mut held = held.map_err(|error| match &error {
-        // A server with too many clients closes further connections before it speaks TLS.
-        NoTalk::Tls(cause) if cause.kind() == io::ErrorKind::UnexpectedEof => {
-            Stop::Message(CLOSED.to_owned())
-        }
-        NoTalk::Tls(cause) if cause.kind() == io::ErrorKind::ConnectionReset => {
-            Stop::Message(format!("Error: {}", plain(cause)))
-        }
-        error => Stop::Message(unreachable(target, server, error)),
-    })?;
-    loop {
-        write!(out, "clients: {}\r", held.len())?;
-        out.flush()?;
-        let next = Instant::now() + TICK;
-        while let Some(left) = next.checked_duration_since(Instant::now()) {
-            attend(&mut held, left)?;
-        }
-    }
-}
-
-/// Waits at most `limit` for events on the connections, and handles all of them.
-fn attend(held: &mut [Talk], limit: Duration) -> Result<(), Stop> {
-    let mut polled: Vec<_> = held.iter().map(|talk| PollFd::new(talk, PollFlags::IN)).collect();
-    wait_for(&mut polled, limit);
-    let ready: Vec<_> = polled.iter().map(|polled| !polled.revents().is_empty()).collect();
-    held.iter_mut().zip(ready).filter(|(_, ready)| *ready).try_for_each(|(talk, _)| hear(talk))
-}
-
-/// Reads unexpected data. As in redis-benchmark, only errors matter.
-fn hear(talk: &mut Talk) -> Result<(), Stop> {
-    let mut said = None;
-    let heard = talk.ask(&[], 1, LISTENING, |_, reply| {
-        if let Reply::Error(line) = reply {
-            said = Some(format!("Error from server: {}", untrusted::bytes(line)));
-        }
-    });
-    let end = match heard {
-        Err(ReachError::Io { cause, .. }) => match cause.kind() {
-            io::ErrorKind::TimedOut => None,
-            io::ErrorKind::UnexpectedEof => Some(CLOSED.to_owned()),
-            _ => Some(format!("Error: {}", plain(&cause))),
-        },
-        Err(error) => Some(format!("Error: {error}")),
-        Ok(()) => said,
-    };
-    end.map_or(Ok(()), |line| Err(Stop::Message(line)))
 }

@@ -19,7 +19,8 @@ use rand::RngExt;
 use thiserror::Error;
 
 use super::{
-    Address, Lulls, NodeNumber, ReachError, Role, Talk, Target, TlsError, Topology, TopologyError, talk,
+    Address, Lulls, NodeNumber, ReachError, RingError, Role, Talk, Target, TlsError, Topology, TopologyError,
+    ring, talk,
 };
 use crate::{clock::SECOND_NS, protocol::RespValue, untrusted};
 
@@ -103,10 +104,14 @@ impl Cluster {
 
     /// Returns several servers as a cluster whose topology stays as it is: they store keys by consistent hash. The first
     /// one's credentials are those of all.
-    pub fn of_ring(servers: &[Target]) -> Self {
+    ///
+    /// # Errors
+    /// When the servers cannot share a load.
+    pub fn of_ring(servers: &[Target]) -> Result<Self, RingError> {
+        ring::check(servers)?;
         let topology = Topology::of_ring(servers.iter().map(|server| server.address.clone()));
-        let shared = Shared::new(servers.first().cloned().unwrap_or_default(), topology);
-        Self { shared: Arc::new(shared), setbacks: Lulls::apart(SECOND_NS) }
+        let shared = Shared::new(servers[0].clone(), topology);
+        Ok(Self { shared: Arc::new(shared), setbacks: Lulls::apart(SECOND_NS) })
     }
 
     /// Returns whether this is not a cluster, but servers that store keys by consistent hash.

@@ -34,7 +34,7 @@ pub use reach::reach;
 pub use reach_error::{Party, ReachError};
 pub use read_from::{PingMedians, ReadFrom};
 pub use resolve::{Resolution, Resolver};
-pub use ring::{MOST_RING_SERVERS, Ring};
+pub use ring::{MOST_RING_SERVERS, Ring, RingError};
 pub use talk::{NoTalk, Talk, TalkStep, talk};
 pub use tls::{
     Ciphers, ClientCertificate, Tls, TlsError, TlsFailure, TlsSettings, TlsStream, Trust, UNVERIFIED,

@@ -7,7 +7,9 @@
 //! These are the points and the numbers of libmemcached with `KETAMA_WEIGHTED` and equal weights, so both find a key on
 //! the same server. Pure.
 
-use super::Address;
+use thiserror::Error;
+
+use super::{Address, Target};
 
 /// The number of digests of each server. A digest is four points.
 const DIGESTS: usize = 40;
@@ -15,6 +17,53 @@ const DIGESTS: usize = 40;
 const UNWRITTEN_PORT: u16 = 11_211;
 /// The largest number of servers: the arcs between points have numbers of 16 bits.
 pub const MOST_RING_SERVERS: usize = u16::MAX as usize / (4 * DIGESTS);
+
+/// Why servers cannot share a load by consistent hash.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum RingError {
+    /// One server shares nothing.
+    #[error("--hash divides the keys among several servers; name them as URIs")]
+    Alone,
+    /// There are more servers than a ring holds.
+    #[error("{0} servers are more than the {MOST_RING_SERVERS} of one --hash; leave some out")]
+    TooMany(usize),
+    /// A server has no host and port.
+    #[error("{0}: --hash needs servers with a host and a port")]
+    NoHost(Address),
+    /// Two servers have the same address.
+    #[error("{0} is named twice; leave one out")]
+    Twice(Address),
+    /// Two servers differ in more than their addresses.
+    #[error(
+        "{0} and {1} differ in protocol, user, password, database or TLS, which all servers of --hash have in common"
+    )]
+    Different(Address, Address),
+}
+
+/// Checks that servers can share a load.
+///
+/// # Errors
+/// When they cannot.
+pub(super) fn check(servers: &[Target]) -> Result<(), RingError> {
+    let [first, others @ ..] = servers else { return Err(RingError::Alone) };
+    if others.is_empty() {
+        return Err(RingError::Alone);
+    }
+    if servers.len() > MOST_RING_SERVERS {
+        return Err(RingError::TooMany(servers.len()));
+    }
+    for (place, server) in servers.iter().enumerate() {
+        let address = &server.address;
+        if !matches!(address, Address::Tcp { .. }) {
+            return Err(RingError::NoHost(address.clone()));
+        }
+        if servers[..place].iter().any(|other| other.address == *address) {
+            return Err(RingError::Twice(address.clone()));
+        }
+    }
+    let different = others.iter().find(|other| first.at(other.address.clone()).ok().as_ref() != Some(other));
+    different.map_or(Ok(()), |other| Err(RingError::Different(first.address.clone(), other.address.clone())))
+}
 
 /// The points of several servers on a ring, in ascending order. The keys of an arc, which ends at a point, are those of
 /// the point's server.

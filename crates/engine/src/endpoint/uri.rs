@@ -64,7 +64,7 @@ pub enum UriError {
 }
 
 /// What a URI contains.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParsedUri {
     /// The target. Its TLS configuration is not set, because a URI has no certificates.
     pub target: Target,

@@ -159,11 +159,12 @@ impl Commission {
     /// Returns how the load drives node `number` as a cluster; `None` drives only the server itself.
     pub(super) fn cluster_plan(&self, number: u16) -> Option<ClusterPlan> {
         let cluster = Arc::clone(self.clusters.get(&number)?);
+        let is_ring = cluster.is_ring();
         let all = || most_connections(self.plan.threads, self.targets().count()) / (1 + self.others.len());
         Some(ClusterPlan {
             cluster,
             max_connections: self.max_connections.map_or_else(all, |most| most as usize),
-            read_from: self.read_from,
+            read_from: if is_ring { ReadFrom::Primary } else { self.read_from },
             pings: self.pings.clone(),
         })
     }

@@ -1,0 +1,91 @@
+//! `-I`: idle connections, held until one of them is lost.
+
+use std::{
+    convert::Infallible,
+    io::{self, Write as _},
+    time::{Duration, Instant},
+};
+
+use rustix::event::{PollFd, PollFlags};
+
+use super::server_config::unreachable;
+use crate::{
+    compat::{run::Stop, server::plain},
+    endpoint::{NoTalk, ReachError, Talk, Target, wait_for},
+    load::most_clients,
+    print::words::StreamText,
+    protocol::Reply,
+    untrusted,
+};
+
+/// The interval at which the number of connections is printed.
+const TICK: Duration = Duration::from_millis(250);
+/// The message about a connection that the server has closed.
+pub(super) const CLOSED: &str = "Error: Server closed the connection";
+/// The time limit for opening all connections.
+const OPENING: Duration = Duration::from_secs(86_400);
+/// The duration of one wait for incoming data.
+const LISTENING: Duration = Duration::from_millis(1);
+
+/// Opens this many connections, and holds them until one is lost, which ends the run.
+///
+/// # Errors
+/// When a connection was lost, or output cannot be written.
+pub(super) fn hold(
+    target: &Target,
+    server: &str,
+    clients: i64,
+    out: &mut StreamText,
+) -> Result<Infallible, Stop> {
+    writeln!(out, "Creating {clients} idle connections and waiting forever (Ctrl+C when done)")?;
+    // `most_clients` also raises the limit of open files.
+    most_clients(1, 1);
+    let until = Instant::now() + OPENING;
+    let held: Result<Vec<_>, _> = (0..clients).map(|_| Talk::silent(target, until)).collect();
+    let mut held = held.map_err(|error| match &error {
+        // A server with too many clients closes further connections before it speaks TLS.
+        NoTalk::Tls(cause) if cause.kind() == io::ErrorKind::UnexpectedEof => {
+            Stop::Message(CLOSED.to_owned())
+        }
+        NoTalk::Tls(cause) if cause.kind() == io::ErrorKind::ConnectionReset => {
+            Stop::Message(format!("Error: {}", plain(cause)))
+        }
+        error => Stop::Message(unreachable(target, server, error)),
+    })?;
+    loop {
+        write!(out, "clients: {}\r", held.len())?;
+        out.flush()?;
+        let next = Instant::now() + TICK;
+        while let Some(left) = next.checked_duration_since(Instant::now()) {
+            attend(&mut held, left)?;
+        }
+    }
+}
+
+/// Waits at most `limit` for events on the connections, and handles all of them.
+fn attend(held: &mut [Talk], limit: Duration) -> Result<(), Stop> {
+    let mut polled: Vec<_> = held.iter().map(|talk| PollFd::new(talk, PollFlags::IN)).collect();
+    wait_for(&mut polled, limit);
+    let ready: Vec<_> = polled.iter().map(|polled| !polled.revents().is_empty()).collect();
+    held.iter_mut().zip(ready).filter(|(_, ready)| *ready).try_for_each(|(talk, _)| hear(talk))
+}
+
+/// Reads unexpected data. As in redis-benchmark, only errors matter.
+fn hear(talk: &mut Talk) -> Result<(), Stop> {
+    let mut said = None;
+    let heard = talk.ask(&[], 1, LISTENING, |_, reply| {
+        if let Reply::Error(line) = reply {
+            said = Some(format!("Error from server: {}", untrusted::bytes(line)));
+        }
+    });
+    let end = match heard {
+        Err(ReachError::Io { cause, .. }) => match cause.kind() {
+            io::ErrorKind::TimedOut => None,
+            io::ErrorKind::UnexpectedEof => Some(CLOSED.to_owned()),
+            _ => Some(format!("Error: {}", plain(&cause))),
+        },
+        Err(error) => Some(format!("Error: {error}")),
+        Ok(()) => said,
+    };
+    end.map_or(Ok(()), |line| Err(Stop::Message(line)))
+}
