@@ -15,35 +15,35 @@ use crate::support::{
 };
 
 /// A target and a bus.
-struct Fleet {
-    target: Server,
-    bus: Server,
-    uri: String,
+pub struct Fleet {
+    pub target: Server,
+    pub bus: Server,
+    pub uri: String,
 }
 
 impl Fleet {
-    fn start() -> Self {
+    pub fn start() -> Self {
         let (target, bus) = (Server::redis().start(), Server::valkey().start());
         let uri = format!("redis://127.0.0.1:{}", bus.port());
         Self { target, bus, uri }
     }
 
     /// Starts the session of `agents` agents.
-    fn session(&self, agents: usize, more: &[&str]) -> Running {
+    pub fn session(&self, agents: usize, more: &[&str]) -> Running {
         let (port, agents) = (self.target.port_text(), agents.to_string());
         let words = ["-p", &port, "--bus", &self.uri, "--agents", &agents, "--headless", "--json", "--yes"];
         Running::start(redyno(&[&words[..], more].concat()))
     }
 
     /// Starts an agent that may load the target.
-    fn agent(&self, index: usize, of: usize, more: &[&str]) -> Running {
+    pub fn agent(&self, index: usize, of: usize, more: &[&str]) -> Running {
         let target = format!("127.0.0.1:{}", self.target.port());
         let (index, of) = (index.to_string(), of.to_string());
         let words = ["agent", "--bus", &self.uri, "--target", &target, "--index", &index, "--of", &of];
         Running::start(redyno(&[&words[..], more].concat()))
     }
 
-    fn calls(&self) -> [u64; 2] {
+    pub fn calls(&self) -> [u64; 2] {
         ["get", "set"].map(|command| self.target.calls(&[], command))
     }
 
@@ -52,13 +52,13 @@ impl Fleet {
     }
 }
 
-fn intervals(outcome: &Outcome) -> Vec<Interval> {
+pub fn intervals(outcome: &Outcome) -> Vec<Interval> {
     let records = outcome.records().into_iter();
     records.filter_map(|record| if let Record::Interval(it) = record { Some(*it) } else { None }).collect()
 }
 
 /// The good replies by operation.
-fn ops(intervals: &[Interval]) -> [u64; 2] {
+pub fn ops(intervals: &[Interval]) -> [u64; 2] {
     ["GET", "SET"]
         .map(|label| intervals.iter().filter_map(|interval| Some(interval.commands.get(label)?.ops)).sum())
 }
@@ -264,6 +264,7 @@ fn what_cannot_be_a_fleet_is_refused_in_one_line() {
     assert!(outcome.err.starts_with("redyno: the bus is the target"), "{}", outcome.err);
     for (words, part) in [
         (&["agent", "--bus", "redis://h", "--index", "0", "--of", "1"][..], "--target"),
+        (&["agent", "--target", "a:1", "--index", "0", "--of", "1"], "--bus is missing"),
         (
             &["agent", "--bus", "redis://h", "--target", "a:1", "--index", "2", "--of", "2"],
             "of 2 the last is 1",

@@ -33,6 +33,7 @@ mod faults;
 mod few_files;
 mod find;
 mod fleet;
+mod fleet_agents;
 mod floods;
 #[cfg(target_os = "linux")]
 mod full_output;

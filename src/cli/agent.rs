@@ -14,7 +14,7 @@ use crate::{
     endpoint::Password,
     fleet::{AgentPlan, FleetName, Permit},
     load::most_clients,
-    runner::{AgentRun, UsageError},
+    runner::{AgentRun, BUS_VARIABLE, UsageError},
     workload::Share,
 };
 
@@ -22,7 +22,8 @@ const AFTER: &str = "\
 An agent waits on the bus for a session (redyno --bus URI --agents COUNT), carries out its share of the load, and ends with the \
 session. It loads only the targets that --target permits, writes only keys of the session's run, and sends no command that \
 administers a server, runs code or blocks unless --allow is given. Its load ends when the session is silent for 4 s. Passwords \
-are never sent over the bus: the agent takes the target's from -a or REDISCLI_AUTH, and the bus's from its URI or REDYNO_BUS_AUTH.
+are never sent over the bus: the agent takes the target's from -a or REDISCLI_AUTH, and the bus's from its URI, which may be in \
+REDYNO_BUS, or from REDYNO_BUS_AUTH.
 
 Examples:
   redyno agent --bus redis://bus:6379 --target 10.0.0.5:6379 --index 0 --of 2
@@ -35,9 +36,10 @@ Exit codes: 0 the session is over, 1 failed, 2 bad usage, 130 interrupted.";
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER)]
 pub struct AgentArgs {
-    /// The Redis or Valkey on which session and agents meet, as a URI; its password may also be in REDYNO_BUS_AUTH
+    /// The Redis or Valkey on which session and agents meet, as a URI, which may also be in REDYNO_BUS; its password may also
+    /// be in REDYNO_BUS_AUTH
     #[arg(long, value_name = "URI")]
-    pub bus: Password,
+    pub bus: Option<Password>,
     /// The name of the session on the bus [default: redyno]
     #[arg(long = "session", value_name = "NAME")]
     pub name: Option<FleetName>,
@@ -79,7 +81,11 @@ const COUNT_VARIABLES: [&str; 1] = ["SLURM_ARRAY_TASK_COUNT"];
 
 impl Arguments for AgentArgs {
     fn plan(self: Box<Self>, _: Invocation) -> Planned {
-        let bus = bus(&self.bus, &self.tls)?;
+        let uri = self.bus.or_else(|| env::var(BUS_VARIABLE).ok().map(Password::new));
+        let uri = uri.ok_or_else(|| {
+            UsageError::of("--bus is missing: give the URI of the Redis or Valkey of the session")
+        })?;
+        let bus = bus(&uri, &self.tls)?;
         let share = share(self.index, self.of)?;
         let credentials =
             TargetArgs { user: self.user, password: self.password, tls: self.tls, ..TargetArgs::default() };

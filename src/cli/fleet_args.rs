@@ -77,7 +77,8 @@ impl FleetArgs {
             return cannot("several servers yet; give one, or one node of a cluster with --one-node");
         }
         plan.fleet = Some(FleetPlan {
-            bus: self.bus.as_ref().map(|uri| bus(uri, tls)).transpose()?,
+            bus: self.bus.as_ref().map(|uri| bus(uri, tls).map(|bus| (bus, uri.clone()))).transpose()?,
+            tls: TlsArgs { tls: commission.plan.target.tls.is_some(), ..tls.clone() }.words(),
             name: name(self.name.as_ref()),
             agents: agents.into(),
             is_local: self.local,

@@ -3,7 +3,7 @@
 //! redis-cli accepts these options without `--tls` too, and ignores them. In redyno that is an error, because a user
 //! who sets one expects encryption.
 
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 use clap::Args;
 
@@ -91,6 +91,22 @@ impl TlsArgs {
             (self.insecure, "--insecure"),
         ];
         all.into_iter().find(|(given, _)| *given).map(|(_, option)| option)
+    }
+
+    /// Returns these options as words of a command line.
+    pub(super) fn words(&self) -> Vec<OsString> {
+        let flags = [(self.tls, "--tls"), (self.tls_ca_only, "--tls-ca-only"), (self.insecure, "--insecure")];
+        let files = [
+            (&self.cacert, "--cacert"),
+            (&self.cacertdir, "--cacertdir"),
+            (&self.cert, "--cert"),
+            (&self.key, "--key"),
+        ];
+        let flags = flags.into_iter().filter(|(given, _)| *given).map(|(_, option)| vec![option.into()]);
+        let files =
+            files.into_iter().filter_map(|(file, option)| Some(vec![option.into(), file.clone()?.into()]));
+        let sni = self.sni.iter().map(|name| vec!["--sni".into(), name.into()]);
+        flags.chain(files).chain(sni).flatten().collect()
     }
 
     pub(super) fn trust(&self) -> Trust {

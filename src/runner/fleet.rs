@@ -2,6 +2,7 @@
 
 use std::{
     env,
+    ffi::OsString,
     io::{Read as _, Write as _},
     process::{Child, Command, Stdio},
     sync::mpsc::Receiver,
@@ -12,7 +13,7 @@ use anyhow::{Context as _, anyhow};
 use super::{Failure, UsageError};
 use crate::{
     demo,
-    endpoint::{Address, Target},
+    endpoint::{Address, Credentials, Password, Target},
     fleet::{FleetName, Terms, clear, forget, gather},
     load::{Fleet, Requests},
     print::words::StreamText,
@@ -21,11 +22,16 @@ use crate::{
     untrusted,
 };
 
+/// The environment variable with the URI of the bus, for an agent.
+pub const BUS_VARIABLE: &str = "REDYNO_BUS";
+
 /// The fleet of a session.
 #[derive(Debug, Clone)]
 pub struct FleetPlan {
-    /// The bus; `None` if the session starts the built-in server as one.
-    pub bus: Option<Target>,
+    /// The bus, and its URI as it was given; `None` if the session starts the built-in server as one.
+    pub bus: Option<(Target, Password)>,
+    /// The options of TLS for agents that the session starts.
+    pub tls: Vec<OsString>,
     /// The session's name.
     pub name: FleetName,
     /// How many agents there are.
@@ -88,7 +94,7 @@ impl FleetPlan {
         let target = &commission.plan.target;
         let mut own = OwnAgents::default();
         let bus = match &self.bus {
-            Some(bus) => bus.clone(),
+            Some((bus, _)) => bus.clone(),
             None => {
                 let server = demo::Server::start(demo::Options::default()).map_err(anyhow::Error::from)?;
                 let (host, port) = (server.address().ip().to_string(), server.address().port());
@@ -104,12 +110,6 @@ impl FleetPlan {
         if commission.cluster().is_some() {
             let text =
                 "--agents cannot load all nodes of a cluster yet; give --one-node, or leave --agents out";
-            return Err(UsageError::of(text).into());
-        }
-        let has_user = bus.credentials.as_ref().is_some_and(|it| it.user.is_some());
-        if self.is_local && (target.tls.is_some() || bus.tls.is_some() || bus.db > 0 || has_user) {
-            let text = "--local starts no agents that need TLS, or a user or database of the bus; start them with \
-                redyno agent";
             return Err(UsageError::of(text).into());
         }
         let wrong = |why| Failure::Failed(anyhow!("{why}"));
@@ -140,22 +140,26 @@ impl FleetPlan {
 
     fn start_agents(&self, target: &Target, bus: &Target) -> Result<Vec<Child>, Failure> {
         let program = env::current_exe().context("cannot find this program")?;
+        let uri = match &self.bus {
+            Some((_, uri)) => uri.clone(),
+            None => Password::new(bus.address.uri(bus.dialect)),
+        };
         let start = |index: usize| {
             let mut agent = Command::new(&program);
-            agent.arg("agent").args(["--bus", &bus.address.uri(bus.dialect)]);
-            agent.args(["--session", &self.name.to_string(), "--target", &target.address.to_string()]);
+            agent.arg("agent").args(&self.tls).args([
+                "--session",
+                &self.name.to_string(),
+                "--target",
+                &target.address.to_string(),
+            ]);
             agent.args(["--index", &index.to_string(), "--of", &self.agents.to_string()]);
             // The session has asked before it sends such commands.
             agent.arg("--allow");
             // No password stands on a command line, which every user of the machine can read.
-            let credentials = [(&target.credentials, "REDISCLI_AUTH"), (&bus.credentials, "REDYNO_BUS_AUTH")];
-            for (credentials, variable) in credentials {
-                if let Some(credentials) = credentials {
-                    agent.env(variable, credentials.password.reveal());
-                }
-            }
-            if let Some(user) = target.credentials.as_ref().and_then(|it| it.user.as_ref()) {
-                agent.args(["--user", user]);
+            agent.env(BUS_VARIABLE, uri.reveal());
+            if let Some(Credentials { user, password }) = &target.credentials {
+                agent.env("REDISCLI_AUTH", password.reveal());
+                agent.args(user.iter().flat_map(|user| ["--user", user]));
             }
             agent.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()
         };

@@ -34,7 +34,7 @@ pub use agent::AgentRun;
 pub use capture::CaptureRun;
 pub use doctor::{DoctorPage, DoctorRun};
 pub use failure::{Failure, UsageError};
-pub use fleet::FleetPlan;
+pub use fleet::{BUS_VARIABLE, FleetPlan};
 pub use gate::{Gate, add_to_job_summary, end as end_gate, named, read, refuse};
 pub use listener::Listener;
 pub use plan::{Company, Export, Outputs, Plan, ProgramWords, SessionPlan, Text};
