@@ -60,6 +60,51 @@ fn a_scraper_gets_counters_that_grow_and_the_server_counts_the_same() {
 }
 
 #[test]
+fn memtier_serves_the_sums_of_all_its_runs_below_the_names_of_memtier_benchmark() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    let words = ["-t", "1", "-c", "2", "--rate-limiting", "200", "-n", "150", "-x", "2", "--hide-histogram"];
+    let prometheus = ["--prometheus-port=0", "--prometheus-run-label=note=a\"b\\c"];
+    let buckets = "--prometheus-latency-buckets=0.001,0.5";
+    let running = Running::start(redyno(
+        &[&["memtier", "-p", &port], &words[..], &prometheus, &[buckets, "--key-prefix=secret"]].concat(),
+    ));
+    let address = running.wait_for("the address", |out| {
+        let line = out.strip_prefix("Prometheus exporter listening on http://")?;
+        Some(line.split_once("/metrics\n")?.0.to_owned())
+    });
+    let scrape = || Some(ask(TcpStream::connect(&*address).ok()?, "GET /metrics"));
+    let value = |text: &str, name: &str| counted(text, &format!("memtier_{name}{{"));
+    let text = wait_for("replies of the second run", || {
+        scrape().filter(|text| value(text, "run") == 2.0 && value(text, "ops_total") > 310.0)
+    });
+    assert!(text.contains("text/plain; version=0.0.4; charset=utf-8"), "{text}");
+    let ops = value(&text, "ops_total");
+    assert_eq!(value(&text, "latency_seconds_count"), ops);
+    let gets = value(&text, "hits_total") + value(&text, "misses_total");
+    assert!(gets > ops * 0.8 && gets < ops, "{text}");
+    assert_eq!(["connections", "threads", "configured_runs"].map(|name| value(&text, name)), [2.0, 1.0, 2.0]);
+    assert_eq!(value(&text, "arbitrary_hits_total") + value(&text, "errors_total"), 0.0);
+    let labels = r#"{note="a\"b\\c","#;
+    let bounds: Vec<_> =
+        text.lines().filter_map(|line| line.strip_prefix("memtier_latency_seconds_bucket")).collect();
+    let bound = |le: &str| format!("{labels}le=\"{le}\"}} ");
+    let of =
+        |place: usize, le: &str| bounds[place].strip_prefix(&*bound(le)).unwrap().parse::<f64>().unwrap();
+    assert_eq!(of(2, "+Inf"), ops);
+    assert!(of(0, "0.001") <= of(1, "0.5") && of(1, "0.5") <= ops, "{text}");
+    for absent in ["secret", &port] {
+        assert!(!text.contains(&format!("\"{absent}\"")), "{absent} stands in {text}");
+    }
+    running.end().expect_code(0);
+    let taken = format!("--prometheus-port={port}");
+    let outcome = run(&["memtier", "-p", &port, "-n", "1", &taken]).expect_code(1);
+    assert!(
+        outcome.err.starts_with(&format!("error: prometheus exporter: failed to bind 127.0.0.1:{port}: "))
+    );
+}
+
+#[test]
 fn those_who_ask_nothing_and_those_who_read_nothing_keep_out_nobody() {
     let server = Server::redis().start();
     let (port, metrics) = (server.port_text(), free_port().to_string());

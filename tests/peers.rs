@@ -260,7 +260,7 @@ fn what_is_not_there_is_refused_and_said_so() {
     }
     let memtier = listed(&page("docs/memtier.md"), "## What is not there\n");
     assert!(!memtier.is_empty());
-    let others = ["--realtime-latencies", "--prometheus-port"].map(str::to_owned);
+    let others = ["--realtime-latencies", "--miss-rate-threshold"].map(str::to_owned);
     for option in memtier.iter().chain(&others) {
         // A value of an option of memtier's that has others.
         let given = if option == "memcache_binary" { "-P memcache_binary" } else { option };

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use super::{import::ImportedRecord, monitor::Monitor, statsd::StatsdOptions};
+use super::{import::ImportedRecord, monitor::Monitor, prometheus::PrometheusOptions, statsd::StatsdOptions};
 use crate::{
     compat::{
         numbers::{Ratio, Span},
@@ -137,6 +137,7 @@ pub(super) struct MemtierOptions {
     pub(super) prints_all_runs: bool,
     pub(super) breakdown: Breakdown,
     pub(super) statsd: StatsdOptions,
+    pub(super) prometheus: PrometheusOptions,
     pub(super) requests: Option<Requests>,
     /// The rate of one connection, in requests a second.
     pub(super) rate: Option<u32>,

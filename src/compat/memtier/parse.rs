@@ -1,5 +1,8 @@
 //! Parses a command line into the values of options, or into a text to print instead of running a load.
 
+#[cfg(test)]
+pub(super) mod tests;
+
 use std::ffi::OsString;
 
 use super::{
@@ -64,6 +67,10 @@ fn check(asked: &MemtierOptions) -> Result<(), Refusal> {
         ),
         (asked.key_minimum > asked.key_maximum, "key-minimum must not be above key-maximum."),
         (asked.server.socket.is_some() && has_place, "UNIX domain socket and TCP cannot be used together."),
+        (
+            asked.prometheus.lacks_port(),
+            "--prometheus-bind-addr, -run-label and -latency-buckets each requires --prometheus-port.",
+        ),
         (
             asked.data_offset > 0
                 && (asked.expiry_range.is_some() || asked.protocol == Protocol::MemcacheText),
@@ -236,165 +243,5 @@ pub(super) fn without_effect(asked: &MemtierOptions) -> Vec<String> {
         ),
     ];
     let warning = |(name, _, why): &(&str, bool, &str)| format!("warning: {name} has no effect {why}.");
-    idle.iter().filter(|(_, is_idle, _)| *is_idle).map(warning).collect()
-}
-
-#[cfg(test)]
-pub(super) mod tests {
-    use super::*;
-    use crate::compat::memtier::{asked::Requests, take::refusal_of_absent};
-
-    fn parsed(line: &str) -> Result<MemtierOptions, Answer> {
-        let words: Vec<_> = line.split_whitespace().map(OsString::from).collect();
-        parse("redyno memtier", &words)
-    }
-
-    /// Returns the values of the options in a line.
-    pub(in crate::compat::memtier) fn asked(line: &str) -> MemtierOptions {
-        parsed(line).unwrap_or_else(|answer| panic!("{line}: {answer:?}"))
-    }
-
-    fn refused(line: &str) -> String {
-        let answer = parsed(line).err().unwrap_or_else(|| panic!("{line} is accepted"));
-        assert_eq!((answer.out.as_str(), answer.code), ("", 2));
-        answer.err.trim_end().to_owned()
-    }
-
-    #[test]
-    fn options_are_read_in_each_way_that_getopt_reads_them() {
-        let asked = asked(
-            "-c7 -t 2 --requests=5 --key-pref x --ratio 1:0 -Rd 100 --key-pattern=P:P --key-pattern S:G",
-        );
-        assert_eq!((asked.clients, asked.threads, asked.requests), (7, 2, Some(Requests::Each(5))));
-        assert_eq!(
-            (asked.key_prefix.as_str(), asked.is_data_random, asked.data_size),
-            ("x", true, Some(100))
-        );
-        assert_eq!(asked.patterns(), [Pattern::Sequential, Pattern::Gaussian]);
-        assert_eq!(asked.requests_in_all(), Some(5 * 7 * 2));
-    }
-
-    #[test]
-    fn the_defaults_are_memtiers() {
-        let asked = asked("");
-        assert_eq!((asked.clients, asked.threads, asked.pipeline), (50, 4, 1));
-        assert_eq!((asked.requests_each(), asked.requests_in_all()), (Some(10_000), Some(2_000_000)));
-        assert_eq!((asked.ratio().a, asked.ratio().b, asked.key_maximum), (1, 10, 10_000_000));
-        assert_eq!(self::asked("--test-time 5").requests_in_all(), None);
-        let all = "-n allkeys --key-minimum 1 --key-maximum 100 -c 3 -t 1";
-        assert_eq!(self::asked(all).requests_in_all(), Some(300));
-        assert_eq!(self::asked(&format!("{all} --key-pattern P:P")).requests_in_all(), Some(100));
-    }
-
-    #[test]
-    fn what_is_no_option_is_refused_in_a_line() {
-        for (line, expected) in [
-            ("--zz", "redyno memtier: unrecognized option '--zz'"),
-            ("-z", "redyno memtier: invalid option -- 'z'"),
-            ("-c 3 -n", "redyno memtier: option '-n' requires an argument"),
-            ("--key-m 3", "redyno memtier: option '--key-m' is ambiguous: '--key-minimum', '--key-maximum'"),
-            ("--tls=1", "redyno memtier: option '--tls' doesn't allow an argument"),
-            ("get", "redyno memtier: 'get' is no option"),
-            ("-n 0", "error: requests must be greater than zero."),
-            ("-n 1 --test-time 1", "error: --test-time and --requests are mutually exclusive."),
-            ("--ratio 1", "error: ratio must be expressed as [0-n]:[0-n]."),
-            (
-                "-d 1 --data-size-range 1-2",
-                "error: data-size cannot be used with data-size-list or data-size-range.",
-            ),
-            ("--command-ratio 2", "error: no arbitrary command found."),
-            (
-                "--command get --ratio 1:1",
-                "error: when using arbitrary command, ratio is configured with --command-ratio option.",
-            ),
-            (
-                "--key-pattern P:R",
-                "error: parallel key-pattern must be configured for both SET and GET commands.",
-            ),
-            ("-S /x -p 1", "error: UNIX domain socket and TCP cannot be used together."),
-            (
-                "--scan-incremental-iteration",
-                "error: --scan-incremental-iteration requires --command with a SCAN command.",
-            ),
-            (
-                "--command scan --scan-incremental-iteration",
-                "error: SCAN command must have at least a cursor argument (e.g., 'SCAN 0').",
-            ),
-            (
-                "--read-preference secondary",
-                "error: read-preference needs cluster-mode: one server has no replicas that are read.",
-            ),
-            ("--verify-only", "error: use data-verify only with data-import."),
-            ("--data-import x -d 5", "error: data size cannot be specified when importing."),
-            ("--data-import x --data-offset 5", "error: data-offset cannot be used with data-import."),
-            (
-                "--expiry-range 1-2 --data-offset 5",
-                "error: data-offset can only be used with redis protocol, and cannot be used with expiry.",
-            ),
-            ("--cluster-mode --multi-key-get 3", "error: cluster mode does not support multi-key-get."),
-            (
-                "--cluster-mode -S /x",
-                "error: cluster mode does not support unix-socket: give the host and port of a node.",
-            ),
-        ] {
-            assert_eq!(refused(line), expected, "{line}");
-        }
-    }
-
-    #[test]
-    fn what_is_not_there_says_so_whether_or_not_a_value_follows() {
-        for absent in OPTIONS.all().filter(|option| !option.is_supported()) {
-            for name in absent.names() {
-                for line in [name.to_owned(), format!("-c 3 {name} 5 -n 5")] {
-                    assert_eq!(refused(&line), refusal_of_absent(name, absent));
-                }
-            }
-        }
-        let line = "error: --debug is not supported by redyno memtier.";
-        assert_eq!((refused("--debug").as_str(), refused("-RD")), (line, line.replace("--debug", "-D")));
-        assert!(
-            refused("--prometheus-port=9")
-                .ends_with("redyno --metrics ADDRESS serves those of its own loads.")
-        );
-        assert!(refused("-P memcache_binary").contains("memcache_binary is not supported"));
-        assert!(refused("--data-size-pattern S").contains("is not supported"));
-    }
-
-    #[test]
-    fn who_and_where_may_be_said_in_a_uri_which_precedes() {
-        let asked = asked("-a ann:pw:x -p 7 --uri redis://bob:secret@db:99/3");
-        assert_eq!(
-            (asked.server.user.as_deref(), asked.server.password.as_deref()),
-            (Some("bob"), Some("secret"))
-        );
-        assert_eq!(
-            (asked.server.host.as_deref(), asked.server.port, asked.server.db),
-            (Some("db"), Some(99), 3)
-        );
-        let asked = self::asked("-a ann:pw:x");
-        assert_eq!(
-            (asked.server.user.as_deref(), asked.server.password.as_deref()),
-            (Some("ann"), Some("pw:x"))
-        );
-        assert_eq!(self::asked("-u memcached://h").protocol, Protocol::MemcacheText);
-    }
-
-    #[test]
-    fn what_has_no_effect_beside_others_says_so() {
-        let warnings = |line: &str| without_effect(&asked(line)).join(" ");
-        assert_eq!(
-            warnings("--command get --expiry-range 1-2"),
-            "warning: --expiry-range has no effect with --command."
-        );
-        assert_eq!(
-            warnings("--num-slaves 1-2 --key-zipf-exp 2"),
-            "warning: --num-slaves has no effect without WAITs. warning: --key-zipf-exp has no effect without the pattern Z."
-        );
-        let all = "--wait-ratio 1:1 --num-slaves 1-2 --key-pattern R:Z --key-zipf-exp 2 --expiry-range 1-2 -x 2 --print-all-runs";
-        assert_eq!(warnings(all), "");
-        assert_eq!(
-            warnings("--command get --command-key-pattern Z --key-zipf-exp 2 --command-stats-breakdown line"),
-            ""
-        );
-    }
+    idle.iter().filter(|(_, is_idle, _)| *is_idle).map(warning).chain(asked.prometheus.warnings()).collect()
 }

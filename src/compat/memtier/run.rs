@@ -9,14 +9,15 @@ use std::{
     path::Path,
     process::ExitCode,
     sync::{Arc, mpsc::Receiver},
-    time::Duration,
 };
 
 use super::{
     asked::{MemtierOptions, Requests as Asking},
     configuration, files, import,
     layout::{self, Progress, Report},
+    load::{FIND_LIMIT, find_nodes, primaries},
     parse::{parse, without_effect},
+    prometheus::Prometheus,
     requests::Requests,
     statsd::Statsd,
 };
@@ -28,8 +29,6 @@ use crate::{
     },
     endpoint::{Cluster, Target},
     export::memtier::Results,
-    knobs::Knobs,
-    load::{ClusterPlan, FirstWords, Fleet, LatencyTo, Plan, Requests as Sent},
     print::words::StreamText,
     protocol::Step,
     session::{Alone, Interval},
@@ -40,9 +39,6 @@ use crate::{
 
 /// The seed of all random numbers, unless a random seed is requested.
 const SEED: u64 = 1;
-
-/// How long the node of a cluster may take to connect, and again to report the cluster.
-const FIND_LIMIT: Duration = Duration::from_secs(10);
 
 /// The kinds of errors that mean, without any answer so far, that no connection could be opened.
 const UNREACHABLE: [&str; 5] = ["refused", "unreachable", "no-port", "tls", "maxclients"];
@@ -60,13 +56,13 @@ pub(in crate::compat) fn run(program: &str, words: &[OsString]) -> ExitCode {
 }
 
 /// The requested runs.
-struct Memtier {
-    asked: MemtierOptions,
-    requests: Requests,
-    target: Target,
+pub(super) struct Memtier {
+    pub(super) asked: MemtierOptions,
+    pub(super) requests: Requests,
+    pub(super) target: Target,
     /// The cluster (`--cluster-mode`), or the servers that share the load (`--hash`).
-    cluster: Option<Arc<Cluster>>,
-    seed: u64,
+    pub(super) cluster: Option<Arc<Cluster>>,
+    pub(super) seed: u64,
     clock: Clock,
     interrupts: Receiver<Signal>,
     out: Box<dyn Write>,
@@ -74,6 +70,7 @@ struct Memtier {
     json: Option<(File, String)>,
     err: StreamText,
     statsd: Option<Statsd>,
+    prometheus: Option<Prometheus>,
     /// The first lost connection, if that ends the run, and whether no connection had worked before.
     loss: Option<(String, bool)>,
 }
@@ -89,18 +86,14 @@ impl Memtier {
         let checked = requests.workload.check_dialect(dialect, &KeyNames::given(&asked.key_prefix));
         checked.map_err(|error| failed(error.to_string()))?;
         let target = asked.server.target(dialect).map_err(|error| failed(error.to_string()))?;
-        let find = || Cluster::find(&target, FIND_LIMIT).map_err(|error| failed(error.to_string()));
-        let cluster = match asked.server.ring(&target).map_err(failed)? {
-            Some(ring) => {
-                requests.workload.check_one_key(dialect).map_err(|error| failed(error.to_string()))?;
-                Some(ring)
-            }
-            None => asked.is_cluster.then(find).transpose()?.map(Arc::new),
-        };
+        let cluster = find_nodes(&asked, &requests, &target).map_err(failed)?;
         asked.check_amounts(primaries(cluster.as_deref())).map_err(failed)?;
         let interrupts = listen(&[Signal::Interrupt]).map_err(|error| failed(error.to_string()))?;
         let (mut out, mut err): (Box<dyn Write>, _) = (Box::new(StreamText::stdout()), StreamText::stderr());
         let (statsd, said) = Statsd::open(&asked.statsd);
+        let prometheus = Prometheus::open(&asked).map_err(failed)?;
+        prometheus.iter().try_for_each(|prometheus| writeln!(out, "{}", prometheus.line()))?;
+        out.flush()?;
         for line in without_effect(&asked).into_iter().chain(imported).chain(monitored).chain(said) {
             writeln!(err, "{line}")?;
         }
@@ -127,7 +120,21 @@ impl Memtier {
         let seed = if asked.is_randomized { rand::random() } else { SEED };
         let clock = Clock::start();
         let loss = None;
-        Ok(Self { asked, requests, target, cluster, seed, clock, interrupts, out, json, err, statsd, loss })
+        Ok(Self {
+            asked,
+            requests,
+            target,
+            cluster,
+            seed,
+            clock,
+            interrupts,
+            out,
+            json,
+            err,
+            statsd,
+            prometheus,
+            loss,
+        })
     }
 
     fn run(&mut self) -> Result<ExitCode, Stop> {
@@ -204,7 +211,7 @@ impl Memtier {
         }
         writeln!(self.err, "[RUN #{number}] Launching threads now...")?;
         let asked = self.asked.clone();
-        self.statsd.iter().for_each(|statsd| statsd.begin(number, &asked));
+        self.begin_metrics(number);
         let mut failed = 0;
         let mut progress = Progress::new(number, &asked);
         let mut results = Results::none(self.requests.rows.len(), clock::unix_ms());
@@ -216,6 +223,7 @@ impl Memtier {
                 Ok(ControlFlow::Continue(()))
             }
             LoadReport::Interval(interval, so_far) => {
+                self.prometheus.iter().for_each(|prometheus| prometheus.add(interval));
                 results.add(interval, |name| self.requests.row_of.get(name).copied());
                 failed = if interval.ops > 0 { 0 } else { failed + failures(interval) };
                 if let Some(most) = asked.most_attempts.filter(|most| failed >= most * asked.connections()) {
@@ -247,10 +255,22 @@ impl Memtier {
             return Err(Stop::Message(line));
         }
         self.draw(&(progress.line() + "\n\n"))?;
-        self.statsd.iter().for_each(|statsd| statsd.end(number, &progress.metrics(true)));
+        self.end_metrics(number, &progress.metrics(true));
         results.length_s = end.summary.length_s;
         self.write_files(number, &results, &of_clients)?;
         Ok(results)
+    }
+
+    /// Reports the beginning of a run to StatsD and Prometheus.
+    fn begin_metrics(&self, number: u32) {
+        self.statsd.iter().for_each(|statsd| statsd.begin(number, &self.asked));
+        self.prometheus.iter().for_each(|prometheus| prometheus.begin(number, self.asked.threads));
+    }
+
+    /// Reports the end of a run, with its last metrics.
+    fn end_metrics(&self, number: u32, metrics: &[String]) {
+        self.statsd.iter().for_each(|statsd| statsd.end(number, metrics));
+        self.prometheus.iter().for_each(Prometheus::end);
     }
 
     /// Writes the files of a run that are beside the table.
@@ -278,66 +298,9 @@ impl Memtier {
         files::write(&all).map_err(|error| Stop::Message(format!("error: {error}")))
     }
 
-    /// Returns the steps of the staircase, with their times.
-    fn steps(&self) -> Vec<(Duration, Knobs)> {
-        let (Some(length_s), Some(test_time_s)) = (self.asked.step_duration_s, self.asked.test_time_s) else {
-            return Vec::new();
-        };
-        let times = (1..).map(|step| step * u64::from(length_s)).take_while(|second| *second < test_time_s);
-        let grows = |second: &u64| self.asked.clients_at(*second) > self.asked.clients_at(second - 1);
-        times.take_while(grows).map(|second| (Duration::from_secs(second), self.knobs(second))).collect()
-    }
-
     fn draw(&mut self, text: &str) -> Result<(), Stop> {
         self.err.write_all(text.as_bytes())?;
         Ok(self.err.flush()?)
-    }
-
-    fn plan(&self) -> Plan {
-        let asked = &self.asked;
-        Plan {
-            cluster: self.cluster.clone().map(|cluster| {
-                // With replicas, a client has more connections.
-                let max_connections = asked.connections() as usize * cluster.topology().nodes().count();
-                ClusterPlan { read_from: asked.read_from, ..ClusterPlan::new(cluster, max_connections) }
-            }),
-            target: self.target.clone(),
-            first_words: FirstWords::Bare { tracks: false },
-            latency_to: LatencyTo::LastByte,
-            // The results of each client are those of a thread.
-            threads: match asked.client_stats {
-                Some(_) => asked.connections() as usize,
-                None => asked.threads as usize,
-            },
-            seed: self.seed,
-            names: KeyNames::given(&asked.key_prefix),
-            timeout: match asked.connection_timeout_s {
-                0 => Duration::MAX,
-                seconds => Duration::from_secs(seconds),
-            },
-            requests: asked.requests_in_all().map(Sent::Parted),
-            length: asked.test_time_s.map(Duration::from_secs),
-            fleet: Fleet::default(),
-        }
-    }
-
-    /// Returns the load settings from this second on.
-    fn knobs(&self, second: u64) -> Knobs {
-        let asked = &self.asked;
-        let connections = u64::from(asked.clients_at(second)) * u64::from(asked.threads);
-        // memtier_benchmark's clients have a pipeline and a rate on each of their connections.
-        let primaries = primaries(self.cluster.as_deref());
-        Knobs {
-            load: true,
-            // `check_amounts` has limited this number.
-            clients: connections as u32,
-            pipeline: asked.pipeline * primaries,
-            rate: asked.rate.map(|rate| (u64::from(rate) * connections * u64::from(primaries)) as u32),
-            reconnect: asked.reconnect_interval,
-            workload: Arc::new(self.requests.workload.clone()),
-            value_size: 1,
-            ..Knobs::default()
-        }
     }
 
     /// Handles the first error of this kind: prints an error reply; ends the run for an error that makes a connection
@@ -382,9 +345,4 @@ fn failures(interval: &Interval) -> u64 {
 fn create(path: &Path) -> Result<File, Stop> {
     let unwritable = |error: io::Error| format!("error: {}: {}", untrusted::path(path), plain(&error));
     File::create(path).map_err(|error| Stop::Message(unwritable(error)))
-}
-
-/// Returns how many primaries a client is connected to: 1 without a cluster.
-fn primaries(cluster: Option<&Cluster>) -> u32 {
-    cluster.map_or(1, |cluster| cluster.topology().primaries().count() as u32) // at most 1 000
 }

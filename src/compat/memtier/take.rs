@@ -40,6 +40,9 @@ impl MemtierOptions {
                     _ => self.statsd.graphite_port = Some(port),
                 }
             }
+            option if option.starts_with("--prometheus-") => {
+                self.prometheus.take(option, text).or_else(|line| refused_with(&line))?;
+            }
             "-P" => self.protocol = protocol(text)?,
             "-a" => self.authenticate = Some(text.to_owned()),
             "-u" => self.uris.push(text.to_owned()),

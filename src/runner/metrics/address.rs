@@ -53,6 +53,16 @@ pub(super) enum Listener {
     Unix(UnixListener, SocketFile),
 }
 
+impl Listener {
+    /// Returns the address with its port, except of a unix socket.
+    pub(super) fn address(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Tcp(listener) => listener.local_addr().ok(),
+            Self::Unix(..) => None,
+        }
+    }
+}
+
 /// The file of a socket; dropping this removes the file.
 #[derive(Debug)]
 pub(super) struct SocketFile(PathBuf);

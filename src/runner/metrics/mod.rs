@@ -12,6 +12,7 @@ mod serve;
 
 use std::{
     io,
+    net::SocketAddr,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -28,6 +29,9 @@ use crate::{
     export::Metrics,
     session::{Delivery, Order, Sink, running::Peer},
 };
+
+/// The content type of OpenMetrics.
+const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// The sums of the metrics. One thread writes them, and the other reads them.
 #[derive(Debug, Clone, Default)]
@@ -49,11 +53,46 @@ impl Listener for Shared {
     }
 }
 
-/// A server of figures; dropping this stops it.
-pub struct Serving {
+/// The text that a scraper gets.
+pub struct Page {
+    /// The content type of the text.
+    pub content_type: &'static str,
+    /// Writes the text.
+    pub text: Box<dyn Fn() -> String + Send + Sync>,
+}
+
+/// A server of a page; dropping this stops it.
+pub struct PageServer {
     /// Dropping this sender stops the server.
     until: Option<oneshot::Sender<()>>,
     thread: Option<std::thread::JoinHandle<()>>,
+    address: Option<SocketAddr>,
+}
+
+impl PageServer {
+    /// Serves a page at `/metrics`.
+    ///
+    /// # Errors
+    /// When listening is impossible, or the system cannot start a thread.
+    pub fn start(address: &Address, page: Page) -> io::Result<Self> {
+        let (until, stop) = oneshot::channel();
+        let listener = address.listen()?;
+        let address = listener.address();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let serve = move || runtime.block_on(serve::serve(listener, Arc::new(page), stop));
+        let thread = std::thread::Builder::new().name("scrape".to_owned()).spawn(serve)?;
+        Ok(Self { until: Some(until), thread: Some(thread), address })
+    }
+
+    /// Returns the address with the port that the system has chosen, if the server does not listen on a unix socket.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.address
+    }
+}
+
+/// A server of figures; dropping this stops it.
+pub struct Serving {
+    _server: PageServer,
     sums: Shared,
 }
 
@@ -64,16 +103,12 @@ impl Serving {
     /// When listening is impossible, or the system cannot start a thread.
     pub fn start(address: &Address) -> Result<Self, Failure> {
         let sums = Shared::default();
-        let (until, stop) = oneshot::channel();
-        let begin = || -> io::Result<_> {
-            let listener = address.listen()?;
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-            let sums = sums.clone();
-            let serve = move || runtime.block_on(serve::serve(listener, sums, stop));
-            std::thread::Builder::new().name("scrape".to_owned()).spawn(serve)
-        };
-        let thread = begin().with_context(|| format!("cannot serve metrics at {address}"))?;
-        Ok(Self { until: Some(until), thread: Some(thread), sums })
+        let shared = sums.clone();
+        // A copy is written, so that a slow scraper does not delay the session.
+        let text = Box::new(move || shared.with(|sums| sums.clone()).text());
+        let server = PageServer::start(address, Page { content_type: OPENMETRICS, text });
+        let server = server.with_context(|| format!("cannot serve metrics at {address}"))?;
+        Ok(Self { _server: server, sums })
     }
 
     /// Adds the records that `peer` receives to the sums, until its session is over.
@@ -89,7 +124,7 @@ impl Serving {
     }
 }
 
-impl Drop for Serving {
+impl Drop for PageServer {
     fn drop(&mut self) {
         drop(self.until.take());
         // A thread that panicked has reported the reason.

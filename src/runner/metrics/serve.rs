@@ -1,6 +1,6 @@
 //! The part of HTTP that a scraper needs: `GET /metrics`.
 
-use std::{collections::VecDeque, convert::Infallible, io, time::Duration};
+use std::{collections::VecDeque, convert::Infallible, io, sync::Arc, time::Duration};
 
 use hyper::{
     Method, Request, Response, StatusCode,
@@ -18,10 +18,8 @@ use tokio::{
     time::{Instant, timeout, timeout_at},
 };
 
-use super::{Shared, address::Listener};
+use super::{Page, address::Listener};
 
-/// The content type of a response.
-const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 /// The largest number of connections at a time: scrapers are few, and a port scanner must not exhaust the process's
 /// open files. A further connection closes the oldest, so that silent and slow clients cannot block others.
 const MOST_CONNECTIONS: usize = 16;
@@ -33,15 +31,15 @@ const GRACE: Duration = Duration::from_millis(20);
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves all clients, until `stop` fires.
-pub(super) async fn serve(listener: Listener, sums: Shared, stop: oneshot::Receiver<()>) {
+pub(super) async fn serve(listener: Listener, page: Arc<Page>, stop: oneshot::Receiver<()>) {
     let answering = async {
         match listener {
             Listener::Tcp(listener) => match TcpListener::from_std(listener) {
-                Ok(listener) => accept(async || Ok(listener.accept().await?.0), sums).await,
+                Ok(listener) => accept(async || Ok(listener.accept().await?.0), page).await,
                 Err(_) => std::future::pending().await,
             },
             Listener::Unix(listener, _file) => match UnixListener::from_std(listener) {
-                Ok(listener) => accept(async || Ok(listener.accept().await?.0), sums).await,
+                Ok(listener) => accept(async || Ok(listener.accept().await?.0), page).await,
                 Err(_) => std::future::pending().await,
             },
         }
@@ -52,7 +50,7 @@ pub(super) async fn serve(listener: Listener, sums: Shared, stop: oneshot::Recei
     }
 }
 
-async fn accept<S>(next: impl AsyncFn() -> io::Result<S>, sums: Shared)
+async fn accept<S>(next: impl AsyncFn() -> io::Result<S>, page: Arc<Page>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -70,10 +68,10 @@ where
             let _ = timeout_at(since + GRACE, &mut oldest).await;
             oldest.abort();
         }
-        let sums = sums.clone();
+        let page = Arc::clone(&page);
         let connection = tokio::spawn(async move {
             let answer = service_fn(|request: Request<Incoming>| {
-                let response = answer(&request, &sums);
+                let response = answer(&request, &page);
                 async { Ok::<_, Infallible>(response) }
             });
             let mut http = http1::Builder::new();
@@ -85,14 +83,11 @@ where
     }
 }
 
-fn answer(request: &Request<Incoming>, sums: &Shared) -> Response<String> {
+fn answer(request: &Request<Incoming>, page: &Page) -> Response<String> {
     let is_get = [Method::GET, Method::HEAD].contains(request.method());
     let (status, kind, text) = match request.uri().path() {
         _ if !is_get => (StatusCode::METHOD_NOT_ALLOWED, "text/plain", "only GET\n".to_owned()),
-        "/metrics" => {
-            let metrics = sums.with(|sums| sums.clone());
-            (StatusCode::OK, OPENMETRICS, metrics.text())
-        }
+        "/metrics" => (StatusCode::OK, page.content_type, (page.text)()),
         "/" => (StatusCode::OK, "text/html", "<a href=\"/metrics\">metrics</a>\n".to_owned()),
         _ => (StatusCode::NOT_FOUND, "text/plain", "the only page is /metrics\n".to_owned()),
     };

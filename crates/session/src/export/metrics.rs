@@ -347,15 +347,15 @@ impl Writer<'_> {
 
 fn write_times(mut metric: MetricEncoder, latency: &Latency) -> fmt::Result {
     let sum_s = latency.sum_ns() as f64 / 1e9;
-    metric.encode_histogram::<NoLabelSet>(sum_s, latency.count(), &buckets(latency), None)
+    metric.encode_histogram::<NoLabelSet>(sum_s, latency.count(), &buckets(latency, &BORDERS_NS), None)
 }
 
 /// Returns the upper bound of each bucket, in seconds, and its count; the last bucket has no upper bound.
-fn buckets(latency: &Latency) -> Vec<(f64, u64)> {
-    let mut counts: Vec<_> = BORDERS_NS.iter().map(|border| (*border as f64 / 1e9, 0)).collect();
+pub fn buckets(latency: &Latency, borders_ns: &[u64]) -> Vec<(f64, u64)> {
+    let mut counts: Vec<_> = borders_ns.iter().map(|border| (*border as f64 / 1e9, 0)).collect();
     counts.push((f64::INFINITY, latency.over_range()));
     for &(value_ns, n) in latency.cells() {
-        counts[BORDERS_NS.partition_point(|border| *border < value_ns)].1 += n;
+        counts[borders_ns.partition_point(|border| *border < value_ns)].1 += n;
     }
     counts
 }

@@ -32,7 +32,7 @@ pub use benchmark_csv::BENCHMARK_CSV;
 pub use csv::CSV;
 pub use json::{FindingRow, JSON, NDJSON};
 pub use markdown::escaped as markdown_text;
-pub use metrics::Metrics;
+pub use metrics::{Metrics, buckets};
 pub use one_segment::OneSegment;
 pub use percentiles::PERCENTILES;
 pub use sheet::Rows;

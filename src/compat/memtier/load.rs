@@ -1,0 +1,96 @@
+//! The load of a run: the plan of its connections, and its knobs from step to step.
+
+use std::{sync::Arc, time::Duration};
+
+use super::{asked::MemtierOptions, requests::Requests, run::Memtier};
+use crate::{
+    endpoint::{Cluster, Target},
+    knobs::Knobs,
+    load::{ClusterPlan, FirstWords, Fleet, LatencyTo, Plan, Requests as Sent},
+    workload::KeyNames,
+};
+
+/// How long the node of a cluster may take to connect, and again to report the cluster.
+pub(super) const FIND_LIMIT: Duration = Duration::from_secs(10);
+
+impl Memtier {
+    /// Returns the steps of the staircase, with their times.
+    pub(super) fn steps(&self) -> Vec<(Duration, Knobs)> {
+        let (Some(length_s), Some(test_time_s)) = (self.asked.step_duration_s, self.asked.test_time_s) else {
+            return Vec::new();
+        };
+        let times = (1..).map(|step| step * u64::from(length_s)).take_while(|second| *second < test_time_s);
+        let grows = |second: &u64| self.asked.clients_at(*second) > self.asked.clients_at(second - 1);
+        times.take_while(grows).map(|second| (Duration::from_secs(second), self.knobs(second))).collect()
+    }
+
+    /// Returns the plan of a run.
+    pub(super) fn plan(&self) -> Plan {
+        let asked = &self.asked;
+        Plan {
+            cluster: self.cluster.clone().map(|cluster| {
+                // With replicas, a client has more connections.
+                let max_connections = asked.connections() as usize * cluster.topology().nodes().count();
+                ClusterPlan { read_from: asked.read_from, ..ClusterPlan::new(cluster, max_connections) }
+            }),
+            target: self.target.clone(),
+            first_words: FirstWords::Bare { tracks: false },
+            latency_to: LatencyTo::LastByte,
+            // The results of each client are those of a thread.
+            threads: match asked.client_stats {
+                Some(_) => asked.connections() as usize,
+                None => asked.threads as usize,
+            },
+            seed: self.seed,
+            names: KeyNames::given(&asked.key_prefix),
+            timeout: match asked.connection_timeout_s {
+                0 => Duration::MAX,
+                seconds => Duration::from_secs(seconds),
+            },
+            requests: asked.requests_in_all().map(Sent::Parted),
+            length: asked.test_time_s.map(Duration::from_secs),
+            fleet: Fleet::default(),
+        }
+    }
+
+    /// Returns the load settings from this second on.
+    pub(super) fn knobs(&self, second: u64) -> Knobs {
+        let asked = &self.asked;
+        let connections = u64::from(asked.clients_at(second)) * u64::from(asked.threads);
+        // memtier_benchmark's clients have a pipeline and a rate on each of their connections.
+        let primaries = primaries(self.cluster.as_deref());
+        Knobs {
+            load: true,
+            // `check_amounts` has limited this number.
+            clients: connections as u32,
+            pipeline: asked.pipeline * primaries,
+            rate: asked.rate.map(|rate| (u64::from(rate) * connections * u64::from(primaries)) as u32),
+            reconnect: asked.reconnect_interval,
+            workload: Arc::new(self.requests.workload.clone()),
+            value_size: 1,
+            ..Knobs::default()
+        }
+    }
+}
+
+/// Returns the nodes of the cluster (`--cluster-mode`), or the servers that share the load (`--hash`).
+///
+/// # Errors
+/// When the cluster cannot be read, or an operation has keys of several servers.
+pub(super) fn find_nodes(
+    asked: &MemtierOptions,
+    requests: &Requests,
+    target: &Target,
+) -> Result<Option<Arc<Cluster>>, String> {
+    if let Some(ring) = asked.server.ring(target)? {
+        requests.workload.check_one_key(target.dialect).map_err(|error| error.to_string())?;
+        return Ok(Some(ring));
+    }
+    let find = || Cluster::find(target, FIND_LIMIT).map_err(|error| error.to_string());
+    Ok(asked.is_cluster.then(find).transpose()?.map(Arc::new))
+}
+
+/// Returns how many primaries a client is connected to: 1 without a cluster.
+pub(super) fn primaries(cluster: Option<&Cluster>) -> u32 {
+    cluster.map_or(1, |cluster| cluster.topology().primaries().count() as u32) // at most 1 000
+}

@@ -1,0 +1,323 @@
+//! Prometheus: the sums since the program began, over all runs, at `http://ADDRESS:PORT/metrics`. The names are those of
+//! memtier_benchmark. No address, name or password of the server is in the text.
+
+use std::{
+    fmt::Write as _,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use super::asked::MemtierOptions;
+use crate::{
+    clock,
+    compat::{numbers::number, server::plain},
+    export::buckets,
+    runner::metrics::{Address, Page, PageServer},
+    session::{Interval, Summary},
+};
+
+/// The content type of Prometheus' text.
+const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+/// How long a text is served before it is written anew.
+const FRESH: Duration = Duration::from_secs(1);
+/// The limits of labels: their number, and the bytes of a name and of a value.
+const MOST_LABELS: usize = 16;
+const LONGEST_NAME: usize = 128;
+const LONGEST_VALUE: usize = 256;
+/// The largest latency that is told from larger ones, in microseconds.
+const LONGEST_US: u64 = 60_000_000;
+/// The upper bounds of buckets in microseconds.
+const BOUNDS_US: [u64; 26] = [
+    100, 250, 500, 750, 1_000, 1_500, 2_000, 3_000, 4_000, 5_000, 7_500, 10_000, 15_000, 20_000, 30_000,
+    50_000, 75_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000, 30_000_000,
+    60_000_000,
+];
+
+/// The values of the options.
+#[derive(Debug, Clone, Default)]
+pub(super) struct PrometheusOptions {
+    /// The port; 0 is one that the system chooses.
+    port: Option<u16>,
+    bind: Option<IpAddr>,
+    labels: Vec<(String, String)>,
+    bounds_us: Option<Vec<u64>>,
+}
+
+impl PrometheusOptions {
+    /// Handles an option with its value.
+    ///
+    /// # Errors
+    /// What is wrong with the value.
+    pub(super) fn take(&mut self, option: &str, text: &str) -> Result<(), String> {
+        match option {
+            "--prometheus-port" => {
+                let port = number(text).ok_or("prometheus-port must be a number in the range [0-65535].")?;
+                self.port = Some(port);
+            }
+            "--prometheus-bind-addr" => {
+                let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+                let address = inner.unwrap_or(text).parse().ok();
+                let address = address.filter(|address: &IpAddr| inner.is_none() || address.is_ipv6());
+                let line = "prometheus-bind-addr must be a numeric IPv4 or IPv6 address.";
+                self.bind = Some(address.ok_or(line)?);
+            }
+            "--prometheus-run-label" => self.take_label(text).map_err(|what| format!("{option}{what}"))?,
+            _ => {
+                let bounds = text.split(',').map(bound_us).collect::<Option<Vec<u64>>>();
+                let is_good = |bounds: &Vec<u64>| {
+                    bounds.len() <= 64 && bounds.is_sorted_by(|bound, next| slot(*bound) < slot(*next))
+                };
+                self.bounds_us = Some(bounds.filter(is_good).ok_or_else(|| {
+                    format!(
+                        "{option} must be 1-64 comma-separated, strictly ascending bucket bounds in seconds, each within \
+                         [1e-06, 86400] and more than 1 % above the one before it; +Inf is always there."
+                    )
+                })?);
+            }
+        }
+        Ok(())
+    }
+
+    fn take_label(&mut self, text: &str) -> Result<(), String> {
+        let (name, value) = text.split_once('=').ok_or(" expects KEY=VALUE.")?;
+        let is_good = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        let is_name = name.bytes().all(is_good) && !name.starts_with(|first: char| first.is_ascii_digit());
+        let fault = match name {
+            _ if name.len() > LONGEST_NAME => "label name exceeds 128 bytes.",
+            "" => "invalid label name.",
+            _ if !is_name => "invalid label name.",
+            _ if name.starts_with("__") => "names beginning with __ are reserved.",
+            "le" | "quantile" | "version" | "git_sha" => "the label name is reserved.",
+            _ if value.len() > LONGEST_VALUE => "the label's value exceeds 256 bytes.",
+            _ if self.labels.iter().any(|(known, _)| known == name) => "duplicate label name.",
+            _ if self.labels.len() == MOST_LABELS => "too many labels (max 16).",
+            _ => {
+                self.labels.push((name.to_owned(), value.to_owned()));
+                return Ok(());
+            }
+        };
+        Err(format!(": {fault}"))
+    }
+
+    /// Returns whether a port is missing that another option needs.
+    pub(super) fn lacks_port(&self) -> bool {
+        self.port.is_none() && (self.bind.is_some() || self.bounds_us.is_some() || !self.labels.is_empty())
+    }
+
+    /// Returns warnings about the values.
+    pub(super) fn warnings(&self) -> impl Iterator<Item = String> {
+        let of_bounds = self.bounds_us.iter().flatten().find(|bound| **bound > LONGEST_US).map(|bound| {
+            let bound_s = *bound as f64 / 1e6;
+            format!(
+                "warning: --prometheus-latency-buckets: bound {bound_s} is above 60 s: longer latencies are only in +Inf."
+            )
+        });
+        let of_bind = self.bind.filter(|bind| !bind.is_loopback()).map(|bind| {
+            format!("warning: --prometheus-bind-addr {bind} is not a loopback address: others can read the metrics.")
+        });
+        of_bounds.into_iter().chain(of_bind)
+    }
+}
+
+/// Reads a bound in seconds, and returns it in microseconds.
+fn bound_us(text: &str) -> Option<u64> {
+    let seconds = number(text).filter(|seconds: &f64| (1e-6..=86_400.0).contains(seconds))?;
+    Some((seconds * 1e6).round() as u64)
+}
+
+/// Returns the number of the first microsecond above a bound that memtier_benchmark's histogram tells from it.
+fn slot(us: u64) -> u64 {
+    let width = 8 << us.max(1).ilog2().saturating_sub(10);
+    (us / width + 1) * width
+}
+
+/// The sums, and the text about them.
+struct Sums {
+    began_ms: u64,
+    /// The number of the present run, and the threads and connections that are at work.
+    run: u32,
+    threads: u32,
+    connections: u32,
+    all: Summary,
+    heard: Instant,
+    written: Option<(Instant, String)>,
+    writes: u64,
+}
+
+/// The server of the sums.
+pub(super) struct Prometheus {
+    sums: Arc<Mutex<Sums>>,
+    server: PageServer,
+}
+
+impl Prometheus {
+    /// Begins to serve, if there is a port.
+    ///
+    /// # Errors
+    /// When the address is taken, or is none of this machine.
+    pub(super) fn open(asked: &MemtierOptions) -> Result<Option<Self>, String> {
+        let options = &asked.prometheus;
+        let Some(port) = options.port else { return Ok(None) };
+        let sums = Arc::new(Mutex::new(Sums::new()));
+        let (shared, of) = (Arc::clone(&sums), asked.clone());
+        let text = Box::new(move || with(&shared, |sums| sums.text(&of)));
+        let address = SocketAddr::new(options.bind.unwrap_or(Ipv4Addr::LOCALHOST.into()), port);
+        let server = PageServer::start(&Address::Tcp(address), Page { content_type: CONTENT_TYPE, text });
+        let failed = |error| format!("prometheus exporter: failed to bind {address}: {}", plain(&error));
+        Ok(Some(Self { sums, server: server.map_err(failed)? }))
+    }
+
+    /// Returns the line that names the page.
+    pub(super) fn line(&self) -> String {
+        let address = self.server.address().map(|address| address.to_string());
+        format!("Prometheus exporter listening on http://{}/metrics", address.unwrap_or_default())
+    }
+
+    /// Begins the run with this number, from 1, with so many threads.
+    pub(super) fn begin(&self, run: u32, threads: u32) {
+        with(&self.sums, |sums| (sums.run, sums.threads, sums.heard) = (run, threads, Instant::now()));
+    }
+
+    /// Adds an interval.
+    pub(super) fn add(&self, interval: &Interval) {
+        with(&self.sums, |sums| {
+            sums.all.add(interval, true);
+            if interval.timed_s() > 0.0 {
+                sums.connections = interval.clients;
+            }
+            sums.heard = Instant::now();
+        });
+    }
+
+    /// Ends the run.
+    pub(super) fn end(&self) {
+        with(&self.sums, |sums| (sums.threads, sums.connections, sums.heard) = (0, 0, Instant::now()));
+    }
+}
+
+fn with<T>(sums: &Mutex<Sums>, act: impl FnOnce(&mut Sums) -> T) -> T {
+    // After a panic of the other thread, the sums are valid, and lack at most one interval.
+    act(&mut sums.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+impl Sums {
+    fn new() -> Self {
+        Self {
+            began_ms: clock::unix_ms(),
+            run: 0,
+            threads: 0,
+            connections: 0,
+            all: Summary::default(),
+            heard: Instant::now(),
+            written: None,
+            writes: 0,
+        }
+    }
+
+    /// Returns the text, which is at most a second old.
+    fn text(&mut self, asked: &MemtierOptions) -> String {
+        if let Some((_, text)) = self.written.as_ref().filter(|(since, _)| since.elapsed() < FRESH) {
+            return text.clone();
+        }
+        self.writes += 1;
+        let text = self.write(asked);
+        self.written = Some((Instant::now(), text.clone()));
+        text
+    }
+
+    /// Returns the metrics without labels of their own: their names, kinds, texts of help and values.
+    fn rows(&self, asked: &MemtierOptions) -> [(&'static str, &'static str, &'static str, String); 17] {
+        let all = &self.all;
+        let counts = [&all.connections_lost, &all.connects_failed, &all.errors]
+            .map(|counts| counts.values().sum::<u64>());
+        let found = [all.hits, all.misses];
+        let (gets, others) = if asked.commands.is_empty() { (found, [0; 2]) } else { ([0; 2], found) };
+        [
+            (
+                "start_time_seconds",
+                "gauge",
+                "When this program began.",
+                (self.began_ms as f64 / 1e3).to_string(),
+            ),
+            ("ops_total", "counter", "Good replies.", all.ops.to_string()),
+            ("sent_bytes_total", "counter", "Bytes written to the server.", all.bytes_out.to_string()),
+            ("received_bytes_total", "counter", "Bytes read from the server.", all.bytes_in.to_string()),
+            ("hits_total", "counter", "GETs that found their key.", gets[0].to_string()),
+            ("misses_total", "counter", "GETs that did not find their key.", gets[1].to_string()),
+            ("errors_total", "counter", "Requests that failed.", counts[2].to_string()),
+            (
+                "connection_errors_total",
+                "counter",
+                "Connections that were lost or could not be opened.",
+                (counts[0] + counts[1]).to_string(),
+            ),
+            ("retry_attempts_total", "counter", "Requests that were sent again.", 0.to_string()),
+            ("retried_ops_total", "counter", "Good replies to requests that were sent again.", 0.to_string()),
+            ("arbitrary_hits_total", "counter", "Values that a --command found.", others[0].to_string()),
+            ("arbitrary_misses_total", "counter", "Nulls in replies to a --command.", others[1].to_string()),
+            ("connections", "gauge", "Open connections.", self.connections.to_string()),
+            ("threads", "gauge", "Threads at work.", self.threads.to_string()),
+            ("run", "gauge", "The number of the run, from 1; 0 before the first.", self.run.to_string()),
+            ("configured_runs", "gauge", "The number of runs (--run-count).", asked.run_count.to_string()),
+            (
+                "config_test_time_seconds",
+                "gauge",
+                "The length of a run; 0 if requests end it.",
+                (asked.test_time_s.unwrap_or_default()).to_string(),
+            ),
+        ]
+    }
+
+    fn write(&self, asked: &MemtierOptions) -> String {
+        let labels: Vec<_> = asked
+            .prometheus
+            .labels
+            .iter()
+            .map(|(name, value)| format!("{name}=\"{}\"", escaped(value)))
+            .collect();
+        let mut text = String::new();
+        let own = env!("CARGO_PKG_VERSION");
+        let build = format!("version=\"redyno {own}\",git_sha=\"2f74d611\"");
+        let block = |more: &str| {
+            let all: Vec<_> =
+                labels.iter().map(String::as_str).chain([more]).filter(|it| !it.is_empty()).collect();
+            if all.is_empty() { String::new() } else { format!("{{{}}}", all.join(",")) }
+        };
+        let mut one = |name: &str, kind: &str, help: &str, samples: &[(&str, String, String)]| {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "# HELP memtier_{name} {help}\n# TYPE memtier_{name} {kind}");
+            for (end, labels, value) in samples {
+                let _ = writeln!(text, "memtier_{name}{end}{labels} {value}");
+            }
+        };
+        one("build_info", "gauge", "The version of redyno.", &[("", block(&build), "1".to_owned())]);
+        for (name, kind, help, value) in self.rows(asked) {
+            one(name, kind, help, &[("", block(""), value)]);
+        }
+        let bounds = asked.prometheus.bounds_us.as_deref().unwrap_or(&BOUNDS_US);
+        let bounds_ns: Vec<_> = bounds.iter().map(|bound| bound * 1000).collect();
+        let (all, mut sum) = (&self.all, 0);
+        let mut samples: Vec<_> = buckets(&all.service, &bounds_ns)
+            .into_iter()
+            .map(|(bound, n)| {
+                sum += n;
+                let bound = if bound.is_finite() { bound.to_string() } else { "+Inf".to_owned() };
+                ("_bucket", block(&format!("le=\"{bound}\"")), sum.to_string())
+            })
+            .collect();
+        samples.push(("_count", block(""), all.service.count().to_string()));
+        samples.push(("_sum", block(""), (all.service.sum_ns() as f64 / 1e9).to_string()));
+        one("latency_seconds", "histogram", "From a request's write to the end of its reply.", &samples);
+        let writes = [("", block(""), self.writes.to_string())];
+        one("exporter_renders_total", "counter", "How often this text was written.", &writes);
+        let age = [("", block(""), format!("{:.3}", self.heard.elapsed().as_secs_f64()))];
+        one("exporter_snapshot_age_seconds", "gauge", "The age of these figures.", &age);
+        text
+    }
+}
+
+/// Returns the value of a label as the text has it.
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
