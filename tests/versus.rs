@@ -1,6 +1,6 @@
 //! Two targets under the same load in alternation: one table, an exit code for a script, and both servers left as they were.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use redyno::{
     demo,
@@ -172,11 +172,27 @@ fn a_cluster_is_a_target_as_a_whole_and_left_empty() {
         assert!(server.calls(&[], "get") > 0 && server.calls(&[], "set") > 0);
         assert_eq!(server.cli(&["DBSIZE"]), "0", "no key and no marker");
     }
-    let recorded = std::fs::read_to_string(&file).unwrap();
-    assert!(!recorded.contains("\"nodes\":{"), "B would be taken for a node of A's cluster");
+    let by_node = lines.last().unwrap()["nodes"].as_array().unwrap();
+    assert!(by_node.iter().all(|row| row["side"] == "A" && row["ops"].as_u64() > Some(0)), "{by_node:?}");
+    let named: BTreeSet<_> = by_node.iter().map(|row| row["node"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(named, nodes.0.iter().map(|node| format!("127.0.0.1:{}", node.port())).collect());
+    let (mut numbers, mut reader) = (BTreeSet::new(), Reader::open(&file).unwrap());
+    while let Some(record) = reader.next_record().unwrap() {
+        let Record::Interval(interval) = record else { continue };
+        numbers.extend(interval.nodes.keys());
+        let sum: u64 = interval.nodes.values().map(|part| part.ops).sum();
+        assert!(interval.nodes.is_empty() || sum == interval.ops, "{interval:?}");
+    }
+    assert_eq!(numbers, [0, 2, 4].into(), "none is a number of B");
+    let report =
+        run(&["report", file.to_str().unwrap(), "-o", directory.path().join("r.md").to_str().unwrap()]);
+    report.expect_code(0);
+    let report = std::fs::read_to_string(directory.path().join("r.md")).unwrap();
+    assert!(named.iter().all(|address| report.contains(address)), "{report}");
     let outcome = run(&["versus", &a, &other]).expect_code(2);
     assert!(outcome.err.contains("both targets are nodes of the same cluster"), "{}", outcome.err);
-    let (_, outcome) = some_pairs(start(&a, &b, &["--json", "--one-node"]));
+    let (lines, outcome) = some_pairs(start(&a, &b, &["--json", "--one-node"]));
+    assert_eq!(lines.last().unwrap().get("nodes"), None);
     assert!(outcome.err.contains("A, 127.0.0.1:") && outcome.err.contains("MOVED"), "{}", outcome.err);
 }
 

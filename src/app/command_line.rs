@@ -216,6 +216,7 @@ mod tests {
                 utc_offset_s: None,
                 target,
                 nodes: Vec::new(),
+                members: Vec::new(),
                 host: Host::default(),
             }));
             begin(&mut model, 1, Knobs::default(), None);

@@ -7,7 +7,8 @@
 //! pair     time first    A ops/s    B ops/s  change |    A p50    B p50  change |    A p99    B p99  change
 //!    1    7.2 s     A      121 k      135 k  +11.6% |   312 µs   587 µs  +88.1% |  1.12 ms  1.31 ms  +17.0%
 //! ```
-//! In the output of `redyno versus` for people, pairs are not printed.
+//! In the output of `redyno versus` for people, pairs are not printed. A side with several nodes has a table of them, as in
+//! the summary of a session.
 
 use serde::Serialize;
 
@@ -16,8 +17,12 @@ use crate::{
     print::{
         lines::{server_line, session_line},
         printer::Form,
+        summary::nodes,
     },
-    session::{SessionStart, figures::Figure},
+    session::{
+        Interval, Record, SessionStart,
+        figures::{self, Figure, Row},
+    },
     units, untrusted,
 };
 
@@ -28,6 +33,8 @@ pub(crate) struct Lines {
     sides: [String; 2],
     /// The number of pairs printed.
     printed: usize,
+    /// The session, with the addresses of its nodes.
+    session: Option<SessionStart>,
 }
 
 /// A line of JSON.
@@ -40,7 +47,23 @@ enum Json<'a> {
         to: String,
         #[serde(flatten)]
         verdict: &'a Ab,
+        /// The results by node, of the sides that have several.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        nodes: Vec<NodeFigures>,
     },
+}
+
+/// The results of a node over all counted pairs.
+#[derive(Serialize)]
+struct NodeFigures {
+    side: Side,
+    node: String,
+    ops: u64,
+    ops_per_s: Option<f64>,
+    p50_us: Option<f64>,
+    p99_us: Option<f64>,
+    max_us: Option<f64>,
+    errors: u64,
 }
 
 impl Json<'_> {
@@ -52,11 +75,12 @@ impl Json<'_> {
 
 impl Lines {
     pub(crate) fn new(form: Form) -> Self {
-        Self { form, sides: Default::default(), printed: 0 }
+        Self { form, sides: Default::default(), printed: 0, session: None }
     }
 
     /// Returns the head of the output: the server of the session, and the settings of both sides.
     pub(crate) fn begun(&mut self, session: &SessionStart, ab: &Ab) -> String {
+        self.session = Some(session.clone());
         let nodes = [Some(&session.target), session.nodes.first()];
         self.sides = match ab.is_of_targets() {
             true => nodes.map(|node| node.map(server_line).unwrap_or_default()),
@@ -89,9 +113,48 @@ impl Lines {
     pub(crate) fn verdict(&self, ab: &Ab) -> String {
         let [from, to] = self.sides.clone();
         match self.form {
-            Form::Json => Json::Verdict { from, to, verdict: ab }.line(),
-            Form::Lines => format!("\n{}", ab.report()),
+            Form::Json => Json::Verdict { from, to, verdict: ab, nodes: self.node_figures(ab) }.line(),
+            Form::Lines => format!("\n{}{}", ab.report(), self.node_tables(ab)),
         }
+    }
+
+    /// Adds a node that has joined.
+    pub(crate) fn follow(&mut self, record: &Record) {
+        self.session.as_mut().map(|session| session.follow(record));
+    }
+
+    fn name(&self, node: u16) -> String {
+        let address = self.session.as_ref().and_then(|session| session.address_of(node));
+        address.map_or_else(|| format!("node {}", node + 1), |address| untrusted::lines(address.as_bytes()))
+    }
+
+    /// Returns a table of the nodes of each side that has several.
+    fn node_tables(&self, ab: &Ab) -> String {
+        let of_side = |(side, sum): (Side, &Interval)| {
+            let table = nodes::table("node", Row::of_interval(sum), &sum.nodes, |node| self.name(node));
+            if table.is_empty() { table } else { format!("\n{side:?} by node:\n{table}") }
+        };
+        [Side::A, Side::B].into_iter().zip(ab.sums()).map(of_side).collect()
+    }
+
+    fn node_figures(&self, ab: &Ab) -> Vec<NodeFigures> {
+        let sides = [Side::A, Side::B].into_iter().zip(ab.sums()).filter(|(_, sum)| sum.nodes.len() > 1);
+        let nodes =
+            sides.flat_map(|(side, sum)| sum.nodes.iter().map(move |(node, part)| (side, sum, node, part)));
+        let figures = nodes.map(|(side, sum, node, part)| {
+            let row = Row::of_interval(sum).of_operation(part);
+            NodeFigures {
+                side,
+                node: self.name(*node),
+                ops: part.ops,
+                ops_per_s: row.ops_per_s,
+                p50_us: figures::SERVICE_P50.exported(&row),
+                p99_us: figures::SERVICE_P99.exported(&row),
+                max_us: figures::SERVICE_MAX.exported(&row),
+                errors: row.errors,
+            }
+        });
+        figures.collect()
     }
 }
 
@@ -130,7 +193,7 @@ fn pair_line(pair: &Pair, figures: [Figure; 3]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{session::Interval, stats::fixture::repeated};
+    use crate::stats::fixture::repeated;
 
     fn part(ops_per_s: f64, ns: u64) -> Interval {
         Interval { length_s: 3.0, ops_per_s, service: repeated(ns, 500), ..Interval::default() }

@@ -1,7 +1,7 @@
 //! The summary, which remains in the terminal's scrollback after the screen is closed.
 
 mod failures;
-mod nodes;
+pub(super) mod nodes;
 mod table;
 
 use crate::{

@@ -84,6 +84,7 @@ impl Listener for Alternation {
             let head = self.lines.begun(session, &self.ab);
             self.print(&head);
         }
+        record(delivery).into_iter().for_each(|record| self.lines.follow(record));
         let mut orders = self.ab.take(delivery);
         let pairs = self.lines.new_pairs(&self.ab);
         self.print(&pairs);

@@ -66,6 +66,7 @@ impl MadeUp {
             utc_offset_s: None,
             target,
             nodes: Vec::new(),
+            members: Vec::new(),
             host: Host::default(),
         };
         let mut session = Self {

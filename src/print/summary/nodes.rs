@@ -23,18 +23,20 @@ const COLUMNS: [Figure; 5] =
 
 /// Returns the tables of nodes and of agents; empty if the load went to a single node, from this process.
 pub(super) fn tables(timeline: &Timeline) -> String {
-    let nodes = table("node", timeline, &timeline.nodes(), |node| timeline.address_of(node));
-    let agents = table("agent", timeline, &timeline.agents(), |agent| agent.to_string());
+    let summary = timeline.summary();
+    let whole = || Row::of_summary(&summary);
+    let nodes = table("node", whole(), &timeline.nodes(), |node| timeline.address_of(node));
+    let agents = table("agent", whole(), &timeline.agents(), |agent| agent.to_string());
     [nodes, agents].into_iter().filter(|table| !table.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-fn table(
+/// Returns the table of these parts of a `whole`; empty for less than two parts.
+pub(crate) fn table(
     heading: &str,
-    timeline: &Timeline,
+    whole: Row,
     parts: &BTreeMap<u16, OperationInterval>,
     name: impl Fn(u16) -> String,
 ) -> String {
-    let summary = timeline.summary();
     if parts.len() < 2 {
         return String::new();
     }
@@ -45,9 +47,9 @@ fn table(
     lines.extend(headings);
     let mut lines = vec![lines];
     for (number, part) in busiest.iter().take(MOST) {
-        let row = Row::of_summary(&summary).of_operation(part);
+        let row = whole.of_operation(part);
         let figures = COLUMNS.iter().map(|figure| figure.written(&row).unwrap_or_else(|| "-".to_owned()));
-        let share = units::percent(part.ops as f64 / summary.ops.max(1) as f64);
+        let share = units::percent(part.ops as f64 / whole.ops.max(1) as f64);
         lines.push([name(**number), share].into_iter().chain(figures).collect());
     }
     let aligned = units::aligned(&lines, |n| n != 0);

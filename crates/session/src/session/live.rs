@@ -84,12 +84,14 @@ impl Live {
         let lulls = Lulls::default();
         let (mut targets, mut inputs, mut heard) = (Vec::new(), Vec::new(), Vec::new());
         let mut plan = HostPlan { root: host_root, servers: Vec::new() };
+        let loaded = beginnings.iter().filter(|beginning| !beginning.is_watched).count() as u16; // two at most
         for (n, mut beginning) in beginnings.into_iter().enumerate() {
+            let numbers = beginning.plan.cluster.is_some().then_some((n as u16, loaded));
             heard.push(beginning.heard.take());
             let server = beginning.plan.target.clone();
             let way = Way { clock, collector: to_collector.clone(), lulls: lulls.clone() };
             let (target, mut input) = Measured::start(n, beginning, warmup, way)?;
-            input.names_nodes = cluster.is_some();
+            input.numbers = numbers;
             plan.servers.push(WatchedServer { target: server, pid: input.pid.clone() });
             targets.push(target);
             inputs.push(input);

@@ -109,7 +109,7 @@ impl Measured {
         let changed_ns = load.as_ref().map_or_else(|| clock.now_ns(), |load| load.turned().since_ns);
         let measured = Self { clock, target, load, ping, collector, in_force, wanted, carries, changed_ns };
         let pid = ServerPid::default();
-        Ok((measured, TargetInputs { load: output, ping: pings, server, fleet, pid, names_nodes: false }))
+        Ok((measured, TargetInputs { load: output, ping: pings, server, fleet, pid, numbers: None }))
     }
 
     /// Returns the load settings in effect.

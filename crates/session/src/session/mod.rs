@@ -63,7 +63,8 @@ pub use part::add_counts;
 pub use progress::Progress;
 pub use reader::{ReadError, Reader};
 pub use record::{
-    Encryption, End, Host, Mark, Moment, Record, SCHEMA, Segment, ServerIdentity, SessionStart, Span, line,
+    Encryption, End, Host, Mark, Member, Moment, Record, SCHEMA, Segment, ServerIdentity, SessionStart, Span,
+    line,
 };
 pub use recorder::Recording;
 pub use running::{Delivery, Notice, Order, RecordingState};

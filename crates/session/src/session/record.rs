@@ -189,8 +189,20 @@ pub struct SessionStart {
     /// The servers of nodes 1, 2 and so on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<ServerIdentity>,
+    /// The servers that get load and are no nodes of the session: the further nodes of two clusters that are compared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<Member>,
     /// The machine that redyno runs on: its name, system and cores.
     pub host: Host,
+}
+
+/// A server that gets load and is no node of the session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    /// The number of its results in intervals.
+    pub node: u16,
+    /// Its address.
+    pub address: String,
 }
 
 /// The server of a session.

@@ -16,6 +16,7 @@ impl SessionStart {
             from_s: 0.0,
             target,
             nodes: Vec::new(),
+            members: Vec::new(),
             host: Host::this(),
         }
     }
@@ -50,7 +51,9 @@ impl SessionStart {
             None => Some(&self.target),
             Some(place) => self.nodes.get(place),
         };
-        server.map(|server| server.address.as_str()).filter(|address| !address.is_empty())
+        let member =
+            self.members.iter().find(|member| member.node == node).map(|member| member.address.as_str());
+        server.map(|server| server.address.as_str()).filter(|address| !address.is_empty()).or(member)
     }
 }
 

@@ -36,8 +36,9 @@ pub(super) struct TargetInputs {
     pub(super) fleet: Option<Receiver<Record>>,
     /// The place of the server's process number, for the host's thread.
     pub(super) pid: ServerPid,
-    /// Whether the nodes of the target's cluster have their numbers in the session.
-    pub(super) names_nodes: bool,
+    /// The number in the session of the first node of the target's cluster, and the distance to that of the next one;
+    /// `None` without results by node.
+    pub(super) numbers: Option<(u16, u16)>,
 }
 
 /// Makes one target's records.
@@ -52,7 +53,7 @@ pub(crate) struct TargetRecords {
     server: Receiver<server::Message>,
     fleet: Option<Receiver<Record>>,
     pid: ServerPid,
-    names_nodes: bool,
+    numbers: Option<(u16, u16)>,
     /// The load settings of each segment, by number.
     knobs: BTreeMap<u32, Knobs>,
     connections: LostConnections,
@@ -85,7 +86,7 @@ impl TargetRecords {
             server: inputs.server,
             fleet: inputs.fleet,
             pid: inputs.pid,
-            names_nodes: inputs.names_nodes,
+            numbers: inputs.numbers,
             knobs: BTreeMap::new(),
             tally: Tally::default(),
             lag_ns: None,
@@ -98,7 +99,7 @@ impl TargetRecords {
     /// Returns a maker of the records of a load alone, without probes and control plane.
     pub(crate) fn of_load(clock: Clock, load: Output) -> Self {
         let (ping, server, pid) = (channel().1, channel().1, ServerPid::default());
-        Self::new(clock, TargetInputs { load, ping, server, fleet: None, pid, names_nodes: false })
+        Self::new(clock, TargetInputs { load, ping, server, fleet: None, pid, numbers: None })
     }
 
     /// Reads all waiting reports, and returns the records made from them.
@@ -231,9 +232,19 @@ impl TargetRecords {
             self.connections.forget(nanoseconds(earliest_s));
         }
         for mut interval in intervals {
-            if !self.names_nodes {
-                interval.nodes.clear();
+            match self.numbers {
+                None | Some((_, 1)) => {}
+                Some((first, step)) => {
+                    let nodes = std::mem::take(&mut interval.nodes);
+                    interval.nodes =
+                        nodes.into_iter().map(|(node, part)| (first + step * node, part)).collect();
+                }
+            }
+            if self.numbers.is_none_or(|(_, step)| step > 1) {
                 interval.slots.clear();
+            }
+            if self.numbers.is_none() {
+                interval.nodes.clear();
             }
             let left_s = self.pauses.left_s(interval.t_s, interval.length_s);
             if left_s < interval.length_s {

@@ -124,6 +124,11 @@ impl Alternation {
         self.pairs.iter().filter(|pair| pair.left_out.is_none())
     }
 
+    /// Returns the sum of all counted parts of A, and that of B.
+    pub fn sums(&self) -> &[Interval; 2] {
+        &self.sums
+    }
+
     /// Returns the figures by which pairs are judged.
     pub fn figures(&self) -> [Figure; 3] {
         Pair::figures(self.is_open)

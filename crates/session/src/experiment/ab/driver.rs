@@ -88,6 +88,11 @@ impl Ab {
         self.alternation.figures()
     }
 
+    /// Returns what was measured of A in all counted pairs together, and of B.
+    pub fn sums(&self) -> &[Interval; 2] {
+        self.alternation.sums()
+    }
+
     /// Returns the difference between A and B in a figure of all operations together, from the pairs so far.
     pub fn difference(&self, figure: Figure) -> Difference {
         self.alternation.difference(None, figure)

@@ -10,11 +10,11 @@ use std::{
 
 use super::{Danger, Notice, holders::Numbering};
 use crate::{
-    endpoint::{Cluster, PingMedians, ReadFrom, Target},
+    endpoint::{Cluster, Node, NodeNumber, PingMedians, ReadFrom, Target},
     knobs::Knobs,
     load::{ClusterPlan, Plan, most_clients, most_connections},
     server::Parameter,
-    session::{Record, Writer},
+    session::{Member, Record, Writer},
     workload::RunId,
 };
 
@@ -172,6 +172,22 @@ impl Commission {
     /// Returns the numbers in this session of the nodes of the cluster of target `number`.
     pub(super) fn numbering(&self, number: u16) -> Numbering {
         Numbering { first: number, step: 1 + self.others.len() as u16 } // versus has one other
+    }
+
+    /// Returns the servers that get load and are no nodes of the session.
+    pub(super) fn members(&self) -> Vec<Member> {
+        let of_targets = self.clusters.iter().filter(|_| !self.others.is_empty() && !self.redacts);
+        let of = |(number, cluster): (&u16, &Arc<Cluster>)| {
+            let topology = Arc::clone(&cluster.topology());
+            let numbering = self.numbering(*number);
+            let member = |(node, known): (NodeNumber, &Node)| Member {
+                node: numbering.of(node),
+                address: known.address.to_string(),
+            };
+            // The first one is a node of the session.
+            topology.nodes().skip(1).map(member).collect::<Vec<_>>()
+        };
+        of_targets.flat_map(of).collect()
     }
 
     /// Returns the first option that is given and has an effect on clusters only.

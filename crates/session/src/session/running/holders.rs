@@ -42,7 +42,8 @@ impl Numbering {
     /// The numbers are those of the cluster itself.
     pub const OF_CLUSTER: Self = Self { first: 0, step: 1 };
 
-    fn of(self, node: NodeNumber) -> u16 {
+    /// Returns the number of a node of the cluster.
+    pub fn of(self, node: NodeNumber) -> u16 {
         self.first + self.step * node.index() as u16 // a topology has at most 4 000 nodes
     }
 }
