@@ -7,7 +7,7 @@ use crate::{
     diagnose::{Finding, Severity},
     events::{EventKind, Shift},
     experiment::Experiment,
-    knobs::Knobs,
+    knobs::{Arrivals, Knobs},
     session::{
         Event, Progress, Timeline,
         timeline::{Level, SegmentTotal},
@@ -200,6 +200,9 @@ fn load(knobs: &Knobs, width: usize) -> String {
     let Knobs { clients, pipeline, .. } = knobs;
     let plural = if *clients == 1 { "" } else { "s" };
     let pace = match knobs.rate {
+        Some(rate) if knobs.arrivals == Arrivals::Trace => {
+            format!("{}/s due as in the trace", units::setting(rate.into()))
+        }
         Some(_) => format!("{} due", knobs.pace()),
         None => "as fast as the server answers".to_owned(),
     };
@@ -214,7 +217,13 @@ fn load(knobs: &Knobs, width: usize) -> String {
 /// Returns the settings of the load in fewer words.
 pub(super) fn load_in_short(knobs: &Knobs) -> String {
     let Knobs { clients, pipeline, .. } = knobs;
-    let pace = knobs.rate.map_or_else(|| "closed loop".to_owned(), |_| knobs.pace());
+    let pace = match knobs.rate {
+        Some(rate) if knobs.arrivals == Arrivals::Trace => {
+            format!("{}/s as in the trace", units::setting(rate.into()))
+        }
+        Some(_) => knobs.pace(),
+        None => "closed loop".to_owned(),
+    };
     let (size, keys) = (Knob::ValueSize.value(knobs), knobs.keys());
     format!("{clients} clients × {pipeline}, {pace}: {}, {size}, {keys}", knobs.workload)
 }
@@ -254,6 +263,17 @@ mod tests {
         tui::fixture::MadeUp,
         workload::preset,
     };
+
+    #[test]
+    fn the_pace_of_a_trace_is_said_in_words() {
+        let knobs = Knobs { rate: Some(634), arrivals: Arrivals::Trace, ..Knobs::default() };
+        assert!(
+            load(&knobs, 200).contains("in flight each, 634/s due as in the trace: "),
+            "{}",
+            load(&knobs, 200)
+        );
+        assert!(load_in_short(&knobs).contains(" × 1, 634/s as in the trace: "), "{}", load_in_short(&knobs));
+    }
 
     #[test]
     fn silence_is_said_and_ends_with_the_next_reply() {
