@@ -3,6 +3,7 @@
 use std::{fs, path::Path, process::Command};
 
 use crate::support::{
+    Server,
     certificates::{Authority, HERE, Pair, TlsServer, Valid, assert_one_line, session},
     free_port,
     program::{Running, redyno, run},
@@ -164,4 +165,21 @@ fn a_unix_socket_takes_no_tls() {
         2,
         &["a unix socket takes no TLS; leave out --tls"],
     );
+}
+
+#[test]
+fn a_drop_in_that_asks_a_server_without_tls_for_tls_ends_with_a_line() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    let ends = |words: &[&str]| {
+        let running = Running::start(redyno(&[words, &["-p", &port, "--tls"]].concat()));
+        let outcome = running.end().expect_code(1);
+        assert!(outcome.err.contains("no answer to the TLS handshake for 5 s"), "{}", outcome.err);
+        assert!(!outcome.out.contains("requests per second"), "{}", outcome.out);
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| ends(&["bench", "-t", "set", "-n", "10", "-q", "--insecure"]));
+        scope.spawn(|| ends(&["bench", "-I", "-c", "3", "--insecure"]));
+        scope.spawn(|| ends(&["memtier", "-n", "10", "-t", "1", "-c", "1", "--tls-skip-verify"]));
+    });
 }

@@ -37,8 +37,8 @@ pub use resolve::{Resolution, Resolver};
 pub use ring::{MOST_RING_SERVERS, Ring, RingError};
 pub use talk::{NoTalk, Talk, TalkStep, talk};
 pub use tls::{
-    Ciphers, ClientCertificate, Tls, TlsError, TlsFailure, TlsSettings, TlsStream, Trust, UNVERIFIED,
-    UnknownCipher,
+    Ciphers, ClientCertificate, HANDSHAKE_LIMIT, Tls, TlsError, TlsFailure, TlsSettings, TlsStream, Trust,
+    UNVERIFIED, UnknownCipher,
 };
 pub use topology::{MOST_NODES, Node, NodeNumber, Role, Topology, TopologyError, node_address};
 pub use transport::{Transport, pause, wait_for};

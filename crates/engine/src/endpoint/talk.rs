@@ -9,7 +9,7 @@ use std::{
 use rustix::event::PollFlags;
 
 use super::{
-    Party, ReachError, Target,
+    HANDSHAKE_LIMIT, Party, ReachError, Target, TlsFailure,
     dial::{connect_to_any, resolve},
     line::{Stream, is_nothing},
     reach::greeted,
@@ -76,7 +76,8 @@ impl Talk {
         Self { longest, skipper: self.skipper.bounded(), ..self }
     }
 
-    /// Connects to `target` by `deadline`, with TLS if required, and sends no command.
+    /// Connects to `target` by `deadline`, with TLS if required, and sends no command. The handshake may take at most
+    /// [`HANDSHAKE_LIMIT`].
     ///
     /// # Errors
     /// When it cannot be reached, or does not speak TLS as requested.
@@ -84,8 +85,10 @@ impl Talk {
         let found = resolve(target, deadline).map_err(NoTalk::Connect)?;
         let connected = connect_to_any(&found, target.tls.as_ref(), deadline);
         let mut line = Stream(connected.map_err(NoTalk::Connect)?);
-        match line.shake_hands(deadline) {
+        let limit = Instant::now() + HANDSHAKE_LIMIT;
+        match line.shake_hands(deadline.min(limit)) {
             Ok(true) => Ok(Self::on(line, target, LONGEST_OF_ANYBODY)),
+            Ok(false) if limit <= deadline => Err(NoTalk::Tls(TlsFailure::Silent.into())),
             Ok(false) => Err(NoTalk::Tls(io::ErrorKind::TimedOut.into())),
             Err(error) => Err(NoTalk::Tls(error)),
         }

@@ -91,6 +91,11 @@ impl Transport {
         }
     }
 
+    /// Returns whether the server has sent nothing in a TLS handshake; without TLS, returns false.
+    pub fn awaits_handshake(&self) -> bool {
+        matches!(self, Self::Tls(stream) if stream.first_bytes().is_empty())
+    }
+
     /// Returns whether a read may return data although the socket is not readable.
     pub fn has_more(&self) -> bool {
         matches!(self, Self::Tls(stream) if stream.has_more())

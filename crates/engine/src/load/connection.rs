@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    endpoint::{Greeter, Greeting, NodeNumber, Transport},
+    endpoint::{Greeter, Greeting, HANDSHAKE_LIMIT, NodeNumber, Transport},
     protocol::{Dialect, Skipper},
     workload::{Insertions, OpId},
 };
@@ -144,11 +144,16 @@ impl Connection {
     }
 
     /// Returns the deadline for the next whole reply: `timeout_ns` after the write or the previous reply.
-    /// Connecting and the greeting together have the same timeout. Returns `None` if the connection waits for
-    /// nothing.
+    /// Connecting and the greeting together have the same timeout. Without a timeout, a TLS handshake without any answer
+    /// has a limit of its own. Returns `None` if the connection waits for nothing.
     pub(super) fn deadline_ns(&self, timeout_ns: u64) -> Option<u64> {
         let since_ns = match self.phase {
             ConnectionPhase::Idle => return None,
+            ConnectionPhase::Connecting
+                if timeout_ns == u64::MAX && self.is_connected && self.transport.awaits_handshake() =>
+            {
+                return Some(self.heard_ns.saturating_add(HANDSHAKE_LIMIT.as_nanos() as u64));
+            }
             ConnectionPhase::Busy | ConnectionPhase::Between => self.since_ns.max(self.heard_ns),
             ConnectionPhase::Connecting | ConnectionPhase::Greeting(_) => self.since_ns,
         };

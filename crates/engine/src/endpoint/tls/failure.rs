@@ -1,11 +1,14 @@
 //! Why TLS failed on a connection: each cause with advice, in one line.
 
-use std::io;
+use std::{io, time::Duration};
 
 use rustls::{AlertDescription, CertificateError, Error, ExtendedKeyPurpose};
 use thiserror::Error;
 
 use crate::untrusted;
+
+/// How long a server may send nothing in a handshake, where no other timeout applies.
+pub const HANDSHAKE_LIMIT: Duration = Duration::from_secs(5);
 
 /// Why TLS failed on a connection. The load and the probes count such an error under the kind `tls`.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
@@ -83,6 +86,12 @@ pub enum TlsFailure {
     /// The server sent bytes that are not TLS.
     #[error("the server does not speak TLS here; leave out --tls (or write redis://), or name its TLS port")]
     NotTls,
+    /// The server sent nothing for [`HANDSHAKE_LIMIT`].
+    #[error(
+        "no answer to the TLS handshake for 5 s; if the server has no TLS at this port, leave out --tls or name its TLS \
+         port"
+    )]
+    Silent,
     /// Any other error.
     #[error("TLS failed: {0}")]
     Other(String),

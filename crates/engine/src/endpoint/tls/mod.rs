@@ -20,7 +20,7 @@ mod stream;
 mod trust;
 
 pub use ciphers::{Ciphers, UnknownCipher};
-pub use failure::TlsFailure;
+pub use failure::{HANDSHAKE_LIMIT, TlsFailure};
 pub use files::{ClientCertificate, TlsError};
 pub use settings::{Tls, TlsSettings, Trust, UNVERIFIED};
 pub use stream::TlsStream;

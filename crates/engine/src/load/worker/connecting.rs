@@ -38,7 +38,7 @@ impl Worker {
         match opened {
             Ok(connection) => {
                 self.clients.opened(i, connection);
-                self.watches.watch(i, now_ns.saturating_add(self.timeout_ns));
+                self.watches.watch(i, self.check_ns(now_ns.saturating_add(self.timeout_ns), now_ns));
             }
             Err(error) => self.lose(i, &Broken::Socket(error), now_ns),
         }

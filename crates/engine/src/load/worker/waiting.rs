@@ -2,7 +2,10 @@
 //! for too long, and the time spent waiting for dataset records.
 
 use super::Worker;
-use crate::load::broken::Broken;
+use crate::{
+    endpoint::{HANDSHAKE_LIMIT, TlsFailure},
+    load::broken::Broken,
+};
 
 /// Whether a socket is ready for reading, and for writing.
 #[derive(Clone, Copy)]
@@ -51,9 +54,21 @@ impl Worker {
                 // No event reported the data: it arrived after the poll, if at all.
                 self.attend(i, Ready::TO_READ, self.setup.clock.now_ns());
                 if self.is_late(i, now_ns) {
-                    self.lose(i, &Broken::Timeout(self.setup.plan.timeout.as_millis()), now_ns);
+                    let broken = match self.timeout_ns {
+                        u64::MAX => Broken::Socket(TlsFailure::Silent.into()),
+                        _ => Broken::Timeout(self.setup.plan.timeout.as_millis()),
+                    };
+                    self.lose(i, &broken, now_ns);
                 }
             }
+        }
+    }
+
+    /// Returns when to check a connection with this deadline: without a timeout, TLS handshakes have a limit.
+    pub(super) fn check_ns(&self, deadline_ns: u64, now_ns: u64) -> u64 {
+        match (deadline_ns, &self.setup.plan.target.tls) {
+            (u64::MAX, Some(_)) => now_ns.saturating_add(HANDSHAKE_LIMIT.as_nanos() as u64),
+            _ => deadline_ns,
         }
     }
 
@@ -62,7 +77,7 @@ impl Worker {
     fn is_late(&mut self, i: usize, now_ns: u64) -> bool {
         let deadline_ns = self.clients.connection(i).and_then(|c| c.deadline_ns(self.timeout_ns));
         if let Some(later_ns) = deadline_ns.filter(|at_ns| *at_ns > now_ns) {
-            self.watches.watch(i, later_ns);
+            self.watches.watch(i, self.check_ns(later_ns, now_ns));
         }
         deadline_ns.is_some_and(|at_ns| at_ns <= now_ns)
     }
