@@ -39,7 +39,24 @@ fn cluster(recipe: fn() -> Recipe) -> Nodes {
 }
 
 fn start(nodes: &Nodes, more: &[&str]) -> Running {
-    Running::start(redyno(&[&["-p", &nodes.0[0].port_text()], &LOAD[..], more].concat()))
+    start_at(&nodes.0[0], more)
+}
+
+fn start_at(server: &Server, more: &[&str]) -> Running {
+    Running::start(redyno(&[&["-p", &server.port_text()], &LOAD[..], more].concat()))
+}
+
+/// A primary without a cluster, and two replicas of it that have copied its data.
+fn copies() -> [Server; 3] {
+    let primary = Server::redis().start();
+    let port = primary.port_text();
+    let replica = || Server::redis().with_args(&["--replicaof", "127.0.0.1", &port]).start();
+    let servers = [replica(), replica()];
+    wait_for("both replicas", || {
+        (primary.cli(&["INFO", "replication"]).matches("state=online").count() == 2).then_some(())
+    });
+    let [one, other] = servers;
+    [primary, one, other]
 }
 
 /// Operations by name and by address of the node, errors and redirects by kind.
@@ -208,6 +225,51 @@ fn a_replica_that_is_killed_is_replaced_by_its_primary() {
 }
 
 #[test]
+fn a_primary_without_a_cluster_gets_the_writes_and_its_replicas_the_reads() {
+    let servers = copies();
+    let at = |server: &Server| format!("127.0.0.1:{}", server.port());
+    for (from, at_primary) in [("replica", false), ("any", true), ("nearest", true)] {
+        servers.iter().for_each(|server| drop(server.cli(&["CONFIG", "RESETSTAT"])));
+        let outcome = start_at(&servers[0], &["-n", "20000", "--read-from", from]).end().expect_code(0);
+        let sums = sums(&outcome);
+        assert_eq!((&sums.errors, &sums.redirects), (&BTreeMap::new(), &BTreeMap::new()), "{from}");
+        for (n, server) in servers.iter().enumerate() {
+            let own = server.calls(&[], "get") + if n == 0 { server.calls(&[], "set") } else { 0 };
+            assert_eq!(sums.nodes.get(&at(server)).copied().unwrap_or_default(), own, "{from}: {sums:?}");
+            assert_eq!(server.calls(&[], "readonly"), 0);
+        }
+        assert_eq!(servers.iter().map(|server| server.calls(&[], "get")).sum::<u64>(), sums.ops["GET"]);
+        assert_eq!(servers[0].calls(&[], "set"), sums.ops["SET"]);
+        assert!(from == "nearest" || (servers[0].calls(&[], "get") > 1000) == at_primary, "{from}: {sums:?}");
+        assert!(from == "nearest" || servers[2].calls(&[], "get") > 1000, "{from}: {sums:?}");
+        assert_eq!(servers[0].cli(&["DBSIZE"]), "0", "no key and no marker");
+    }
+    let outcome =
+        run(&["-p", &servers[1].port_text(), "--headless", "--load", "--read-from", "any", "-n", "9"]);
+    assert!(outcome.err.contains("neither a node of a cluster nor a primary with replicas"), "{outcome:?}");
+}
+
+#[test]
+fn a_replica_without_a_cluster_that_is_killed_is_replaced_by_the_other() {
+    let mut servers = copies();
+    let running = start_at(&servers[0], &["--read-from", "replica"]);
+    running.wait_for_lines(2, r#""kind":"interval""#);
+    servers[1].kill();
+    let before = servers[2].calls(&[], "get");
+    wait_for("reads from the other", || (servers[2].calls(&[], "get") > before + 2000).then_some(()));
+    servers[2].kill();
+    running.wait_for_lines(1, r#""no-replica":"#);
+    running.signal(Signal::INT);
+    let sums = sums(&running.end());
+    assert!(servers[0].calls(&[], "get") > 0 && sums.redirects["no-replica"] > 0, "{sums:?}");
+    assert_eq!(sums.nodes[&format!("127.0.0.1:{}", servers[0].port())], {
+        servers[0].calls(&[], "get") + servers[0].calls(&[], "set")
+    });
+    assert!(sums.errors.keys().all(|kind| kind == "reset"), "{sums:?}");
+    assert!(sums.errors.values().sum::<u64>() <= 2 * 12 * 4, "{sums:?}");
+}
+
+#[test]
 fn a_choice_of_nodes_that_has_no_effect_is_refused_in_one_line() {
     let (alone, nodes) = (Server::redis().start(), Nodes::start(Server::redis, false));
     let refused = |server: &Server, more: &[&str], code: i32, why: &str| {
@@ -217,7 +279,7 @@ fn a_choice_of_nodes_that_has_no_effect_is_refused_in_one_line() {
         let lines: Vec<_> = err.lines().filter(|line| line.contains("--read-from")).collect();
         assert!(lines.len() == 1 && lines[0].contains(why), "{err}");
     };
-    refused(&alone, &["--read-from", "replica"], 2, "is no node of a cluster");
+    refused(&alone, &["--read-from", "replica"], 2, "is neither a node of a cluster nor a primary with");
     refused(&nodes.0[0], &["--read-from", "any", "--one-node"], 2, "no effect with --one-node");
     refused(&nodes.0[0], &["--read-from", "nearest", "--redact"], 2, "needs PINGs to all nodes");
     refused(&alone, &["--read-from", "slave"], 2, "'slave' must be primary, replica, any, nearest");

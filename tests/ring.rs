@@ -128,7 +128,7 @@ fn what_cannot_be_divided_is_refused_in_one_line() {
         (&["-p", "1"], "name them as URIs: redyno redis://a redis://b --hash ketama"),
         (
             &[&*a, &*b, "--load", "-n", "9", "--read-from", "any"],
-            "only the load on a cluster reads from replicas",
+            "is neither a node of a cluster nor a primary with replicas",
         ),
     ] {
         let outcome =

@@ -111,8 +111,8 @@ pub struct LoadArgs {
     /// node when it first needs it [default: what the limit of open files allows]
     #[arg(long, value_name = "N", value_parser = count)]
     pub max_connections: Option<u32>,
-    /// On a cluster, send requests that only read to these nodes of their slot's shard: primary, replica, any (the primary
-    /// and its replicas in turn), or nearest (the lowest median PING of the last 10 s) [default: primary]
+    /// Send requests that only read to these nodes of their slot's shard, or of a primary with its replicas: primary,
+    /// replica, any (the primary and its replicas in turn), or nearest (the lowest median PING of the last 10 s) [default: primary]
     #[arg(long, value_name = "NODES")]
     pub read_from: Option<ReadFrom>,
     /// Treat NOAUTH, WRONGPASS and NOPERM like other errors and continue [default: the load stops, since the server

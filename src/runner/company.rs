@@ -5,7 +5,9 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use super::{Company, Failure, SessionPlan, UsageError, destination::Destination};
 use crate::{
-    endpoint::{ClusterError, Neighbours, ReadFrom, Target, Topology, cluster_of, neighbours, reach},
+    endpoint::{
+        Cluster, ClusterError, Neighbours, ReadFrom, Target, Topology, cluster_of, neighbours, reach,
+    },
     session::{Notice, running::Commission},
 };
 
@@ -43,7 +45,13 @@ impl SessionPlan {
         }
         let commission = &mut self.commission;
         let loads_now = loads_now(commission);
+        let reads_copies = commission.read_from != ReadFrom::Primary;
         let others = match neighbours(target, FIND_LIMIT) {
+            Ok(Neighbours::Servers(_)) if reads_copies => {
+                commission.follows_replicas = self.company == Company::Everybody;
+                let copies = Cluster::of_copies(target, FIND_LIMIT);
+                copies.and_then(|copies| watched_of(commission, target, copies))
+            }
             Ok(Neighbours::Servers(others)) if self.company == Company::Everybody => {
                 commission.follows_replicas = true;
                 Ok(others)
@@ -53,12 +61,7 @@ impl SessionPlan {
                 if loads_now {
                     find_primary(target, &cluster.topology())?;
                 }
-                let cluster = Arc::new(cluster);
-                commission.clusters.insert(0, Arc::clone(&cluster));
-                let topology = cluster.topology();
-                // The first is the destination itself.
-                let others = topology.nodes().skip(1).map(|(_, node)| target.at(node.address.clone()));
-                others.collect::<Result<_, _>>().map_err(ClusterError::from)
+                watched_of(commission, target, cluster)
             }
             Ok(Neighbours::Cluster(Err(error))) => {
                 let why = cannot_load(target, &error);
@@ -146,13 +149,17 @@ impl SessionPlan {
     pub(super) fn check_read_from(&self) -> Result<(), UsageError> {
         let commission = &self.commission;
         let (from, address) = (commission.read_from, &commission.plan.target.address);
+        let has_replicas = |cluster: &Arc<Cluster>| {
+            // The replicas of a cluster may join later.
+            !cluster.is_ring() && (!cluster.is_of_copies() || cluster.topology().nodes().count() > 1)
+        };
         if from != ReadFrom::Primary
-            && !commission.clusters.values().any(|cluster| !cluster.is_ring())
+            && !commission.clusters.values().any(has_replicas)
             && commission.refuses_load.is_none()
         {
             let text = format!(
-                "--read-from {}: only the load on a cluster reads from replicas, and {address} is no node of a cluster, or \
-                 does not answer; leave it out",
+                "--read-from {}: {address} is neither a node of a cluster nor a primary with replicas, or does not answer; \
+                 name such a server, or leave the option out",
                 from.name()
             );
             return Err(UsageError::Line(text));
@@ -208,6 +215,18 @@ impl SessionPlan {
         }
         commission.watched = others;
     }
+}
+
+/// Makes the load drive a cluster; returns its other nodes.
+fn watched_of(
+    commission: &mut Commission,
+    target: &Target,
+    cluster: Cluster,
+) -> Result<Vec<Target>, ClusterError> {
+    let topology = Arc::clone(&cluster.topology());
+    commission.clusters.insert(0, Arc::new(cluster));
+    // The first is the destination itself.
+    topology.nodes().skip(1).map(|(_, node)| Ok(target.at(node.address.clone())?)).collect()
 }
 
 /// Returns whether the load begins with the session, and nobody can be asked.

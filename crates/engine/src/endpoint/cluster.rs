@@ -19,8 +19,8 @@ use rand::RngExt;
 use thiserror::Error;
 
 use super::{
-    Address, Lulls, NodeNumber, ReachError, RingError, Role, Talk, Target, TlsError, Topology, TopologyError,
-    ring, talk,
+    Address, Lulls, NodeNumber, Placement, ReachError, RingError, Role, Talk, Target, TlsError, Topology,
+    TopologyError, ring, talk,
 };
 use crate::{clock::SECOND_NS, protocol::RespValue, untrusted};
 
@@ -36,6 +36,8 @@ pub(super) const LONGEST: usize = 16 << 20;
 const CLIENT_NAME: &[u8] = b"redyno-topology";
 /// The question for the topology.
 const SLOTS: [&[u8]; 2] = [b"CLUSTER", b"SLOTS"];
+/// The question for the replicas of a primary without a cluster.
+const REPLICATION: [&[u8]; 2] = [b"INFO", b"replication"];
 
 /// A cluster, and its last known topology. Dropping the cluster ends its thread.
 #[derive(Debug)]
@@ -96,6 +98,20 @@ impl Cluster {
         if topology.primaries().next().is_none() {
             return Err(ClusterError::NoOwners);
         }
+        Self::followed(target, topology)
+    }
+
+    /// Asks the primary at `target`, which belongs to no cluster, for its replicas, and follows them from then on. Blocks
+    /// for at most twice `limit`.
+    ///
+    /// # Errors
+    /// When the server does not answer, or is no primary.
+    pub fn of_copies(target: &Target, limit: Duration) -> Result<Self, ClusterError> {
+        let reply = reply(&mut bounded(target, limit)?, target, &REPLICATION, limit)?;
+        Self::followed(target, Topology::of_copies(&reply, &target.address)?)
+    }
+
+    fn followed(target: &Target, topology: Topology) -> Result<Self, ClusterError> {
         let shared = Arc::new(Shared::new(target.clone(), topology));
         let follower = Arc::clone(&shared);
         std::thread::Builder::new().name("topology".to_owned()).spawn(move || follower.follow())?;
@@ -116,7 +132,12 @@ impl Cluster {
 
     /// Returns whether this is not a cluster, but servers that store keys by consistent hash.
     pub fn is_ring(&self) -> bool {
-        self.topology().ring().is_some()
+        matches!(self.topology().placement(), Placement::Ring(_))
+    }
+
+    /// Returns whether this is not a cluster, but a primary with its replicas.
+    pub fn is_of_copies(&self) -> bool {
+        *self.topology().placement() == Placement::Copies
     }
 
     /// Returns for each node when the load's requests to it were refused or lost, until requests for its slots got good
@@ -230,7 +251,9 @@ impl Shared {
             return Ok(());
         }
         let topology = self.topology.load_full();
-        let members = topology.nodes().filter(|(_, node)| node.role != Role::Outside);
+        // Without a cluster, only the primary names the replicas.
+        let asks_all = *topology.placement() != Placement::Copies;
+        let members = topology.nodes().filter(|(_, node)| asks_all && node.role != Role::Outside);
         let members = members.map(|(_, node)| self.target.at(node.address.clone()));
         let mut failure = None;
         for target in members.chain([Ok(self.target.clone())]) {
@@ -289,7 +312,8 @@ fn ask(
     before: &Topology,
     limit: Duration,
 ) -> Result<Topology, ClusterError> {
-    Ok(before.read(&reply(talk, target, &SLOTS, limit)?, &target.address)?)
+    let question = if *before.placement() == Placement::Copies { REPLICATION } else { SLOTS };
+    Ok(before.read(&reply(talk, target, &question, limit)?, &target.address)?)
 }
 
 /// Returns the reply to a command.

@@ -40,6 +40,6 @@ pub use tls::{
     Ciphers, ClientCertificate, HANDSHAKE_LIMIT, Tls, TlsError, TlsFailure, TlsSettings, TlsStream, Trust,
     UNVERIFIED, UnknownCipher,
 };
-pub use topology::{MOST_NODES, Node, NodeNumber, Role, Topology, TopologyError, node_address};
+pub use topology::{MOST_NODES, Node, NodeNumber, Placement, Role, Topology, TopologyError, node_address};
 pub use transport::{Transport, pause, wait_for};
 pub use uri::{ParsedUri, UriError, parse_uri};

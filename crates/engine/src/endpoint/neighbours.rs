@@ -7,6 +7,7 @@ use super::{
     Address, Cluster, ClusterError, Talk, Target,
     cluster::{LONGEST, reply},
     node_address, talk,
+    topology::replicas,
 };
 use crate::protocol::RespValue;
 
@@ -104,20 +105,6 @@ fn field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
 fn master(info: &str, asked: &Address) -> Option<Address> {
     let port = field(info, "master_port")?.parse().ok()?;
     node_address(field(info, "master_host")?.as_bytes(), port, asked)
-}
-
-/// Returns the addresses of a primary's replicas, `slave0:ip=10.0.0.6,port=6379,state=online,…`.
-fn replicas(info: &str, asked: &Address) -> Vec<Address> {
-    let replica = |line: &str| {
-        let (name, values) = line.split_once(':')?;
-        name.strip_prefix("slave")?.parse::<u32>().ok()?;
-        let value = |name: &str| {
-            values.split(',').find_map(|pair| pair.split_once('=').filter(|pair| pair.0 == name))
-        };
-        let port = value("port")?.1.trim().parse().ok().filter(|port| *port > 0)?;
-        node_address(value("ip")?.1.as_bytes(), port, asked)
-    };
-    info.lines().filter_map(replica).collect()
 }
 
 #[cfg(test)]

@@ -55,8 +55,19 @@ pub struct Node {
 pub struct Topology {
     nodes: Vec<Node>,
     owners: Vec<u16>,
-    /// The ring whose arcs are the slots; `None` in a cluster.
-    ring: Option<Arc<Ring>>,
+    placement: Placement,
+}
+
+/// How keys are placed on the nodes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Placement {
+    /// By the slots of a cluster.
+    #[default]
+    Slots,
+    /// By consistent hash: the slots are the arcs of a ring.
+    Ring(Arc<Ring>),
+    /// All keys are on node 0, a primary without a cluster, and on its replicas.
+    Copies,
 }
 
 /// Why a reply is no usable topology.
@@ -65,6 +76,9 @@ pub enum TopologyError {
     /// The server refused the question.
     #[error("the server refused CLUSTER SLOTS: {0}")]
     Refused(String),
+    /// The server is no primary, so it names no replicas.
+    #[error("it is a replica, or does not name its role in INFO replication")]
+    NoPrimary,
     /// The reply has another form than that of CLUSTER SLOTS.
     #[error("the reply to CLUSTER SLOTS is no topology: {0}")]
     Malformed(&'static str),
@@ -106,7 +120,7 @@ impl NodeNumber {
 impl Default for Topology {
     /// Creates a topology without nodes.
     fn default() -> Self {
-        Self { nodes: Vec::new(), owners: vec![NOBODY; usize::from(SLOTS)], ring: None }
+        Self { nodes: Vec::new(), owners: vec![NOBODY; usize::from(SLOTS)], placement: Placement::Slots }
     }
 }
 
@@ -131,15 +145,44 @@ impl Topology {
         let node = |address| Node { address, id: String::new(), role: Role::Primary };
         let nodes: Vec<_> = servers.map(node).collect();
         let (ring, owners) = Ring::of(nodes.iter().map(|node| &node.address));
-        Self { nodes, owners, ring: Some(Arc::new(ring)) }
+        Self { nodes, owners, placement: Placement::Ring(Arc::new(ring)) }
     }
 
-    /// Returns the topology in a reply to CLUSTER SLOTS of the server at `asked`. The nodes of `self` keep their
-    /// numbers.
+    /// Returns the topology of the primary at `asked`, which gets the number 0, and its replicas, in a reply to INFO
+    /// replication.
+    ///
+    /// # Errors
+    /// When the server is no primary, or has too many replicas.
+    pub fn of_copies(reply: &[u8], asked: &Address) -> Result<Self, TopologyError> {
+        let primary = Node { address: asked.clone(), id: String::new(), role: Role::Primary };
+        let placement = Placement::Copies;
+        Self { nodes: vec![primary], owners: vec![0; usize::from(SLOTS)], placement }.read(reply, asked)
+    }
+
+    fn read_copies(&self, reply: &[u8], asked: &Address) -> Result<Self, TopologyError> {
+        let reply = RespValue::read(reply);
+        let info = reply.as_ref().and_then(RespValue::text).map(String::from_utf8_lossy).unwrap_or_default();
+        if !info.contains("role:master") {
+            return Err(TopologyError::NoPrimary);
+        }
+        let mut next = self.clone();
+        next.nodes.iter_mut().skip(1).for_each(|node| node.role = Role::Outside);
+        for address in replicas(&info, asked) {
+            let number = next.meet(&address)?;
+            next.nodes[number.index()].role = Role::Replica(NodeNumber(0));
+        }
+        Ok(next)
+    }
+
+    /// Returns the topology in a reply to CLUSTER SLOTS, or to INFO replication of a primary without a cluster, of the
+    /// server at `asked`. The nodes of `self` keep their numbers.
     ///
     /// # Errors
     /// When the reply is not a topology, or has too many nodes.
     pub fn read(&self, reply: &[u8], asked: &Address) -> Result<Self, TopologyError> {
+        if self.placement == Placement::Copies {
+            return self.read_copies(reply, asked);
+        }
         let layout = Layout::read(reply, asked)?;
         let mut next = self.clone();
         next.owners.fill(NOBODY);
@@ -180,9 +223,9 @@ impl Topology {
         self.nodes.iter().position(|node| node.address == *address).map(|place| NodeNumber(place as u16))
     }
 
-    /// Returns the ring whose arcs are the slots, if the nodes are servers that store keys by consistent hash.
-    pub fn ring(&self) -> Option<&Arc<Ring>> {
-        self.ring.as_ref()
+    /// Returns how keys are placed on the nodes.
+    pub fn placement(&self) -> &Placement {
+        &self.placement
     }
 
     /// Returns the owner of a slot; `None` if the slot has no owner.
@@ -280,6 +323,20 @@ pub fn node_address(host: &[u8], port: u16, asked: &Address) -> Option<Address> 
         ("" | "?", Address::Unix(_) | Address::Service(_)) => None,
         (host, _) => Some(Address::Tcp { host: host.to_owned(), port }),
     }
+}
+
+/// Returns the addresses of a primary's replicas, `slave0:ip=10.0.0.6,port=6379,state=online,…`.
+pub(super) fn replicas(info: &str, asked: &Address) -> Vec<Address> {
+    let replica = |line: &str| {
+        let (name, values) = line.split_once(':')?;
+        name.strip_prefix("slave")?.parse::<u32>().ok()?;
+        let value = |name: &str| {
+            values.split(',').find_map(|pair| pair.split_once('=').filter(|pair| pair.0 == name))
+        };
+        let port = value("port")?.1.trim().parse().ok().filter(|port| *port > 0)?;
+        node_address(value("ip")?.1.as_bytes(), port, asked)
+    };
+    info.lines().filter_map(replica).collect()
 }
 
 #[cfg(test)]

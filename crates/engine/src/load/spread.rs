@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     endpoint::{
-        Address, Cluster, Endpoint, Endpoints, NodeNumber, Ring, Target, Topology, TopologyError,
+        Address, Cluster, Endpoint, Endpoints, NodeNumber, Placement, Role, Target, Topology, TopologyError,
         node_address,
     },
     protocol::key_slot,
@@ -41,8 +41,8 @@ pub(super) struct Spread {
     keyless: usize,
     /// How reads are divided.
     pub(super) reads: Reads,
-    /// The ring of servers that store keys by consistent hash.
-    ring: Option<Arc<Ring>>,
+    /// How keys are placed on the nodes.
+    placement: Placement,
     /// The requests by slot.
     pub(super) slots: SlotCounts,
     /// The largest number of connections of this worker.
@@ -56,7 +56,7 @@ impl Spread {
     pub(super) fn of(plan: &Plan) -> Option<Self> {
         let ClusterPlan { cluster, max_connections, read_from, pings } = plan.cluster.clone()?;
         Some(Self {
-            ring: cluster.topology().ring().cloned(),
+            placement: cluster.topology().placement().clone(),
             cluster,
             target: plan.target.clone(),
             doors: Vec::new(),
@@ -73,8 +73,10 @@ impl Spread {
 
     /// Returns the slot of the key of a request, which is counted.
     pub(super) fn slot(&mut self, key: &[u8]) -> u16 {
-        if let Some(ring) = &self.ring {
-            return ring.arc(key);
+        match &self.placement {
+            Placement::Ring(ring) => return ring.arc(key),
+            Placement::Copies => return 0,
+            Placement::Slots => {}
         }
         let slot = key_slot(key);
         self.slots.count(slot);
@@ -100,7 +102,16 @@ impl Spread {
             }
         };
         let node = owner.filter(|_| request.reads).map(|owner| self.reads.node(topology, owner, now_ns));
-        (node.or(owner), node.is_some() && node != owner)
+        // Replicas without a cluster know no READONLY.
+        let asks = self.placement == Placement::Slots && node.is_some() && node != owner;
+        (node.or(owner), asks)
+    }
+
+    /// Sends no reads to a node that has refused one for some time, if it is a replica.
+    pub(super) fn avoid_replica(&mut self, node: NodeNumber, now_ns: u64) {
+        if matches!(self.cluster.topology().node(node).role, Role::Replica(_)) {
+            self.reads.avoid(node, now_ns);
+        }
     }
 
     /// Returns the node for a client's own connection: the primaries in turn.

@@ -130,3 +130,19 @@ fn ten_thousand_nodes_are_refused_and_so_are_nodes_that_are_others_in_each_reply
     assert_eq!(error, TopologyError::TooManyAddresses);
     assert_eq!((topology.nodes().count(), topology.primaries().count()), (4000, 1000));
 }
+
+#[test]
+fn replicas_without_a_cluster_keep_their_numbers_and_one_that_is_named_no_more_is_outside() {
+    let info = |ports: &[u16]| {
+        let replica = |port: &u16| format!("slave{port}:ip=h,port={port},state=online\r\n");
+        bulk(&format!("role:master\r\n{}", ports.iter().map(replica).collect::<String>())).into_bytes()
+    };
+    let first = Topology::of_copies(&info(&[1, 2]), &asked()).unwrap();
+    let next = first.read(&info(&[2, 3]), &asked()).unwrap();
+    let [primary, one, two, three] = [0, 1, 2, 3].map(NodeNumber);
+    assert_eq!((next.owner(0), next.owner(16_383)), (Some(primary), Some(primary)));
+    let roles = [one, two, three].map(|node| next.node(node).role);
+    assert_eq!(roles, [Role::Outside, Role::Replica(primary), Role::Replica(primary)]);
+    let replica = bulk("role:slave\r\nmaster_host:h\r\n").into_bytes();
+    assert_eq!(first.read(&replica, &asked()), Err(TopologyError::NoPrimary));
+}

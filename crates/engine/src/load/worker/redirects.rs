@@ -75,8 +75,8 @@ impl Worker {
         }
         let Some(by) = parcel.node.filter(|_| !refused.is_empty()) else { return };
         self.doubt_topology();
-        if let (Some(spread), true) = (&mut self.spread, parcel.is_for_replica) {
-            spread.reads.avoid(by, now_ns);
+        if let Some(spread) = &mut self.spread {
+            spread.avoid_replica(by, now_ns);
         }
         for (_, refusal) in &refused {
             self.segments.counts().redirects.count(&refusal.kind(), 1);

@@ -153,7 +153,7 @@ impl Commission {
 
     /// Returns the cluster whose nodes are the nodes of the session, if there is one.
     pub fn cluster(&self) -> Option<&Arc<Cluster>> {
-        self.clusters.get(&0).filter(|_| self.others.is_empty())
+        self.clusters.get(&0).filter(|cluster| self.others.is_empty() && !cluster.is_of_copies())
     }
 
     /// Returns how the load drives node `number` as a cluster; `None` drives only the server itself.

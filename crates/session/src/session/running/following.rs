@@ -46,9 +46,9 @@ pub(super) enum Following {
 impl Following {
     /// Begins to follow the servers of a session.
     pub(super) fn begin(commission: &Commission) -> Self {
-        // With --redact, only the named server is watched.
-        if let Some(cluster) =
-            commission.cluster().filter(|cluster| !commission.redacts && !cluster.is_ring())
+        // With --redact, only the named server is watched, and of two servers that are compared only these.
+        let is_followed = !commission.redacts && commission.others.is_empty();
+        if let Some(cluster) = commission.clusters.get(&0).filter(|cluster| is_followed && !cluster.is_ring())
         {
             let (cluster, seen) = (Arc::clone(cluster), Arc::clone(&cluster.topology()));
             return Self::Cluster { cluster, seen, doubt: Instant::now() + ASK_EVERY };

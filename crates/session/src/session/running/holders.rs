@@ -28,8 +28,7 @@ const RENEWAL: Duration = Duration::from_secs(2);
 /// How often the answer is looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// The numbers that the nodes of a cluster have in a session. If the session has several targets with load, only the
-/// first node of each cluster is a node of the session; the further numbers tell the servers apart.
+/// The numbers of a cluster's nodes in a session. With several targets, only the first of each is a node of the session.
 #[derive(Debug, Clone, Copy)]
 pub struct Numbering {
     /// The number of the cluster's first node.
@@ -42,7 +41,7 @@ impl Numbering {
     /// The numbers are those of the cluster itself.
     pub const OF_CLUSTER: Self = Self { first: 0, step: 1 };
 
-    /// Returns the number of a node of the cluster.
+    /// Returns the number of a node.
     pub fn of(self, node: NodeNumber) -> u16 {
         self.first + self.step * node.index() as u16 // a topology has at most 4 000 nodes
     }

@@ -99,7 +99,9 @@ impl Node {
         let is_watched = commission.is_watched(number);
         let ledger = if is_own { Ledger::unmarked() } else { Ledger::new(commission.run, owner.clone()) };
         let control = Arc::clone(&controls[usize::from(number)]);
-        let holders = match commission.clusters.get(&number) {
+        // Replicas without a cluster get their keys from the primary.
+        let cluster = commission.clusters.get(&number).filter(|cluster| !cluster.is_of_copies());
+        let holders = match cluster {
             Some(cluster) => {
                 let cluster = (Arc::clone(cluster), commission.numbering(number));
                 let controls = (0..).zip(controls.iter().cloned()).collect();
