@@ -10,6 +10,7 @@ use rustix::process::Signal;
 
 use crate::support::{
     Server,
+    nodes::Nodes,
     program::{Outcome, Running, redyno, run},
     wait_for,
 };
@@ -30,14 +31,22 @@ impl Fleet {
 
     /// Starts the session of `agents` agents.
     pub fn session(&self, agents: usize, more: &[&str]) -> Running {
-        let (port, agents) = (self.target.port_text(), agents.to_string());
+        self.session_of(&self.target, agents, more)
+    }
+
+    fn session_of(&self, target: &Server, agents: usize, more: &[&str]) -> Running {
+        let (port, agents) = (target.port_text(), agents.to_string());
         let words = ["-p", &port, "--bus", &self.uri, "--agents", &agents, "--headless", "--json", "--yes"];
         Running::start(redyno(&[&words[..], more].concat()))
     }
 
     /// Starts an agent that may load the target.
     pub fn agent(&self, index: usize, of: usize, more: &[&str]) -> Running {
-        let target = format!("127.0.0.1:{}", self.target.port());
+        self.agent_of(&self.target, index, of, more)
+    }
+
+    fn agent_of(&self, target: &Server, index: usize, of: usize, more: &[&str]) -> Running {
+        let target = format!("127.0.0.1:{}", target.port());
         let (index, of) = (index.to_string(), of.to_string());
         let words = ["agent", "--bus", &self.uri, "--target", &target, "--index", &index, "--of", &of];
         Running::start(redyno(&[&words[..], more].concat()))
@@ -134,6 +143,80 @@ fn a_prefill_and_sequential_keys_are_divided_without_overlap() {
     fleet.session(3, &[&sequential[..], &keep].concat()).end().expect_code(0);
     // Each key once, and the marker of the run with its index.
     assert_eq!(fleet.target.cli(&["DBSIZE"]), "1001");
+}
+
+/// The good replies by node.
+fn by_node(intervals: &[Interval]) -> BTreeMap<u16, u64> {
+    let mut ops = BTreeMap::new();
+    for (node, part) in intervals.iter().flat_map(|interval| &interval.nodes) {
+        *ops.entry(*node).or_default() += part.ops;
+    }
+    ops
+}
+
+/// The calls of GET and SET by node.
+fn calls(nodes: &[Server]) -> BTreeMap<u16, u64> {
+    let calls = |node: &Server| node.calls(&[], "get") + node.calls(&[], "set");
+    (0..).zip(nodes.iter().map(calls)).collect()
+}
+
+#[test]
+fn agents_load_all_nodes_of_a_cluster_and_each_node_has_its_own_account() {
+    let (fleet, nodes) = (Fleet::start(), Nodes::start(Server::redis, false));
+    let agents: Vec<_> = (0..2).map(|index| fleet.agent_of(&nodes.0[1], index, 2, &[])).collect();
+    let more =
+        ["--load", "--ratio", "1:1", "-r", "300", "--no-prefill", "--rate", "2000", "--duration", "600"];
+    let session = fleet.session_of(&nodes.0[0], 2, &more);
+    session.wait_for_lines(2, r#""1":{"ops""#);
+    (0..100).for_each(|slot| nodes.move_slot(slot, 0, 2));
+    let seen = session.out().lines().count();
+    let redirects = |out: &str| out.lines().skip(seen.saturating_sub(100)).any(|line| line.contains("MOVED"));
+    session.wait_for("a redirect", |out| redirects(out).then_some(()));
+    session.signal(Signal::TERM);
+    let outcome = session.end().expect_code(130);
+    let intervals = intervals(&outcome);
+    assert!(!outcome.out.contains("reports_lost") && !outcome.out.contains("agent_refused"));
+    let [gets, sets] = ops(&intervals);
+    // A server counts a command that it answers with MOVED as rejected, and one with ASK as a call of ASKING.
+    assert_eq!([gets, sets], ["get", "set"].map(|command| nodes.calls(command)));
+    assert_eq!(by_node(&intervals), calls(&nodes.0));
+    for node in &nodes.0 {
+        assert_eq!(node.cli(&["DBSIZE"]), "0");
+    }
+    for agent in agents {
+        agent.end().expect_code(0);
+    }
+}
+
+#[test]
+fn agents_load_several_servers_by_consistent_hash() {
+    let (bus, servers) = (Server::redis().start(), [Server::redis().start(), Server::valkey().start()]);
+    let uris = servers.each_ref().map(|server| format!("redis://127.0.0.1:{}", server.port()));
+    let bus = format!("redis://127.0.0.1:{}", bus.port());
+    let fleet = ["--hash", "ketama", "--bus", &bus, "--agents", "3", "--local"];
+    let load = ["--headless", "--json", "--load", "--ratio", "1:1", "-r", "500", "--prefill", "-n", "6001"];
+    let outcome = run(&[&[&*uris[0], &*uris[1]][..], &fleet, &load].concat()).expect_code(0);
+    let intervals = intervals(&outcome);
+    assert_eq!(by_node(&intervals), calls(&servers));
+    assert_eq!(calls(&servers).values().sum::<u64>(), 500 + 6001);
+    let misses: u64 = intervals.iter().map(|interval| interval.misses).sum();
+    assert_eq!(
+        (misses, servers.each_ref().map(|server| server.cli(&["DBSIZE"]))),
+        (0, ["0"; 2].map(Into::into))
+    );
+}
+
+#[test]
+fn keys_of_the_user_need_permission_and_stay() {
+    let fleet = Fleet::start();
+    let load = ["--key-prefix", "own:", "--load", "--ratio", "1:0", "-r", "50", "-n", "500"];
+    let agent = fleet.agent(0, 1, &[]);
+    let outcome = fleet.session(1, &load).end().expect_code(1);
+    assert!(outcome.err.contains("keys without the run's prefix need --allow"), "{outcome:?}");
+    drop(agent);
+    let _agent = fleet.agent(0, 1, &["--allow"]);
+    fleet.session(1, &load).end().expect_code(0);
+    assert_eq!(fleet.target.cli(&["KEYS", "*"]).lines().filter(|key| key.starts_with("own:")).count(), 50);
 }
 
 #[test]
@@ -271,10 +354,7 @@ fn what_cannot_be_a_fleet_is_refused_in_one_line() {
         ),
         (&["agent", "--bus", "redis://h", "--target", "a:1", "--index", "2"], "--of is missing"),
         (&["--bus", "memcached://h", "--agents", "2", "--load", "--headless"], "memcached has no streams"),
-        (
-            &["--bus", "redis://h", "--agents", "2", "--key-prefix", "a:", "--load", "--headless"],
-            "--key-prefix",
-        ),
+        (&["redis://a", "redis://b", "--bus", "redis://h", "--agents", "2"], "add --hash ketama"),
         (
             &["--bus", "redis://h", "--agents", "8", "-c", "4", "--load", "--headless"],
             "fewer clients than agents",

@@ -20,8 +20,8 @@ use crate::{
 
 const AFTER: &str = "\
 An agent waits on the bus for a session (redyno --bus URI --agents COUNT), carries out its share of the load, and ends with the \
-session. It loads only the targets that --target permits, writes only keys of the session's run, and sends no command that \
-administers a server, runs code or blocks unless --allow is given. Its load ends when the session is silent for 4 s. Passwords \
+session. It loads only the targets that --target permits. Unless --allow is given, it writes only keys of the session's run, and \
+sends no command that administers a server, runs code or blocks. Its load ends when the session is silent for 4 s. Passwords \
 are never sent over the bus: the agent takes the target's from -a or REDISCLI_AUTH, and the bus's from its URI, which may be in \
 REDYNO_BUS, or from REDYNO_BUS_AUTH.
 
@@ -55,7 +55,8 @@ pub struct AgentArgs {
     /// Wait for the next session after the end of one
     #[arg(long)]
     pub stay: bool,
-    /// Also send commands that administer the server, run code, block, or write keys by name, if the session asks for them
+    /// Also send commands that administer the server, run code, block, or write keys by name, and use keys without the run's
+    /// prefix (--key-prefix, --own-names), if the session asks for them
     #[arg(long)]
     pub allow: bool,
     /// The most operations a second of this agent; a session without --rate is refused then
@@ -97,7 +98,7 @@ impl Arguments for AgentArgs {
             credentials,
             most_rate: self.max_rate,
             most_clients: self.max_clients.unwrap_or(all).min(all),
-            allows_all_commands: self.allow,
+            allows_all: self.allow,
         };
         let plan = AgentPlan { bus, name: name(self.name.as_ref()), share, permit, stays: self.stay };
         Ok(Box::new(AgentRun(plan)))

@@ -9,7 +9,6 @@ use crate::{
     endpoint::{Password, Target, parse_uri},
     fleet::FleetName,
     runner::{FleetPlan, SessionPlan, UsageError},
-    session::running::Keys,
     workload::Workload,
 };
 
@@ -70,11 +69,8 @@ impl FleetArgs {
         if is_elsewhere(&commission.knobs.workload) {
             return cannot("a dataset or a trace, whose file the other machines do not have");
         }
-        if matches!(commission.keys, Keys::Users { .. }) {
-            return cannot("--key-prefix and --own-names: agents write keys of the run only");
-        }
-        if !commission.others.is_empty() || !commission.clusters.is_empty() {
-            return cannot("several servers yet; give one, or one node of a cluster with --one-node");
+        if commission.refuses_load.is_some() {
+            return cannot("servers side by side, which get no load; add --hash ketama");
         }
         plan.fleet = Some(FleetPlan {
             bus: self.bus.as_ref().map(|uri| bus(uri, tls).map(|bus| (bus, uri.clone()))).transpose()?,

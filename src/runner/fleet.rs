@@ -13,17 +13,22 @@ use anyhow::{Context as _, anyhow};
 use super::{Failure, UsageError};
 use crate::{
     demo,
-    endpoint::{Address, Credentials, Password, Target},
-    fleet::{FleetName, Terms, clear, forget, gather},
+    endpoint::{Address, Cluster, Credentials, Password, ReadFrom, Target},
+    fleet::{FleetName, Layout, Terms, clear, forget, gather},
     load::{Fleet, Requests},
     print::words::StreamText,
-    session::{Notice, running::Commission},
+    session::{
+        Notice,
+        running::{Commission, Keys},
+    },
     signals::Signal,
     untrusted,
 };
 
 /// The environment variable with the URI of the bus, for an agent.
 pub const BUS_VARIABLE: &str = "REDYNO_BUS";
+/// How many nodes of a cluster an order names at most; an agent finds the others by them.
+const MOST_NAMED: usize = 20;
 
 /// The fleet of a session.
 #[derive(Debug, Clone)]
@@ -107,25 +112,33 @@ impl FleetPlan {
                 --bus-is-target";
             return Err(UsageError::of(text).into());
         }
-        if commission.cluster().is_some() {
-            let text =
-                "--agents cannot load all nodes of a cluster yet; give --one-node, or leave --agents out";
+        if commission.read_from == ReadFrom::Nearest {
+            let text = "--read-from nearest cannot be used with --agents, since each machine has another nearest node; \
+                give primary, replica or any";
             return Err(UsageError::of(text).into());
         }
+        let cluster = commission.cluster().cloned();
+        let (servers, layout) = servers(target, cluster.as_deref());
         let wrong = |why| Failure::Failed(anyhow!("{why}"));
         clear(&bus, &self.name).map_err(wrong)?;
         if self.is_local {
-            own.children = self.start_agents(target, &bus)?;
+            own.children = self.start_agents(target, &servers, &bus)?;
             own.place = Some((bus.clone(), self.name.clone()));
         }
         let gathered = gather((&bus, &self.name), self.agents, signals, say, || own.check());
         let gathered = gathered.map_err(wrong)?;
         let Some(gathered) = gathered else { return Err(Failure::Interrupted) };
+        let is_users = matches!(commission.keys, Keys::Users { .. });
         let plan = &mut commission.plan;
-        let uri = plan.target.address.uri(plan.target.dialect);
+        let db = if plan.target.db > 0 { format!("/{}", plan.target.db) } else { String::new() };
+        let uri = |server: &Address| server.uri(plan.target.dialect) + &db;
         let terms = Terms {
             run: commission.run.to_string(),
-            target: if plan.target.db > 0 { format!("{uri}/{}", plan.target.db) } else { uri },
+            prefix: is_users.then(|| plan.names.prefix().to_owned()),
+            targets: servers.iter().map(uri).collect(),
+            layout,
+            read_from: commission.read_from,
+            max_connections: commission.max_connections,
             threads: plan.threads,
             seed: plan.seed,
             timeout: plan.timeout,
@@ -133,12 +146,17 @@ impl FleetPlan {
         };
         commission.most_clients = gathered.most_clients();
         commission.notices.push(Notice::Info(gathered.text()));
-        let (agents, joined) = gathered.lead(terms).context("cannot start a thread")?;
+        let (agents, joined) = gathered.lead(terms, cluster).context("cannot start a thread")?;
         (plan.fleet, commission.fleet) = (Fleet::Led(agents), Some(joined));
         Ok(own)
     }
 
-    fn start_agents(&self, target: &Target, bus: &Target) -> Result<Vec<Child>, Failure> {
+    fn start_agents(
+        &self,
+        target: &Target,
+        servers: &[Address],
+        bus: &Target,
+    ) -> Result<Vec<Child>, Failure> {
         let program = env::current_exe().context("cannot find this program")?;
         let uri = match &self.bus {
             Some((_, uri)) => uri.clone(),
@@ -146,12 +164,10 @@ impl FleetPlan {
         };
         let start = |index: usize| {
             let mut agent = Command::new(&program);
-            agent.arg("agent").args(&self.tls).args([
-                "--session",
-                &self.name.to_string(),
-                "--target",
-                &target.address.to_string(),
-            ]);
+            agent.arg("agent").args(&self.tls).args(["--session", &self.name.to_string()]);
+            for server in servers.iter().flat_map(Address::first_servers) {
+                agent.args(["--target", &server.to_string()]);
+            }
             agent.args(["--index", &index.to_string(), "--of", &self.agents.to_string()]);
             // The session has asked before it sends such commands.
             agent.arg("--allow");
@@ -165,6 +181,17 @@ impl FleetPlan {
         };
         let agents = (0..self.agents).map(start).collect::<Result<_, _>>();
         Ok(agents.context("cannot start an agent")?)
+    }
+}
+
+/// Returns the servers that an order names, and how the load is divided among them.
+fn servers(target: &Target, cluster: Option<&Cluster>) -> (Vec<Address>, Layout) {
+    let Some(cluster) = cluster else { return (vec![target.address.clone()], Layout::Server) };
+    let topology = cluster.topology();
+    let nodes = topology.nodes().map(|(_, node)| node.address.clone());
+    match cluster.is_ring() {
+        true => (nodes.collect(), Layout::Ring),
+        false => (nodes.take(MOST_NAMED).collect(), Layout::Cluster),
     }
 }
 

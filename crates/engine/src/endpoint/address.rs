@@ -50,6 +50,17 @@ impl Address {
         }
     }
 
+    /// Returns the servers that are connected to first: the Sentinels of a service, otherwise the address itself.
+    pub fn first_servers(&self) -> Vec<Self> {
+        match self {
+            Self::Service(service) => {
+                let sentinels = service.sentinels.iter().cloned();
+                sentinels.map(|(host, port)| Self::Tcp { host, port }).collect()
+            }
+            address => vec![address.clone()],
+        }
+    }
+
     /// Formats the address as options of redyno, and except for a service of redis-cli too: `-h 127.0.0.1 -p 6379`.
     pub fn options(&self) -> String {
         match self {

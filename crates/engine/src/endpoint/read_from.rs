@@ -3,11 +3,13 @@
 use std::{str::FromStr, sync::Arc};
 
 use arc_swap::ArcSwap;
+use serde::{Deserialize, Serialize};
 
 use super::{NodeNumber, Role, Topology};
 
 /// The nodes of a shard, a primary and its replicas, that get requests which only read.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ReadFrom {
     /// The primary.
     #[default]

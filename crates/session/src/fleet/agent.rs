@@ -6,7 +6,7 @@
 
 use std::{
     collections::VecDeque,
-    sync::mpsc::Receiver,
+    sync::{Arc, mpsc::Receiver},
     time::{Duration, Instant},
 };
 
@@ -15,16 +15,16 @@ use super::{
     axis::Axis,
     bus::{Bus, BusError, FleetName, Stream},
     follower::Follower,
-    words::{Order, RECORD, REPORT, Report, VERSION, WAIT, read_order},
+    words::{Layout, Order, RECORD, REPORT, Report, Terms, VERSION, WAIT, read_order},
 };
 use crate::{
     clock::Clock,
-    endpoint::Target,
+    endpoint::{Cluster, Target},
     knobs::Knobs,
-    load::{FirstWords, Fleet, LatencyTo, Load, Plan, Requests},
+    load::{ClusterPlan, FirstWords, Fleet, LatencyTo, Load, Plan, Requests, most_connections},
     session::{Host, Segment, TargetRecords},
     signals::Signal,
-    workload::{KeyNames, RunId, Share},
+    workload::Share,
 };
 
 /// Without an order for this long, the load ends. The session repeats its order twice a second.
@@ -35,6 +35,8 @@ const LAST_REPORTS: Duration = Duration::from_secs(30);
 const REPORT_EVERY: Duration = Duration::from_millis(250);
 /// How often the bus is asked for its time.
 const MEASURE_EVERY: Duration = Duration::from_secs(1);
+/// How long a node may take to connect, and again to name the nodes of its cluster.
+const FIND_LIMIT: Duration = Duration::from_secs(1);
 /// How many reports wait for a bus that takes none; after that the oldest are dropped, and the session notices the gap
 /// in their numbers.
 const MOST_WAITING: usize = 400;
@@ -225,9 +227,10 @@ impl<'a> Agent<'a> {
     }
 
     fn begin(&mut self, order: &Order) -> Result<(), String> {
-        let target = self.plan.permit.target(&order.terms.target)?;
-        let run: RunId = order.terms.run.parse().map_err(|_| "the order names no run".to_owned())?;
-        let names = KeyNames::of_run(run);
+        let Terms { targets, layout, read_from, .. } = &order.terms;
+        let targets = self.plan.permit.targets(targets, *layout)?;
+        let target = targets.first().ok_or("the order names no target")?.clone();
+        let names = self.plan.permit.names(&order.terms)?;
         if !(1..=64).contains(&order.terms.threads) {
             return Err(format!("{} worker threads are not possible", order.terms.threads));
         }
@@ -239,6 +242,8 @@ impl<'a> Agent<'a> {
         for _ in 0..5 {
             axis.measure(&mut self.bus, clock).map_err(broken)?;
         }
+        let cluster = cluster(&targets, *layout)?.map(Arc::new);
+        let most = order.terms.max_connections.map(|most| self.plan.share.part(most.into()) as usize);
         let plan = Plan {
             target: target.clone(),
             first_words: FirstWords::Named,
@@ -248,7 +253,10 @@ impl<'a> Agent<'a> {
             names: names.clone(),
             timeout: order.terms.timeout,
             requests: order.terms.requests.map(Requests::InAll),
-            cluster: None,
+            cluster: cluster.clone().map(|cluster| ClusterPlan {
+                read_from: *read_from,
+                ..ClusterPlan::new(cluster, most.unwrap_or_else(|| most_connections(order.terms.threads, 1)))
+            }),
             length: None,
             fleet: Fleet::Agent(self.plan.share),
         };
@@ -256,7 +264,7 @@ impl<'a> Agent<'a> {
         let knobs = Knobs { load: false, ..order.turn.knobs.clone() };
         let (load, output) =
             Load::start(&plan, knobs.clone(), None, clock).map_err(|error| error.to_string())?;
-        let mut records = TargetRecords::of_load(clock, output);
+        let mut records = TargetRecords::of_load(clock, output, cluster.as_ref().map(|_| (0, 1)));
         records.turn(Segment::new(0.0, 0, knobs));
         let (zero_ns, threads) = (order.zero_ns, order.terms.threads);
         self.running = Some(Follower {
@@ -267,6 +275,7 @@ impl<'a> Agent<'a> {
             records,
             names,
             target,
+            cluster,
             turn: None,
             threads,
             closed_tick: 0,
@@ -291,6 +300,7 @@ impl<'a> Agent<'a> {
         if let Some(running) = &mut self.running {
             lines = running.take_lines();
             let (generation, is_done) = running.load.progress();
+            self.report.nodes = running.nodes();
             self.report.closed_tick = running.closed_tick;
             self.report.error_ns = running.axis.offset().map_or(0, |(_, error_ns)| error_ns);
             (self.report.generation, self.report.is_done) = (generation, is_done);
@@ -346,4 +356,24 @@ fn first_report(plan: &AgentPlan, host: String, process: u64) -> Report {
     let (version, Share { index, of }, most_clients) =
         (VERSION.to_owned(), plan.share, plan.permit.most_clients);
     Report { version, index, of, host, process, most_clients, ..Report::default() }
+}
+
+/// Returns the cluster or the ring of these servers, if the load is one on several. A cluster is found by the first node that
+/// answers.
+fn cluster(targets: &[Target], layout: Layout) -> Result<Option<Cluster>, String> {
+    let mut failure = String::new();
+    match layout {
+        Layout::Server => return Ok(None),
+        Layout::Ring => {
+            return Cluster::of_ring(targets).map(Some).map_err(|error| error.to_string());
+        }
+        Layout::Cluster => {}
+    }
+    for target in targets {
+        match Cluster::find(target, FIND_LIMIT) {
+            Ok(cluster) => return Ok(Some(cluster)),
+            Err(error) => failure = error.to_string(),
+        }
+    }
+    Err(failure)
 }

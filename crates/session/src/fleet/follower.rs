@@ -1,11 +1,11 @@
 //! The share of a session's load that an agent carries out.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use super::{Permit, axis::Axis};
 use crate::{
     clock::{Clock, SECOND_NS, TICK_NS, seconds},
-    endpoint::Target,
+    endpoint::{Cluster, Target},
     knobs::Knobs,
     load::{Load, Turn},
     session::{Record, Segment, TargetRecords, line},
@@ -22,6 +22,8 @@ pub(super) struct Follower {
     pub(super) records: TargetRecords,
     pub(super) names: KeyNames,
     pub(super) target: Target,
+    /// The cluster that is loaded, or the ring.
+    pub(super) cluster: Option<Arc<Cluster>>,
     /// The last setting.
     pub(super) turn: Option<Turn>,
     /// How many workers there are.
@@ -33,6 +35,13 @@ impl Follower {
     /// Returns the session's axis minus this process's clock, in nanoseconds.
     fn correction_ns(&self) -> i64 {
         self.axis.offset().map_or(0, |(offset_ns, _)| offset_ns.wrapping_sub(self.zero_ns as i64))
+    }
+
+    /// Returns the nodes of the cluster as URIs.
+    pub(super) fn nodes(&self) -> Vec<String> {
+        let topology = self.cluster.as_ref().map(|cluster| cluster.topology());
+        let nodes = topology.iter().flat_map(|topology| topology.nodes());
+        nodes.map(|(_, node)| node.address.uri(self.target.dialect)).collect()
     }
 
     /// Takes over a setting, if it is new.

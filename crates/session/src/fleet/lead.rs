@@ -1,7 +1,7 @@
 //! The session's side of a fleet: it publishes each setting to the agents, and joins what they report.
 
 use std::{
-    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
+    endpoint::Cluster,
     events::EventKind,
     load::{Agents, Turn},
     untrusted,
@@ -25,6 +26,8 @@ const LAST_WORDS: Duration = Duration::from_secs(15);
 #[derive(Debug)]
 pub(super) struct Lead {
     pub(super) terms: Terms,
+    /// The cluster or ring, whose nodes have the numbers of the session.
+    pub(super) cluster: Option<Arc<Cluster>>,
     state: Mutex<State>,
     /// Signalled when there is a new setting.
     pub(super) news: Condvar,
@@ -140,11 +143,11 @@ impl Agents for Lead {
 
 impl Lead {
     /// Returns the session's side for these agents, by their first reports.
-    pub(super) fn new(terms: Terms, agents: Vec<Report>) -> Self {
+    pub(super) fn new(terms: Terms, cluster: Option<Arc<Cluster>>, agents: Vec<Report>) -> Self {
         let now = Instant::now();
         let known = |first: Report| Known { first, heard: now, state: AgentState::default() };
         let state = State { agents: agents.into_iter().map(known).collect(), ..State::default() };
-        Self { terms, state: Mutex::new(state), news: Condvar::new() }
+        Self { terms, cluster, state: Mutex::new(state), news: Condvar::new() }
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {

@@ -23,4 +23,4 @@ pub use agent::{AgentEnd, AgentPlan, attend};
 pub use bus::{BusError, FleetName};
 pub use gather::{Gathered, clear, forget, gather};
 pub use permit::Permit;
-pub use words::Terms;
+pub use words::{Layout, Terms};

@@ -1,9 +1,10 @@
 //! What an agent permits, whatever the bus says.
 
+use super::{Layout, Terms};
 use crate::{
     endpoint::{Address, Target, parse_uri},
     knobs::Knobs,
-    workload::{KeyNames, Share},
+    workload::{KeyNames, RunId, Share},
 };
 
 /// What an agent permits.
@@ -17,27 +18,55 @@ pub struct Permit {
     pub most_rate: Option<u32>,
     /// The most clients of this agent.
     pub most_clients: u32,
-    /// Whether commands are sent that administer the server, call scripts or block (`--allow`).
-    pub allows_all_commands: bool,
+    /// Whether commands are sent that administer the server, call scripts or block, and keys of the user are written
+    /// (`--allow`).
+    pub allows_all: bool,
 }
 
 impl Permit {
-    /// Returns the target with this URI, with the agent's own credentials.
+    /// Returns the targets with these URIs, with the agent's own credentials. Of a cluster's nodes one must be permitted,
+    /// which names the others; of other servers all, and all Sentinels.
     ///
     /// # Errors
-    /// When it is not permitted, or the URI is not valid; a line.
-    pub(super) fn target(&self, uri: &str) -> Result<Target, String> {
-        let parsed = parse_uri(uri).map_err(|error| error.to_string())?.target;
-        let text = parsed.address.to_string();
-        if !self.targets.iter().any(|pattern| matches(pattern, &text)) {
-            return Err(format!("{text} is not permitted by --target"));
+    /// When a target is not permitted, or a URI is not valid; a line.
+    pub(super) fn targets(&self, uris: &[String], layout: Layout) -> Result<Vec<Target>, String> {
+        let targets: Vec<_> = uris.iter().map(|uri| self.target(uri)).collect();
+        match layout {
+            Layout::Cluster if targets.iter().any(Result::is_ok) => {
+                Ok(targets.into_iter().flatten().collect())
+            }
+            _ => targets.into_iter().collect(),
         }
-        let address = match parsed.address {
-            Address::Service(_) => return Err("a fleet cannot load a service of Sentinels".to_owned()),
-            address => address,
+    }
+
+    /// Returns the names of the keys of this run, or those with the prefix of the user.
+    ///
+    /// # Errors
+    /// When keys of the user are not permitted, or the order names no run; a line.
+    pub(super) fn names(&self, terms: &Terms) -> Result<KeyNames, String> {
+        match &terms.prefix {
+            Some(prefix) if self.allows_all => Ok(KeyNames::given(prefix)),
+            Some(_) => {
+                Err("keys without the run's prefix need --allow on the agent's command line".to_owned())
+            }
+            None => {
+                let run: RunId = terms.run.parse().map_err(|_| "the order names no run".to_owned())?;
+                Ok(KeyNames::of_run(run))
+            }
+        }
+    }
+
+    fn target(&self, uri: &str) -> Result<Target, String> {
+        let parsed = parse_uri(uri).map_err(|error| error.to_string())?.target;
+        let is_permitted = |server: &&Address| {
+            let text = server.to_string();
+            self.targets.iter().any(|pattern| matches(pattern, &text))
         };
+        if let Some(server) = parsed.address.first_servers().iter().find(|server| !is_permitted(server)) {
+            return Err(format!("{server} is not permitted by --target"));
+        }
         let target = Target { db: parsed.db, dialect: parsed.dialect, ..self.credentials.clone() };
-        target.at(address).map_err(|error| error.to_string())
+        target.at(parsed.address).map_err(|error| error.to_string())
     }
 
     /// Checks the load settings of all agents, of which this agent carries out `share` with this number of workers.
@@ -80,7 +109,7 @@ impl Permit {
                 return Err(format!("{asked} is more than the {most} of --max-rate"));
             }
         }
-        match knobs.workload.privileged_commands().first().filter(|_| !self.allows_all_commands) {
+        match knobs.workload.privileged_commands().first().filter(|_| !self.allows_all) {
             Some(name) => Err(format!("{name} needs --allow on the agent's command line")),
             None => Ok(()),
         }

@@ -19,6 +19,7 @@ use super::{
 };
 use crate::{
     clock::{seconds, tick_of},
+    endpoint::{Cluster, parse_uri},
     events::EventKind,
     load::Agents,
     session::{Event, Interval, Record, RecordLines},
@@ -40,10 +41,14 @@ impl Gathered {
     ///
     /// # Errors
     /// When a thread cannot be started.
-    pub fn lead(self, terms: Terms) -> std::io::Result<(Arc<dyn Agents>, Receiver<Record>)> {
+    pub fn lead(
+        self,
+        terms: Terms,
+        cluster: Option<Arc<Cluster>>,
+    ) -> std::io::Result<(Arc<dyn Agents>, Receiver<Record>)> {
         let Self { bus, name, agents, after } = self;
         let (records, joined) = channel();
-        let lead = Arc::new(Lead::new(terms, agents));
+        let lead = Arc::new(Lead::new(terms, cluster, agents));
         let (leading, to) = (Arc::clone(&lead), Bus::new(&bus, &name));
         let orders = std::thread::Builder::new().name("orders".to_owned());
         let orders = Some(orders.spawn(move || leading.give_orders(to))?);
@@ -183,7 +188,8 @@ impl Reading {
                 Ok(Record::Interval(interval)) if !self.can_be(&interval) => {
                     self.refuse(format!("an interval of agent {} is of another time", report.index));
                 }
-                Ok(Record::Interval(interval)) => {
+                Ok(Record::Interval(mut interval)) => {
+                    self.renumber(report, &mut interval);
                     if let Some(late) = self.join.add(report.index, *interval) {
                         self.send(Record::Interval(Box::new(late)));
                     }
@@ -191,6 +197,21 @@ impl Reading {
                 Ok(event @ Record::Event(_)) => self.send(event.at_node(0)),
                 Ok(_) => {}
                 Err(why) => self.refuse(format!("a record of agent {} is not readable: {why}", report.index)),
+            }
+        }
+    }
+
+    /// Gives the nodes of an interval the numbers that they have in this session.
+    fn renumber(&mut self, report: &Report, interval: &mut Interval) {
+        let lead = Arc::clone(&self.lead);
+        let known = |node: u16| {
+            let address = parse_uri(report.nodes.get(usize::from(node))?).ok()?.target.address;
+            Some(lead.cluster.as_ref()?.meet(&address).ok()?.index() as u16)
+        };
+        for (node, part) in std::mem::take(&mut interval.nodes) {
+            match known(node) {
+                Some(node) => interval.nodes.entry(node).or_default().merge(&part),
+                None => self.refuse(format!("agent {} names no address of its node {node}", report.index)),
             }
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::bus::Fields;
-use crate::load::Turn;
+use crate::{endpoint::ReadFrom, load::Turn};
 
 /// The field of an order.
 pub(super) const ORDER: &str = "order";
@@ -27,8 +27,16 @@ pub(super) const WAIT: Duration = Duration::from_millis(100);
 pub struct Terms {
     /// The run, which names the keys.
     pub run: String,
-    /// The target as a URI without user and password.
-    pub target: String,
+    /// The prefix of keys that belong to the user, if the load is on those.
+    pub prefix: Option<String>,
+    /// The servers as URIs without user and password: the target, or nodes of a cluster, or all servers of a ring.
+    pub targets: Vec<String>,
+    /// How the load is divided among servers.
+    pub layout: Layout,
+    /// The nodes of a cluster that get requests which only read.
+    pub read_from: ReadFrom,
+    /// The largest number of connections of all agents together, if there is a limit.
+    pub max_connections: Option<u32>,
     /// The workers of each agent.
     pub threads: usize,
     /// The seed of all random numbers.
@@ -37,6 +45,19 @@ pub struct Terms {
     pub timeout: Duration,
     /// The limit on the requests of all agents together.
     pub requests: Option<u64>,
+}
+
+/// How a load is divided among servers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Layout {
+    /// One server gets all requests.
+    #[default]
+    Server,
+    /// All nodes of a cluster; an agent finds them by one of the named nodes.
+    Cluster,
+    /// The named servers store the keys by consistent hash.
+    Ring,
 }
 
 /// An order of the session. It is the whole setting, so that an agent needs no earlier one.
@@ -75,6 +96,8 @@ pub(super) struct Report {
     pub(super) run: String,
     /// The most clients that the agent takes.
     pub(super) most_clients: u32,
+    /// The nodes of the cluster as URIs, by the numbers that they have in the intervals of this agent.
+    pub(super) nodes: Vec<String>,
     /// The last tick of which all intervals have been reported.
     pub(super) closed_tick: u64,
     /// The number of the agent's setting.

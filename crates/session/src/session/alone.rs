@@ -32,7 +32,7 @@ impl Alone {
         clock: Clock,
     ) -> Result<Self, LoadError> {
         let (load, output) = Load::start(plan, knobs.clone(), warmup, clock)?;
-        let records = TargetRecords::of_load(clock, output);
+        let records = TargetRecords::of_load(clock, output, None);
         let mut alone = Self { clock, load, knobs, later: VecDeque::new(), records };
         alone.begin_segment();
         Ok(alone)

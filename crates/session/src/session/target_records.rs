@@ -96,10 +96,10 @@ impl TargetRecords {
         }
     }
 
-    /// Returns a maker of the records of a load alone, without probes and control plane.
-    pub(crate) fn of_load(clock: Clock, load: Output) -> Self {
+    /// Returns a maker of the records of a load alone, without probes and control plane; `numbers` as in [`TargetInputs`].
+    pub(crate) fn of_load(clock: Clock, load: Output, numbers: Option<(u16, u16)>) -> Self {
         let (ping, server, pid) = (channel().1, channel().1, ServerPid::default());
-        Self::new(clock, TargetInputs { load, ping, server, fleet: None, pid, numbers: None })
+        Self::new(clock, TargetInputs { load, ping, server, fleet: None, pid, numbers })
     }
 
     /// Reads all waiting reports, and returns the records made from them.
