@@ -7,7 +7,7 @@ use crate::{
     events::EventKind,
     gauge::Gauge,
     protocol::SLOTS,
-    session::{Event, Record, Timeline, TimelineOptions, timeline::NodeLoad},
+    session::{Event, Record, Timeline, TimelineOptions, timeline::AgentRow},
     units,
 };
 
@@ -85,8 +85,8 @@ impl Model {
     }
 
     /// Returns the load of each agent of a fleet at the moment shown, by the agent's number.
-    pub fn agents(&self) -> BTreeMap<u16, NodeLoad> {
-        self.tracks[0].reading(self.view).load_by_agent()
+    pub fn agents(&self) -> BTreeMap<u16, AgentRow> {
+        self.tracks[0].reading(self.view).agents()
     }
 
     pub(super) fn node_row<'a>(&'a self, number: usize, track: &'a Track) -> NodeRow<'a> {

@@ -316,7 +316,7 @@ mod tests {
         let knobs = Knobs { load: true, ..Knobs::default() };
         let segment = Record::Segment(Segment::new(0.0, 1, knobs));
         let second = |t_s, cpu| {
-            let client = Some(Client::of(vec![WorkerCost { cpu, run_delay: None }]));
+            let client = Some(Client::of(vec![WorkerCost { cpu, ..WorkerCost::default() }]));
             Record::Interval(Box::new(Interval {
                 t_s,
                 length_s: 1.0,

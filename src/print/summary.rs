@@ -361,7 +361,7 @@ mod tests {
         for (segment, cpu) in [(1, 0.5), (2, 0.96), (3, 0.93)] {
             let knobs = Knobs { load: true, ..Knobs::default() };
             begin(&mut timeline, segment, knobs);
-            let client = Some(Client::of(vec![WorkerCost { cpu, run_delay: None }]));
+            let client = Some(Client::of(vec![WorkerCost { cpu, ..WorkerCost::default() }]));
             let interval = Interval { length_s: 1.0, segment, ops: 1, client, ..Interval::default() };
             timeline.push(&Record::Interval(Box::new(interval)));
         }

@@ -167,7 +167,7 @@ mod tests {
             ops_per_s: 121_000.0,
             service: repeated(312_000, 20_000),
             response,
-            client: Some(Client::of(vec![WorkerCost { cpu, run_delay: None }])),
+            client: Some(Client::of(vec![WorkerCost { cpu, ..WorkerCost::default() }])),
             ..Interval::default()
         })));
     }

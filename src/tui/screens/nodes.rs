@@ -14,7 +14,7 @@ use crate::{
     app::{Model, NODE_COLUMNS, NODE_GAUGES, NodeColumn, NodeRow, TimeAxis},
     gauge::Gauge,
     server::SlotUse,
-    session::timeline::{Level, Measure},
+    session::timeline::{AgentRow, Level, Measure},
     tui::{
         Ink, Paint, Scene,
         dots::LogScale,
@@ -82,7 +82,7 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     let rows = model.node_rows();
     let details = DETAILS[usize::from(area.height >= HIGH)];
     let below = if area.height > details + 4 { details } else { 0 };
-    let agents = agents_table(model);
+    let agents = agents_table(model, area.width);
     // The nodes keep two rows.
     let for_agents = (agents.len() as u16).min((area.height - below).saturating_sub(3));
     let room = area.height - below - for_agents;
@@ -125,23 +125,54 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     }
 }
 
+/// The columns of the agents' table, the most important first: those on the right are left out where there is no room.
+const AGENT_COLUMNS: [&str; 11] =
+    ["agent", "on", "share", "ops/s", "p50", "p99", "clients", "cpu", "send lag", "max", "clock ±"];
+
 /// Returns the lines about the agents of a fleet: a title, headings, and a line for each; empty without agents.
-fn agents_table(model: &Model) -> Vec<String> {
+fn agents_table(model: &Model, width: u16) -> Vec<String> {
     let agents = model.agents();
     if agents.is_empty() {
         return Vec::new();
     }
-    let title = format!("{}: their parts of the load", units::counted(agents.len() as u64, "agent"));
-    let levels = [Level::P50, Level::P99, Level::Max];
-    let headings = ["agent", "share", "ops/s"].map(str::to_owned).into_iter();
-    let mut rows = vec![headings.chain(levels.map(|level| level.name().to_owned())).collect::<Vec<_>>()];
-    for (agent, load) in &agents {
-        let ops = load.ops_per_s.map_or(NONE.to_owned(), units::count);
-        let figures = levels.map(|level| figure(level.of(&load.service)));
-        rows.push([agent.to_string(), units::percent(load.share), ops].into_iter().chain(figures).collect());
-    }
-    let aligned = units::aligned(&rows, |_| true);
-    std::iter::once(title).chain(aligned.lines().map(|line| format!("   {line}"))).collect()
+    let lost = agents.values().filter(|agent| agent.is_lost).count();
+    let lost = if lost > 0 { format!(", {lost} lost") } else { String::new() };
+    let title = format!("{}{lost}: their parts of the load", units::counted(agents.len() as u64, "agent"));
+    let mut rows = vec![AGENT_COLUMNS.map(str::to_owned).to_vec()];
+    rows.extend(agents.iter().map(|(number, agent)| agent_cells(*number, agent)));
+    let table = loop {
+        let aligned = units::aligned(&rows, |column| column != 1);
+        let is_too_wide = aligned.lines().any(|line| line.chars().count() + 3 > usize::from(width));
+        if !is_too_wide || rows[0].len() <= 3 {
+            break aligned;
+        }
+        rows.iter_mut().for_each(|row| drop(row.pop()));
+    };
+    std::iter::once(title).chain(table.lines().map(|line| format!("   {line}"))).collect()
+}
+
+/// Returns the cells of the row of an agent.
+fn agent_cells(number: u16, agent: &AgentRow) -> Vec<String> {
+    let AgentRow { host, is_lost, state, load } = agent;
+    let (state, load) = (state.filter(|_| !is_lost), load.as_ref().filter(|_| !is_lost));
+    let none = || NONE.to_owned();
+    let [p50, p99, max] = [Level::P50, Level::P99, Level::Max]
+        .map(|level| load.map_or_else(none, |load| figure(level.of(&load.service))));
+    let share = if *is_lost { Some("lost".to_owned()) } else { load.map(|load| units::percent(load.share)) };
+    let micros = |us: f64| units::latency((us * 1e3) as u64);
+    vec![
+        number.to_string(),
+        host.clone(),
+        share.unwrap_or_else(none),
+        load.and_then(|load| load.ops_per_s).map_or_else(none, units::count),
+        p50,
+        p99,
+        state.map_or_else(none, |state| state.clients.to_string()),
+        state.and_then(|state| state.cpu).map_or_else(none, units::percent),
+        state.and_then(|state| state.late_us).map_or_else(none, micros),
+        max,
+        state.map_or_else(none, |state| micros(state.error_us)),
+    ]
 }
 
 /// Returns the longest PING of a node in each column of the axis; `None` where nothing was measured.

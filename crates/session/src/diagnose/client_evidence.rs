@@ -74,7 +74,8 @@ impl Kind {
     fn look(self, stretch: &Interval) -> Option<Evidence> {
         let client = stretch.client.as_ref()?;
         let most = |share: fn(&WorkerCost) -> Option<f64>| {
-            let known = client.workers.iter().enumerate().filter_map(|(n, worker)| Some((n, share(worker)?)));
+            let known = client.workers.iter().enumerate();
+            let known = known.filter_map(|(n, worker)| Some((name(n, &client.workers), share(worker)?)));
             known.max_by(|left, right| left.1.total_cmp(&right.1))
         };
         let (share, words) = match self {
@@ -88,11 +89,11 @@ impl Kind {
             }
             Self::Cpu => {
                 let (worker, share) = most(|worker| Some(worker.cpu))?;
-                (share, format!("load-{worker} uses {} of a core", units::percent(share)))
+                (share, format!("{worker} uses {} of a core", units::percent(share)))
             }
             Self::RunDelay => {
                 let (worker, share) = most(|worker| worker.run_delay)?;
-                (share, format!("load-{worker} waits {} of the time for a core", units::percent(share)))
+                (share, format!("{worker} waits {} of the time for a core", units::percent(share)))
             }
             Self::Tail => tail(stretch, client.held.as_ref()?)?,
             Self::ReadWait => {
@@ -107,6 +108,13 @@ impl Kind {
         };
         Some(Evidence { kind: self, share, words })
     }
+}
+
+/// Returns the name of a worker: `load-0`, or `load-0 of agent 3`.
+fn name(worker: usize, workers: &[WorkerCost]) -> String {
+    let Some(agent) = workers[worker].agent else { return format!("load-{worker}") };
+    let number = workers[..worker].iter().filter(|other| other.agent == Some(agent)).count();
+    format!("load-{number} of agent {agent}")
 }
 
 /// Returns, as a share and as text, how many of the slow requests waited for a core; `held` are the requests that
@@ -142,7 +150,8 @@ pub(super) mod tests {
     /// Returns an interval of 0.25 s. For each worker, `workers` has the share of a core that the worker uses, and the
     /// share of the time that the worker waits for a core. Replies wait `unread_ns` before they are read.
     pub(in crate::diagnose) fn stretch(workers: &[(f64, f64)], unread_ns: u64) -> Interval {
-        let costs = workers.iter().map(|&(cpu, delay)| WorkerCost { cpu, run_delay: Some(delay) });
+        let costs =
+            workers.iter().map(|&(cpu, delay)| WorkerCost { cpu, run_delay: Some(delay), agent: None });
         let client = Client { readable_to_read: repeated(unread_ns, 1000), ..Client::of(costs.collect()) };
         Interval {
             length_s: 0.25,
@@ -163,6 +172,14 @@ pub(super) mod tests {
         let host = Host { cores, ..Host::default() };
         let session = SessionStart { host, ..SessionStart::now(ServerIdentity::default()) };
         of_segment(&Segment::new(0.0, 1, knobs), stretch, Some(&session)).remove(0).next
+    }
+
+    #[test]
+    fn a_worker_of_a_fleet_is_named_with_its_agent() {
+        let mut stretch = stretch(&[(0.1, 0.0), (0.2, 0.0), (0.95, 0.0)], 1000);
+        let workers = &mut stretch.client.as_mut().unwrap().workers;
+        workers.iter_mut().zip([0, 3, 3]).for_each(|(worker, agent)| worker.agent = Some(agent));
+        assert!(text(&stretch).contains("load-1 of agent 3 uses 95 % of a core"), "{}", text(&stretch));
     }
 
     #[test]

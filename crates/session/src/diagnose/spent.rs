@@ -230,7 +230,7 @@ mod tests {
             let ops: u64 = operations.iter().map(|(_, n, _, _)| n).sum();
             let client = Client {
                 readable_to_read: repeated(9_000, ops),
-                ..Client::of(vec![WorkerCost { cpu: 0.1, run_delay: None }])
+                ..Client::of(vec![WorkerCost { cpu: 0.1, ..WorkerCost::default() }])
             };
             let mut interval = Interval {
                 t_s: f64::from(n) + 1.0,

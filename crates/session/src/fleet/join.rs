@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
-use crate::session::Interval;
+use crate::session::{AgentState, Interval};
 
 /// The intervals of agents that are not complete yet.
 pub(super) struct Join {
@@ -28,10 +28,14 @@ impl Join {
         Self { closed: vec![None; agents], ticks: BTreeMap::new(), reached_s: BTreeMap::new() }
     }
 
-    /// Adds an interval of an agent. Returns it if it is not joined, since it has no length under load, such as the agent's
+    /// Adds an interval of an agent whose times are wrong by at most `error_us`. Returns it if it is not joined, since it has no length under load, such as the agent's
     /// part of a drain.
-    pub(super) fn add(&mut self, agent: usize, mut interval: Interval) -> Option<Interval> {
-        interval.agents = [(agent as u16, interval.of_all())].into();
+    pub(super) fn add(&mut self, agent: usize, error_us: f64, mut interval: Interval) -> Option<Interval> {
+        let number = agent as u16;
+        let workers = interval.client.iter_mut().flat_map(|client| &mut client.workers);
+        workers.for_each(|worker| worker.agent = Some(number));
+        interval.agents = [(number, interval.of_all())].into();
+        interval.agent_states = [(number, AgentState::of(&interval, error_us))].into();
         if interval.is_late() {
             return Some(interval);
         }
@@ -114,11 +118,11 @@ mod tests {
     #[test]
     fn rates_and_counts_add_up_lengths_do_not_and_percentiles_are_those_of_all_requests() {
         let mut join = Join::new(2);
-        assert_eq!(join.add(0, interval(3, 99, 1000)), None);
+        assert_eq!(join.add(0, 0.0, interval(3, 99, 1000)), None);
         join.close(1, 2);
         join.close(0, 3);
         assert!(join.take().is_empty(), "the other agent may still report this tick");
-        assert_eq!(join.add(1, interval(3, 1, 50_000)), None);
+        assert_eq!(join.add(1, 0.0, interval(3, 1, 50_000)), None);
         join.close(1, 4);
         let joined = join.take().remove(0);
         assert_eq!((joined.ops, joined.length_s, joined.ops_per_s, joined.clients), (100, 0.25, 400.0, 10));
@@ -130,17 +134,17 @@ mod tests {
     #[test]
     fn a_lost_agent_holds_nothing_up_and_what_it_reports_late_is_not_lost() {
         let mut join = Join::new(2);
-        assert_eq!(join.add(0, interval(3, 10, 1000)), None);
+        assert_eq!(join.add(0, 0.0, interval(3, 10, 1000)), None);
         join.close(1, 1);
         join.close(0, 9);
         assert!(join.take().is_empty());
         join.leave(1);
         assert_eq!(join.take().len(), 1);
-        assert_eq!(join.add(1, interval(2, 7, 1000)), None);
+        assert_eq!(join.add(1, 0.0, interval(2, 7, 1000)), None);
         join.close(1, 9);
         let late = join.take().remove(0);
         assert_eq!((late.ops, late.length_s, late.ops_per_s), (7, 0.0, 0.0));
-        assert_eq!(join.add(1, interval(10, 7, 1000)), None);
+        assert_eq!(join.add(1, 0.0, interval(10, 7, 1000)), None);
         join.close(0, 12);
         assert!(join.take().is_empty(), "it is awaited again");
     }

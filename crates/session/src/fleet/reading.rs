@@ -190,7 +190,7 @@ impl Reading {
                 }
                 Ok(Record::Interval(mut interval)) => {
                     self.renumber(report, &mut interval);
-                    if let Some(late) = self.join.add(report.index, *interval) {
+                    if let Some(late) = self.join.add(report.index, report.error_ns as f64 / 1e3, *interval) {
                         self.send(Record::Interval(Box::new(late)));
                     }
                 }

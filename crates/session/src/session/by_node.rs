@@ -14,6 +14,7 @@ impl Interval {
         for (agent, part) in &later.agents {
             self.agents.entry(*agent).or_default().merge(part);
         }
+        self.agent_states.extend(&later.agent_states);
         self.add_slots(later.slots.iter().map(|(slot, requests)| (*slot, *requests)));
     }
 
@@ -24,7 +25,8 @@ impl Interval {
         // Without a connection of any agent there was none.
         let outage_s = self.outage_s.min(other.outage_s);
         let clients = [&self.client, &other.client].into_iter().flatten();
-        let workers = clients.flat_map(|client| client.workers.clone()).collect();
+        let mut workers: Vec<_> = clients.flat_map(|client| client.workers.clone()).collect();
+        workers.sort_by_key(|worker| worker.agent);
         self.merge_over(other, 0.0);
         if let Some(client) = &mut self.client {
             *client = Client { workers, ..std::mem::take(client) }.with_the_busiest();

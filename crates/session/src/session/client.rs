@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::part::merge_some;
+use super::{Interval, part::merge_some};
 use crate::stats::{Latency, coarse};
 
 /// The CPU cost of the load generator, and how long replies waited until it read them.
@@ -44,10 +44,40 @@ pub struct Client {
 /// The cost of one worker.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkerCost {
+    /// The agent of a fleet whose worker this is; absent for a worker of the session itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<u16>,
     /// The share of one core that the worker used, 0 to 1.
     pub cpu: f64,
     /// The share of the time in which the worker waited for a core, 0 to 1; `null` if the system does not report it.
     pub run_delay: Option<f64>,
+}
+
+/// The state of an agent of a fleet in an interval.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct AgentState {
+    /// Connections that carried load at the end of the interval.
+    pub clients: u32,
+    /// The share of a core that the agent's busiest worker used, 0 to 1; `null` in an interval with length 0.
+    pub cpu: Option<f64>,
+    /// How late the agent sent requests, 99th percentile in microseconds; `null` if no batch was late.
+    pub late_us: Option<f64>,
+    /// The largest possible error of the agent's times, in microseconds.
+    pub error_us: f64,
+}
+
+impl AgentState {
+    /// Returns the state of an agent that reports this interval, whose times are wrong by at most `error_us`.
+    pub fn of(interval: &Interval, error_us: f64) -> Self {
+        let client = interval.client.as_ref();
+        let late_ns = client.and_then(|client| client.late.as_ref()?.percentile(0.99));
+        Self {
+            clients: interval.clients,
+            cpu: client.map(|client| client.cpu),
+            late_us: late_ns.map(|ns| ns as f64 / 1e3),
+            error_us,
+        }
+    }
 }
 
 impl Client {
@@ -73,13 +103,21 @@ impl Client {
         };
         let weight = if mine_s + later_s > 0.0 { later_s / (mine_s + later_s) } else { 0.5 };
         let mix = |mine: f64, later: f64| mine + (later - mine) * weight;
-        client.workers.resize(client.workers.len().max(later.workers.len()), WorkerCost::default());
-        for (mine, later) in client.workers.iter_mut().zip(&later.workers) {
-            mine.cpu = mix(mine.cpu, later.cpu);
-            mine.run_delay = match (mine.run_delay, later.run_delay) {
-                (Some(mine), Some(later)) => Some(mix(mine, later)),
-                (mine, later) => mine.or(later),
-            };
+        let mut at = 0;
+        for later in &later.workers {
+            // Both lists are in the order of the agents, of which some may be missing.
+            at += client.workers[at..].iter().take_while(|worker| worker.agent < later.agent).count();
+            match client.workers.get_mut(at).filter(|worker| worker.agent == later.agent) {
+                None => client.workers.insert(at, *later),
+                Some(mine) => {
+                    mine.cpu = mix(mine.cpu, later.cpu);
+                    mine.run_delay = match (mine.run_delay, later.run_delay) {
+                        (Some(mine), Some(later)) => Some(mix(mine, later)),
+                        (mine, later) => mine.or(later),
+                    };
+                }
+            }
+            at += 1;
         }
         if client.record_wait.is_some() || later.record_wait.is_some() {
             let share = |client: &Self| client.record_wait.unwrap_or(0.0);
@@ -98,15 +136,19 @@ mod tests {
     use crate::session::{Interval, Summary};
 
     fn interval(length_s: f64, workers: &[(f64, Option<f64>)]) -> Interval {
-        let workers = workers.iter().map(|(cpu, run_delay)| WorkerCost { cpu: *cpu, run_delay: *run_delay });
+        let workers = workers.iter().map(|(cpu, run_delay)| WorkerCost {
+            cpu: *cpu,
+            run_delay: *run_delay,
+            agent: None,
+        });
         Interval { length_s, client: Some(Client::of(workers.collect())), ..Interval::default() }
     }
 
     #[test]
     fn the_busiest_worker_stands_for_all() {
         let client = Client::of(vec![
-            WorkerCost { cpu: 0.9, run_delay: Some(0.01) },
-            WorkerCost { cpu: 0.2, run_delay: Some(0.3) },
+            WorkerCost { cpu: 0.9, run_delay: Some(0.01), agent: None },
+            WorkerCost { cpu: 0.2, run_delay: Some(0.3), agent: None },
         ]);
         assert_eq!((client.cpu, client.run_delay), (0.9, Some(0.3)));
     }
@@ -137,5 +179,20 @@ mod tests {
         summary.add(&interval(1.0, &[(0.7, None)]), true);
         summary.add(&interval(9.0, &[(0.0, None)]), false);
         assert!(summary.client.is_some_and(|client| (client.cpu - 0.6).abs() < 1e-9));
+    }
+
+    #[test]
+    fn the_workers_of_agents_stay_apart_although_an_agent_is_missing_in_between() {
+        let of = |agents: &[(u16, f64)]| {
+            let worker =
+                |(agent, cpu): &(u16, f64)| WorkerCost { agent: Some(*agent), cpu: *cpu, run_delay: None };
+            Some(Client { workers: agents.iter().map(worker).collect(), ..Client::default() })
+        };
+        let mut sum = of(&[(0, 0.2), (2, 0.4), (2, 0.6)]);
+        Client::merge(&mut sum, 1.0, of(&[(0, 0.4), (1, 0.9)]).as_ref(), 1.0);
+        Client::merge(&mut sum, 1.0, of(&[(2, 0.4)]).as_ref(), 1.0);
+        let seen: Vec<_> =
+            sum.unwrap().workers.iter().map(|it| (it.agent, (it.cpu * 10.0).round())).collect();
+        assert_eq!(seen, [(Some(0), 3.0), (Some(1), 9.0), (Some(2), 4.0), (Some(2), 6.0)]);
     }
 }

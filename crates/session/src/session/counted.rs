@@ -17,7 +17,7 @@ pub(super) fn add_client(client: &mut Client, worker: usize, buffer: &IntervalBu
         let share = |ns: u64| ns as f64 / cost.watched_ns.max(1) as f64;
         client.workers.resize(client.workers.len().max(worker + 1), WorkerCost::default());
         client.workers[worker] =
-            WorkerCost { cpu: share(cost.cpu_ns), run_delay: cost.run_delay_ns.map(share) };
+            WorkerCost { cpu: share(cost.cpu_ns), run_delay: cost.run_delay_ns.map(share), agent: None };
         let waits = [client.record_wait, cost.record_wait_ns.map(share)];
         client.record_wait = waits.into_iter().flatten().reduce(f64::max);
     }

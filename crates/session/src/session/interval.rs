@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::{Map, Value};
 
 use super::{
-    Client, Opening,
+    AgentState, Client, Opening,
     part::{add_counts, is_nothing, merge_some, per_s},
 };
 use crate::{protocol::OTHER, stats::Latency, workload::MAX_OPERATIONS};
@@ -145,6 +145,9 @@ of_the_load! {
         /// The results by agent of a fleet. `ops` is the sum of all agents.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub agents: BTreeMap<u16, OperationInterval>,
+        /// The state of each agent of a fleet.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        pub agent_states: BTreeMap<u16, AgentState>,
         /// Requests by slot of a cluster, for the slots that stand out; there may have been more.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub slots: BTreeMap<u16, u64>,

@@ -47,7 +47,7 @@ mod watched;
 mod watches;
 
 pub use alone::Alone;
-pub use client::{Client, WorkerCost};
+pub use client::{AgentState, Client, WorkerCost};
 pub use coalesce::Coalesce;
 pub use event::Event;
 pub use file::{FileError, Writer};

@@ -6,7 +6,7 @@ use crate::{
     gauge::{Gauge, Gauges},
     probe::Ping,
     server::{SlotUse, Status},
-    session::{Event, Moment, OperationInterval, ServerIdentity, SessionStart, Span},
+    session::{AgentState, Event, Moment, OperationInterval, ServerIdentity, SessionStart, Span},
     stats::{Latency, fixture::repeated},
 };
 
@@ -150,7 +150,17 @@ fn nodes_look_as_they_did() {
 fn agents_of_a_fleet_have_a_table_below_their_target() {
     let mut model = model_of(1, true);
     let part = |us, ops| OperationInterval { ops, service: around(us, ops), ..OperationInterval::default() };
+    let joined = |agent, host: &str| EventKind::AgentJoined { agent, host: host.to_owned(), error_us: 57.0 };
+    let what = [
+        joined(0, "load-a"),
+        joined(1, "load-b.example"),
+        joined(2, "load-c"),
+        EventKind::AgentLost { agent: 2, host: "load-c".to_owned() },
+    ];
+    deliver(&mut model, what.map(|what| Record::Event(Event::new(20.5, what))).to_vec());
     for n in 21..26 {
+        let state = |cpu| AgentState { clients: 25, cpu: Some(cpu), late_us: Some(310.0), error_us: 57.0 };
+        let agent_states = [(0, state(0.12)), (1, AgentState { late_us: None, ..state(0.97) })].into();
         let agents: BTreeMap<_, _> = [(0, part(290, 900)), (1, part(5_300, 300))].into();
         let service = Latency::merged(agents.values().map(|part| &part.service));
         let (t_s, ops) = (f64::from(n), service.count());
@@ -163,6 +173,7 @@ fn agents_of_a_fleet_have_a_table_below_their_target() {
             ops_per_s,
             service,
             agents,
+            agent_states,
             clients: 50,
             ..Interval::default()
         };

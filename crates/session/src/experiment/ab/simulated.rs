@@ -102,7 +102,7 @@ fn an_ab_that_compares_redyno_with_itself_ends_after_three_pairs() {
         let mut ab = Ab::new(setting("clients 50"), setting("clients 100"), Plan::default());
         let mut session = Simulated::new(ab.settings()[0].knobs.clone());
         session.drive(&mut ab, |_, t_s| {
-            let client = Some(Client::of(vec![WorkerCost { cpu, run_delay: None }]));
+            let client = Some(Client::of(vec![WorkerCost { cpu, ..WorkerCost::default() }]));
             let ops_per_s = if (t_s as u64).is_multiple_of(7) { 50_000.0 } else { 100_000.0 };
             Interval { ops: (ops_per_s * TICK_S) as u64, ops_per_s, client, ..Interval::default() }
         });

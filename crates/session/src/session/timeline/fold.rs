@@ -7,7 +7,11 @@ use std::{
 
 use super::{
     ErrorCell, ErrorLog, History, IntrinsicRun, Lane, LoadCell, Measure, Outages, PingCell, PingWindows,
-    Segments, ServerCell, history::Merge, memo::Memos, nodes::NodeLanes, operations::OperationLanes,
+    Segments, ServerCell,
+    history::Merge,
+    memo::Memos,
+    nodes::{AgentStates, NodeLanes},
+    operations::OperationLanes,
     stretch::Refined,
 };
 use crate::{
@@ -63,6 +67,7 @@ pub struct Timeline {
     pub(super) openings: OperationLanes,
     pub(super) nodes: NodeLanes,
     pub(super) agents: NodeLanes,
+    pub(super) agent_states: History<AgentStates>,
     pub(super) ping_timing: Option<Timing>,
     pub(super) ping_tcp: Option<TcpRtt>,
     pub(super) intrinsic_run: Option<IntrinsicRun>,
@@ -118,6 +123,7 @@ impl Timeline {
             openings: OperationLanes::new(longest_s),
             nodes: NodeLanes::new(longest_s),
             agents: NodeLanes::new(longest_s),
+            agent_states: AgentStates::history(longest_s),
             ping_timing: None,
             ping_tcp: None,
             intrinsic_run: None,
@@ -258,6 +264,9 @@ impl Timeline {
         self.openings.push_opening(interval);
         self.nodes.push(interval, &interval.nodes);
         self.agents.push(interval, &interval.agents);
+        if !interval.agent_states.is_empty() {
+            self.agent_states.entry(t_s, length_s).0.extend(&interval.agent_states);
+        }
         self.outages.push(t_s, length_s, interval.outage_s);
         self.segments.push(interval);
         let aside = self.segments.numbered(segment).and_then(|segment| segment.start.aside());

@@ -61,7 +61,7 @@ pub use latest::Latest;
 pub use levels::{Level, Measure, Quantiles, Timed};
 pub use means::GaugeMeans;
 pub use monitored::{CommandTime, PingStretch};
-pub use nodes::NodeLoad;
+pub use nodes::{AgentRow, NodeLoad};
 pub use outages::Outages;
 pub use pings::{PingWindow, PingWindows};
 pub use reading::{Reading, Recent};

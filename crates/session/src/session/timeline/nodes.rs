@@ -2,10 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::{Reading, Timeline, by_segment::BySegment, history::History, operations::sums};
+use super::{
+    Reading, Timeline,
+    by_segment::BySegment,
+    history::{History, Merge},
+    operations::sums,
+};
 use crate::{
     clock::{TICK_NS, seconds},
-    session::{Interval, OperationInterval},
+    events::EventKind,
+    session::{AgentState, Interval, OperationInterval},
     stats::{Blend, Latency},
 };
 
@@ -33,6 +39,36 @@ pub struct NodeLoad {
     pub ops_per_s: Option<f64>,
     /// The service times. They are at most 1.6 % too long.
     pub service: Latency,
+}
+
+/// An agent of a fleet at a moment.
+#[derive(Debug, Clone)]
+pub struct AgentRow {
+    /// The name of its machine.
+    pub host: String,
+    /// Whether it is lost.
+    pub is_lost: bool,
+    /// Its state in its last interval; `None` if it was not heard in the last seconds.
+    pub state: Option<AgentState>,
+    /// Its load in the last seconds; `None` without replies.
+    pub load: Option<NodeLoad>,
+}
+
+/// The states of agents in a time slot.
+#[derive(Debug, Clone, Default)]
+pub(super) struct AgentStates(pub(super) BTreeMap<u16, AgentState>);
+
+impl AgentStates {
+    /// Returns an empty history with time slots of at most `longest_s` seconds.
+    pub(super) fn history(longest_s: f64) -> History<Self> {
+        History::new(seconds(TICK_NS), KEPT).no_coarser(longest_s)
+    }
+}
+
+impl Merge for AgentStates {
+    fn merge(&mut self, later: Self) {
+        self.0.extend(later.0);
+    }
 }
 
 impl NodeLanes {
@@ -84,9 +120,33 @@ impl Reading<'_> {
         !self.cells.agents.lanes.is_empty()
     }
 
-    /// Returns the load of each agent of a fleet in the last seconds of the current segment, by the agent's number.
-    pub fn load_by_agent(&self) -> BTreeMap<u16, NodeLoad> {
-        self.load_by(&self.cells.agents)
+    /// Returns the agents of a fleet that have taken part until this moment, by number.
+    pub fn agents(&self) -> BTreeMap<u16, AgentRow> {
+        let mut agents = BTreeMap::new();
+        for event in self.events() {
+            match &event.what {
+                EventKind::AgentJoined { agent, host, .. } => {
+                    let row = AgentRow { host: host.clone(), is_lost: false, state: None, load: None };
+                    agents.insert(*agent as u16, row);
+                }
+                EventKind::AgentLost { agent, .. } => {
+                    agents.entry(*agent as u16).and_modify(|row| row.is_lost = true);
+                }
+                EventKind::AgentBack { agent, .. } => {
+                    agents.entry(*agent as u16).and_modify(|row| row.is_lost = false);
+                }
+                _ => {}
+            }
+        }
+        for cell in self.cells.agent_states.between(self.now_s() - WINDOW_S, self.now_s()) {
+            for (agent, state) in &cell.value.0 {
+                agents.entry(*agent).and_modify(|row| row.state = Some(*state));
+            }
+        }
+        for (agent, load) in self.load_by(&self.cells.agents) {
+            agents.entry(agent).and_modify(|row| row.load = Some(load));
+        }
+        agents
     }
 
     fn load_by(&self, parts: &NodeLanes) -> BTreeMap<u16, NodeLoad> {
