@@ -81,7 +81,7 @@ fn a_number_is_typed_into_a_knob_and_one_out_of_range_is_refused() {
     terminal.press("\r75\r");
     wait_for_clients(&server, 75);
     terminal.press("\r99999\r");
-    terminal.wait_for_text("clients must be between 1 and 10000, not 99999");
+    terminal.wait_for_text("clients must be between 1 and 18000, not 99999");
     wait_for_clients(&server, 75);
     terminal.press(&DOWN.repeat(2));
     terminal.press("\r5k\r");

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The largest number of client connections.
-pub const MAX_CLIENTS: u32 = 10_000;
+pub const MAX_CLIENTS: u32 = 18_000;
 /// The deepest pipeline.
 pub const MAX_PIPELINE: u32 = 10_000;
 /// The largest number of keys, so that the number of a key has at most twelve digits.
@@ -191,7 +191,7 @@ mod tests {
     fn a_knob_outside_its_range_is_named_with_the_range() {
         assert_eq!(Knobs::default().checked(), Ok(Knobs::default()));
         let error = Knobs { clients: 0, ..Knobs::default() }.checked().unwrap_err();
-        assert_eq!(error.to_string(), "clients must be between 1 and 10000, not 0");
+        assert_eq!(error.to_string(), "clients must be between 1 and 18000, not 0");
         assert!(Knobs { rate: Some(0), ..Knobs::default() }.checked().is_err());
         let error = Knobs { reconnect: Some(0), ..Knobs::default() }.checked().unwrap_err();
         assert_eq!(error.to_string(), "reconnect must be between 1 and 4294967295, not 0");

@@ -16,7 +16,7 @@ fn counts_step_by_one_two_five_and_sizes_double() {
     let knobs = Knobs::default();
     assert_eq!(
         walk(Knob::Clients, Direction::Up, knobs.clone(), 99).join(" "),
-        "100 200 500 1000 2000 5000 10000"
+        "100 200 500 1000 2000 5000 10000 18000"
     );
     assert_eq!(walk(Knob::Clients, Direction::Down, knobs.clone(), 99).join(" "), "20 10 5 2 1");
     assert_eq!(walk(Knob::ValueSize, Direction::Up, knobs.clone(), 3).join(", "), "64 B, 128 B, 256 B");
@@ -75,7 +75,7 @@ fn the_value_size_turns_where_a_value_follows_it() {
 fn a_stop_is_said_and_not_swallowed() {
     let knobs = Knobs { clients: MAX_CLIENTS, ..Knobs::default() };
     let error = Knob::Clients.turned(&knobs, Direction::Up, None).unwrap_err();
-    assert_eq!(error.to_string(), "clients is at its highest, 10000");
+    assert_eq!(error.to_string(), "clients is at its highest, 18000");
     assert!(Knob::Rate.turned(&knobs, Direction::Up, None).is_err());
     let most = Knobs { keyspace: MAX_KEYSPACE, value_size: MAX_VALUE_SIZE, ..knobs };
     assert!(Knob::Keys.turned(&most, Direction::Up, None).is_err());
@@ -91,7 +91,7 @@ fn typed_values_take_suffixes_and_bad_ones_say_why() {
     assert_eq!(Knob::Rate.typed(&Knobs { rate: Some(1), ..knobs.clone() }, "max").unwrap().rate, None);
     assert_eq!(Knob::Reads.typed(&knobs, "50 %").unwrap().workload.to_string(), "SET:GET 1:1");
     for (knob, text, message) in [
-        (Knob::Clients, "0", "clients must be between 1 and 10000, not 0"),
+        (Knob::Clients, "0", "clients must be between 1 and 18000, not 0"),
         (Knob::Clients, "9G", "clients cannot be as high as 9000000000"),
         (Knob::Reads, "101", "reads must be between 0 and 100 percent, not 101"),
         (Knob::Pipeline, "x", "'x' is not a count such as 50, 100k or 1.5M"),
