@@ -66,7 +66,8 @@ impl Model {
         self.node_table.selected.unwrap_or(self.node)
     }
 
-    /// Returns a row for each node, in the order of the table.
+    /// Returns a row for each node, in the order of the table. A server that has taken over the name of node 0, a host name
+    /// or that of a service of Sentinels, has node 0's row and none of its own.
     pub fn node_rows(&self) -> Vec<NodeRow<'_>> {
         let mut rows: Vec<_> =
             self.tracks.iter().enumerate().map(|(number, track)| self.node_row(number, track)).collect();
@@ -80,6 +81,12 @@ impl Model {
                 row.share = row.load.as_ref().map(|load| load.share);
             }
         }
+        let took_over = |event: &Event| match &event.what {
+            EventKind::Failover { to, by, .. } if by != "cluster" => Some(to.clone()),
+            _ => None,
+        };
+        let first = self.tracks[0].reading(self.view).events().rev().find_map(took_over);
+        rows.retain(|row| row.number == 0 || first.as_deref() != Some(row.address));
         self.node_table.sort(&mut rows);
         rows
     }
@@ -240,6 +247,21 @@ mod tests {
         assert_eq!(addresses, ["a:1", "b:2", "c:3", "d:4", "e:5"]);
         let events: Vec<_> = model.tracks().iter().map(|track| track.timeline().events().count()).collect();
         assert_eq!(events, [2, 2, 2, 2, 1]);
+    }
+
+    #[test]
+    fn a_server_that_takes_over_the_name_of_the_first_has_one_row_and_gets_its_own_back() {
+        let mut model = model([1.0, 2.0, 3.0]);
+        let mut numbers_after = |to: &str, by: &str| {
+            let (from, to, by) = ("x:9".to_owned(), to.to_owned(), by.to_owned());
+            let (length_s, error_s, epoch, cause) = (1.0, 0.0, None, None);
+            let what = EventKind::Failover { from, to, length_s, error_s, by, epoch, cause };
+            model.push(&Record::Event(Event::new(2.0, what)));
+            model.node_rows().iter().map(|row| row.number).collect::<Vec<_>>()
+        };
+        assert_eq!(numbers_after("b:2", "cluster"), [0, 1, 2]);
+        assert_eq!(numbers_after("b:2", "sentinel"), [0, 2]);
+        assert_eq!(numbers_after("c:3", "sentinel"), [0, 1]);
     }
 
     #[test]
