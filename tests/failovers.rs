@@ -266,10 +266,11 @@ fn the_length_of_failovers_of_a_cluster_is_that_which_another_client_measures() 
 #[test]
 #[ignore = "it measures times, on an idle machine"]
 fn the_length_of_failovers_of_sentinels_is_that_which_another_client_measures() {
-    for _ in 0..10 {
+    for n in 0..10 {
         let ([mut old, new], sentinels) = pair();
         let (ports, old_port) = (sentinels.ports.clone(), old.port());
-        let running = watch(&["-u", &sentinels.uri()]);
+        let load = ["-c", "4", "--rate", "2000", "--ratio", "0:1", "--yes"];
+        let running = watch(&[&["-u", &sentinels.uri()], &load[..7 * (n % 2)]].concat());
         let named = move || {
             let ask = |port: &u16| -> Option<u16> {
                 let stream = TcpStream::connect(("127.0.0.1", *port)).ok()?;

@@ -207,6 +207,13 @@ impl Connection {
         self.answered.place()
     }
 
+    /// Returns when the first unanswered request was due; `None` if all are answered.
+    pub(super) fn unanswered_due_ns(&self) -> Option<u64> {
+        let is_sent = matches!(self.phase, ConnectionPhase::Busy | ConnectionPhase::Between);
+        let due_ns = || self.dues.get(self.answered.place()).copied().unwrap_or(self.since_ns);
+        (is_sent && !self.unanswered().is_empty()).then(due_ns)
+    }
+
     fn unanswered(&self) -> &[OpId] {
         &self.operations[self.answered.place()..]
     }

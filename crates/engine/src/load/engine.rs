@@ -24,6 +24,7 @@ use super::{
 };
 use crate::{
     clock::{Clock, SECOND_NS},
+    endpoint::Lulls,
     knobs::Knobs,
     workload::Values,
 };
@@ -60,6 +61,7 @@ pub struct Load {
     settings: Arc<ArcSwap<Setting>>,
     wakers: Vec<Arc<Waker>>,
     threads: Vec<JoinHandle<()>>,
+    setbacks: Lulls,
 }
 
 impl Load {
@@ -93,7 +95,9 @@ impl Load {
         let first = Setting { generation, knobs, since_ns, phase, program, filled: Vec::new() };
         plan.fleet.agents().inspect(|agents| agents.turn(first.for_agents(), clock));
         let (events_up, events) = channel();
+        let cluster = plan.cluster.as_ref().map(|plan| &plan.cluster);
         let mut load = Self {
+            setbacks: cluster.map_or_else(|| Lulls::apart(SECOND_NS), |cluster| cluster.setbacks().clone()),
             clock,
             plan: Arc::clone(&plan),
             stops,
@@ -115,6 +119,7 @@ impl Load {
                 greeting: plan.greeting(),
                 clock,
                 settings: Arc::clone(&load.settings),
+                setbacks: load.setbacks.clone(),
                 events: events_up.clone(),
             };
             let worker = Worker::new(setup, poll, ring)?;
@@ -129,6 +134,12 @@ impl Load {
             load.threads.push(std::thread::Builder::new().name(format!("load-{index}")).spawn(body)?);
         }
         Ok((load, Output { rings, events }))
+    }
+
+    /// Returns for each node when the load's requests to it were refused or lost, until there were good replies again; a
+    /// server without a cluster is node 0.
+    pub fn setbacks(&self) -> &Lulls {
+        &self.setbacks
     }
 
     /// Changes the knobs and wakes every worker. The change also ends a warm-up whose time is over, and a prefill

@@ -106,7 +106,8 @@ impl Live {
         let wake = WakeProbe::start(tick, clock, machine_up.clone())?;
         let target = plan.servers[0].target.clone();
         let cluster = cluster.filter(|cluster| !cluster.is_ring());
-        let watched = FailoverPlan { target, cluster, lulls: lulls.clone() };
+        let setbacks = targets[0].load.as_ref().map(|load| load.setbacks().clone()).unwrap_or_default();
+        let watched = FailoverPlan { target, cluster, lulls: lulls.clone(), setbacks };
         let failover = match watched.cluster.is_some() || watched.target.address.is_name() {
             true => Some(FailoverProbe::start(watched, clock, machine_up.clone())?),
             false => None,

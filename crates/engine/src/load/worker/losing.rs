@@ -16,11 +16,14 @@ impl Worker {
         match self.clients.connection(i).filter(|connection| !is_opening(connection)) {
             None => drop(self.segments.counts().connects_failed.count(&kind, 1)),
             Some(connection) => {
+                let due_ns = connection.unanswered_due_ns().filter(|_| self.spread.is_none());
                 connection.count_lost(&kind, now_ns, &mut self.segments);
                 // In that case this side closes the connection.
                 if !matches!(broken, Broken::Unanswered) {
                     self.segments.counts().connections_lost.count(&kind, 1);
                 }
+                due_ns.inspect(|due_ns| self.setback(|setbacks| setbacks.lost(0, *due_ns)));
+                self.recovering.take_if(|client| *client == i);
                 self.take_back(i);
             }
         }
@@ -39,6 +42,15 @@ impl Worker {
             self.replace_lane(client, remains, (&kind, now_ns));
         }
         self.outage = kind;
+    }
+
+    /// Notes that client `i` has had a batch answered, which ends a setback if its connection was lost before.
+    #[inline]
+    pub(super) fn note_recovery(&mut self, i: usize, now_ns: u64) {
+        if self.recovering == Some(i) {
+            self.recovering = None;
+            self.setback(|setbacks| setbacks.answered(0, now_ns));
+        }
     }
 
     /// Reports when the last connection is lost, and when the first one is open again.
@@ -68,5 +80,56 @@ impl Worker {
     pub(super) fn emit(&self, event: LoadEvent) {
         // The receiver is gone only while the session ends.
         drop(self.setup.events.send(event));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{Read, Write},
+        net::TcpListener,
+        time::Duration,
+    };
+
+    use crate::{
+        clock::Clock,
+        endpoint::{Address, Target},
+        knobs::Knobs,
+        load::{FirstWords, Load, Plan, Requests},
+        workload::Workload,
+    };
+
+    #[test]
+    fn a_setback_of_a_server_lasts_from_the_first_request_that_was_lost_to_the_first_reply_after_it() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let clock = Clock::start();
+        let server = std::thread::spawn(move || {
+            let (mut bytes, mut replied_ns) = ([0; 4096], 0);
+            let (mut first, _) = listener.accept().unwrap();
+            assert!(first.read(&mut bytes).unwrap() > 0);
+            let asked_ns = clock.now_ns();
+            drop(first);
+            let (mut second, _) = listener.accept().unwrap();
+            while second.read(&mut bytes).is_ok_and(|n| n > 0) {
+                replied_ns = if replied_ns == 0 { clock.now_ns() } else { replied_ns };
+                second.write_all(b"$-1\r\n").unwrap();
+            }
+            (asked_ns, replied_ns)
+        });
+        let target =
+            Target { address: Address::Tcp { host: "127.0.0.1".to_owned(), port }, ..Target::default() };
+        let requests = Some(Requests::InAll(5));
+        let first_words = FirstWords::Bare { tracks: false };
+        let plan = Plan { target, requests, first_words, ..Plan::fixture() };
+        let knobs = Knobs { load: true, clients: 1, workload: Workload::ratio(0, 1), ..Knobs::default() };
+        let (load, _output) = Load::start(&plan, knobs, None, clock).unwrap();
+        while !load.is_over() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let lull = load.setbacks().of(0).expect("a setback");
+        drop(load);
+        let (asked_ns, replied_ns) = server.join().unwrap();
+        assert!(lull.since_ns < asked_ns && lull.back_ns.is_some_and(|back| back > replied_ns), "{lull:?}");
     }
 }

@@ -49,7 +49,7 @@ use super::{
 };
 use crate::{
     clock::{Clock, TICK_NS, next_tick_ns, tick_of},
-    endpoint::{Endpoints, Greeting},
+    endpoint::{Endpoints, Greeting, Lulls},
     host::OwnThread,
     protocol::Kinds,
     untrusted,
@@ -77,6 +77,8 @@ pub(super) struct Setup {
     pub(super) greeting: Greeting,
     pub(super) clock: Clock,
     pub(super) settings: Arc<ArcSwap<Setting>>,
+    /// When requests got no good reply, by node.
+    pub(super) setbacks: Lulls,
     pub(super) events: Sender<LoadEvent>,
 }
 
@@ -121,6 +123,8 @@ pub(super) struct Worker {
     stage: Stage,
     reported_errors: Kinds,
     losses: Losses,
+    /// The client whose next reply ends a setback of a single server.
+    recovering: Option<usize>,
     /// Measures the CPU time of this thread; `None` until the thread runs.
     own: Option<OwnThread>,
     waits: CoreWaits,
@@ -160,6 +164,7 @@ impl Worker {
             stage: Stage::Sending,
             reported_errors: Kinds::default(),
             losses: Losses::default(),
+            recovering: None,
             own: None,
             waits: CoreWaits::new(),
             out: Outgoing::default(),
@@ -321,6 +326,7 @@ impl Worker {
             self.begin(now_ns);
             if self.clients.greeted(i) {
                 self.losses.back(now_ns);
+                self.recovering = Some(i).filter(|_| self.spread.is_none());
                 self.report_if_down(now_ns);
             }
         }
@@ -343,6 +349,7 @@ impl Worker {
     fn on_free(&mut self, i: usize, batch: u32, now_ns: u64) {
         if batch > 0 {
             self.clients.answered(i, batch);
+            self.note_recovery(i, now_ns);
         }
         if self.clients.is_surplus(i) {
             self.clients.close(i);

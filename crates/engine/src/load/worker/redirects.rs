@@ -50,9 +50,9 @@ impl Worker {
     }
 
     /// Notes when requests to a node got no good replies, or got them again. The end of the load is no setback.
-    fn setback(&self, note: impl FnOnce(&Lulls)) {
-        if let Some(spread) = self.spread.as_ref().filter(|_| !matches!(self.stage, Stage::Over { .. })) {
-            note(spread.cluster.setbacks());
+    pub(super) fn setback(&self, note: impl FnOnce(&Lulls)) {
+        if !matches!(self.stage, Stage::Over { .. }) {
+            note(&self.setup.setbacks);
         }
     }
 

@@ -13,4 +13,6 @@ pub struct FailoverPlan {
     pub cluster: Option<Arc<Cluster>>,
     /// The lulls of the nodes.
     pub lulls: Lulls,
+    /// The setbacks of the load, by node.
+    pub setbacks: Lulls,
 }

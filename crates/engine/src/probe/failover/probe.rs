@@ -113,7 +113,7 @@ fn watch_name(plan: &FailoverPlan, clock: Clock, stop: &Stop, messages: &Sender<
         let is_new = |since_ns: u64| since_ns > done_ns && clock.now_ns() >= since_ns + SHORTEST_NS;
         if let Some(lull) = plan.lulls.of(0).filter(|lull| is_new(lull.since_ns) && !named.found.is_empty()) {
             done_ns = lull.since_ns;
-            report(0, named.search(lull, clock, stop), messages);
+            report(0, named.search(lull, &plan.setbacks, (clock, stop)), messages);
         }
         stop.pause_until(Instant::now() + LOOK_EVERY);
     }
@@ -166,7 +166,8 @@ mod tests {
         let address = Address::Tcp { host: "a.name".to_owned(), port: 1 };
         let target = Target { address, resolver, ..Target::default() };
         let (clock, lulls, (sender, messages)) = (Clock::start(), Lulls::default(), channel());
-        let plan = FailoverPlan { target, cluster: None, lulls: lulls.clone() };
+        let setbacks = Lulls::default();
+        let plan = FailoverPlan { target, cluster: None, lulls: lulls.clone(), setbacks: setbacks.clone() };
         let probe = FailoverProbe::start(plan, clock, sender).unwrap();
         let wait_for_lookup = |n| {
             while asked.load(Ordering::SeqCst) < n {
@@ -182,7 +183,10 @@ mod tests {
         present.store(1, Ordering::SeqCst);
         let due_ns = clock.now_ns();
         lulls.lost(0, due_ns);
-        lulls.last_before(0, due_ns - 1000);
+        lulls.last_before(0, due_ns - 5_000_000);
+        // A request of the load was due before the first PING that was lost.
+        let due_ns = due_ns - 4_000_000;
+        setbacks.lost(0, due_ns);
         let Message::Event { at_ns, node: 0, what } = messages.recv_timeout(Duration::from_secs(60)).unwrap()
         else {
             panic!("an event")
@@ -190,7 +194,7 @@ mod tests {
         let EventKind::Failover { from, to, length_s, error_s, by, .. } = what else { panic!("{what:?}") };
         assert_eq!((from, to, by.as_str()), (servers[0].to_string(), servers[1].to_string(), "name"));
         assert!(
-            (length_s - (at_ns - due_ns) as f64 / 1e9).abs() < 1e-6 && error_s >= 1e-6,
+            (length_s - (at_ns - due_ns) as f64 / 1e9).abs() < 1e-6 && error_s >= 1e-3,
             "{length_s} {error_s}"
         );
         drop(probe);

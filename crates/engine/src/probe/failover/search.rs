@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     clock::{Clock, seconds},
-    endpoint::{Address, Cluster, Endpoint, Lull, NodeNumber, Talk, Target, talk},
+    endpoint::{Address, Cluster, Endpoint, Lull, Lulls, NodeNumber, Talk, Target, talk},
     events::EventKind,
     probe::thread::Stop,
     protocol::Reply,
@@ -120,19 +120,19 @@ pub(super) fn for_slots(
         // Without an answer, the event lacks these.
         let _ = talk.ask(&question, 1, LIMIT, read);
     }
-    let (lull, good_ns) = with_load(suspect, cluster.setbacks().of(suspect.node.index()), good_ns);
+    let (lull, good_ns) = with_load(suspect.lull, plan.setbacks.of(suspect.node.index()), good_ns);
     let (length_s, error_s) = tries.length_s(lull, good_ns);
     let Said { epoch, cause } = said;
     let by = "cluster".to_owned();
     Some((node, (good_ns, EventKind::Failover { from, to, length_s, error_s, by, epoch, cause })))
 }
 
-/// Returns the lull of a suspect and the time of the first good reply, if requests of the load count too.
-fn with_load(suspect: &Suspect, load: Option<Lull>, good_ns: u64) -> (Option<Lull>, u64) {
-    let begins_ns = suspect.lull.map_or(good_ns.saturating_sub(RECENT_NS), |lull| lull.before_ns);
-    let Some(load) = load.filter(|load| load.since_ns >= begins_ns) else { return (suspect.lull, good_ns) };
+/// Returns the lull of a node and the time of the first good reply, if requests of the load count too.
+fn with_load(own: Option<Lull>, load: Option<Lull>, good_ns: u64) -> (Option<Lull>, u64) {
+    let begins_ns = own.map_or(good_ns.saturating_sub(RECENT_NS), |lull| lull.before_ns);
+    let Some(load) = load.filter(|load| load.since_ns >= begins_ns) else { return (own, good_ns) };
     let good_ns = load.back_ns.map_or(good_ns, |back_ns| back_ns.min(good_ns));
-    let lull = suspect.lull.unwrap_or(load);
+    let lull = own.unwrap_or(load);
     (Some(Lull { since_ns: lull.since_ns.min(load.since_ns), ..lull }), good_ns)
 }
 
@@ -152,7 +152,12 @@ impl Named<'_> {
 
     /// Searches the server that answers to the name after a lull. Returns the time of its first good reply and the
     /// event; nothing if it is the same server as before.
-    pub(super) fn search(&mut self, lull: Lull, clock: Clock, stop: &Stop) -> Option<(u64, EventKind)> {
+    pub(super) fn search(
+        &mut self,
+        lull: Lull,
+        setbacks: &Lulls,
+        (clock, stop): (Clock, &Stop),
+    ) -> Option<(u64, EventKind)> {
         let is_service = matches!(self.target.address, Address::Service(_));
         let mut tries = Tries::begin(clock, if is_service { EVERY } else { LOOK_UP_EVERY });
         let (new, good_ns) = tries.until(stop, || {
@@ -177,7 +182,8 @@ impl Named<'_> {
         };
         // The probe itself may have been faster, when the name had changed before.
         let good_ns = lull.back_ns.map_or(good_ns, |back_ns| back_ns.min(good_ns));
-        let (length_s, error_s) = tries.length_s(Some(lull), good_ns);
+        let (lull, good_ns) = with_load(Some(lull), setbacks.of(0), good_ns);
+        let (length_s, error_s) = tries.length_s(lull, good_ns);
         let (to, by) = (to.to_string(), by.to_owned());
         Some((good_ns, EventKind::Failover { from, to, length_s, error_s, by, epoch, cause: None }))
     }
