@@ -26,7 +26,10 @@ use crate::{
         Cleaned, Control, Ledger, Made, Marker, Progress, ServerError, Strange, Survey, Tuned, clean_command,
         value_words,
     },
-    session::running::{Answers, Holder, Holders, Numbering, delete, set_back, strike, sweep},
+    session::{
+        Numbering,
+        running::{Answers, Holder, Holders, delete, set_back, strike, sweep},
+    },
     units::counted,
     workload::KeyNames,
 };

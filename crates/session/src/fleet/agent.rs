@@ -22,7 +22,7 @@ use crate::{
     endpoint::{Cluster, Target},
     knobs::Knobs,
     load::{ClusterPlan, FirstWords, Fleet, LatencyTo, Load, Plan, Requests, most_connections},
-    session::{Host, Segment, TargetRecords},
+    session::{Host, Numbering, Segment, TargetRecords},
     signals::Signal,
     workload::Share,
 };
@@ -264,7 +264,8 @@ impl<'a> Agent<'a> {
         let knobs = Knobs { load: false, ..order.turn.knobs.clone() };
         let (load, output) =
             Load::start(&plan, knobs.clone(), None, clock).map_err(|error| error.to_string())?;
-        let mut records = TargetRecords::of_load(clock, output, cluster.as_ref().map(|_| (0, 1)));
+        let mut records =
+            TargetRecords::of_load(clock, output, cluster.as_ref().map(|_| Numbering::OF_CLUSTER));
         records.turn(Segment::new(0.0, 0, knobs));
         let (zero_ns, threads) = (order.zero_ns, order.terms.threads);
         self.running = Some(Follower {

@@ -208,11 +208,8 @@ impl Reading {
             let address = parse_uri(report.nodes.get(usize::from(node))?).ok()?.target.address;
             Some(lead.cluster.as_ref()?.meet(&address).ok()?.index() as u16)
         };
-        for (node, part) in std::mem::take(&mut interval.nodes) {
-            match known(node) {
-                Some(node) => interval.nodes.entry(node).or_default().merge(&part),
-                None => self.refuse(format!("agent {} names no address of its node {node}", report.index)),
-            }
+        for node in interval.renumber(known) {
+            self.refuse(format!("agent {} names no address of its node {node}", report.index));
         }
     }
 

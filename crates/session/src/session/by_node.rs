@@ -5,7 +5,39 @@ use super::{Client, Interval, OperationInterval, part::per_s};
 /// The largest number of slots in an interval. In the sum of many intervals, those with the fewest requests are left out.
 const MOST_SLOTS: usize = 64;
 
+/// The numbers of a cluster's nodes in a session. With several targets, only the first of each is a node of the session.
+#[derive(Debug, Clone, Copy)]
+pub struct Numbering {
+    /// The number of the cluster's first node.
+    pub first: u16,
+    /// The distance to the number of the next node.
+    pub step: u16,
+}
+
+impl Numbering {
+    /// The numbers are those of the cluster itself.
+    pub const OF_CLUSTER: Self = Self { first: 0, step: 1 };
+
+    /// Returns the number of node `node` of the cluster; a topology has at most 4 000.
+    pub fn of(self, node: usize) -> u16 {
+        self.first + self.step * node as u16
+    }
+}
+
 impl Interval {
+    /// Gives each node the number that `known` returns for its present one. Returns those without a number, whose results
+    /// by node are removed.
+    pub fn renumber(&mut self, known: impl Fn(u16) -> Option<u16>) -> Vec<u16> {
+        let mut unknown = Vec::new();
+        for (node, part) in std::mem::take(&mut self.nodes) {
+            match known(node) {
+                Some(number) => self.nodes.entry(number).or_default().merge(&part),
+                None => unknown.push(node),
+            }
+        }
+        unknown
+    }
+
     /// Adds the results by node and by agent, and the busiest slots, of `later`.
     pub(super) fn add_nodes(&mut self, later: &Self) {
         for (node, part) in &later.nodes {

@@ -15,7 +15,7 @@ use std::{
 };
 
 use super::{
-    Event, LiveError, Mark, Record, SessionStart, TargetBeginning,
+    Event, LiveError, Mark, Numbering, Record, SessionStart, TargetBeginning,
     collector::{Collector, Inputs, Message},
     measured::{Measured, Way},
     queue::Feed,
@@ -86,7 +86,8 @@ impl Live {
         let mut plan = HostPlan { root: host_root, servers: Vec::new() };
         let loaded = beginnings.iter().filter(|beginning| !beginning.is_watched).count() as u16; // two at most
         for (n, mut beginning) in beginnings.into_iter().enumerate() {
-            let numbers = beginning.plan.cluster.is_some().then_some((n as u16, loaded));
+            let numbering = Numbering { first: n as u16, step: loaded };
+            let numbers = beginning.plan.cluster.is_some().then_some(numbering);
             heard.push(beginning.heard.take());
             let server = beginning.plan.target.clone();
             let way = Way { clock, collector: to_collector.clone(), lulls: lulls.clone() };

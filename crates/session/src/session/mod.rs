@@ -47,6 +47,7 @@ mod watched;
 mod watches;
 
 pub use alone::Alone;
+pub use by_node::Numbering;
 pub use client::{AgentState, Client, WorkerCost};
 pub use coalesce::Coalesce;
 pub use event::Event;

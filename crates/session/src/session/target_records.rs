@@ -13,7 +13,7 @@ use std::{
 };
 
 use super::{
-    Event, Interval, Moment, Record, Segment, Span, Summary, Tally, assembly::Assembly,
+    Event, Interval, Moment, Numbering, Record, Segment, Span, Summary, Tally, assembly::Assembly,
     lost_connections::LostConnections, pauses::Pauses, watches::Watches,
 };
 use crate::{
@@ -36,9 +36,8 @@ pub(super) struct TargetInputs {
     pub(super) fleet: Option<Receiver<Record>>,
     /// The place of the server's process number, for the host's thread.
     pub(super) pid: ServerPid,
-    /// The number in the session of the first node of the target's cluster, and the distance to that of the next one;
-    /// `None` without results by node.
-    pub(super) numbers: Option<(u16, u16)>,
+    /// The numbers in the session of the nodes of the target's cluster; `None` without results by node.
+    pub(super) numbers: Option<Numbering>,
 }
 
 /// Makes one target's records.
@@ -53,7 +52,7 @@ pub(crate) struct TargetRecords {
     server: Receiver<server::Message>,
     fleet: Option<Receiver<Record>>,
     pid: ServerPid,
-    numbers: Option<(u16, u16)>,
+    numbers: Option<Numbering>,
     /// The load settings of each segment, by number.
     knobs: BTreeMap<u32, Knobs>,
     connections: LostConnections,
@@ -97,7 +96,7 @@ impl TargetRecords {
     }
 
     /// Returns a maker of the records of a load alone, without probes and control plane; `numbers` as in [`TargetInputs`].
-    pub(crate) fn of_load(clock: Clock, load: Output, numbers: Option<(u16, u16)>) -> Self {
+    pub(crate) fn of_load(clock: Clock, load: Output, numbers: Option<Numbering>) -> Self {
         let (ping, server, pid) = (channel().1, channel().1, ServerPid::default());
         Self::new(clock, TargetInputs { load, ping, server, fleet: None, pid, numbers })
     }
@@ -232,19 +231,9 @@ impl TargetRecords {
             self.connections.forget(nanoseconds(earliest_s));
         }
         for mut interval in intervals {
-            match self.numbers {
-                None | Some((_, 1)) => {}
-                Some((first, step)) => {
-                    let nodes = std::mem::take(&mut interval.nodes);
-                    interval.nodes =
-                        nodes.into_iter().map(|(node, part)| (first + step * node, part)).collect();
-                }
-            }
-            if self.numbers.is_none_or(|(_, step)| step > 1) {
+            interval.renumber(|node| Some(self.numbers?.of(node.into())));
+            if self.numbers.is_none_or(|numbers| numbers.step > 1) {
                 interval.slots.clear();
-            }
-            if self.numbers.is_none() {
-                interval.nodes.clear();
             }
             let left_s = self.pauses.left_s(interval.t_s, interval.length_s);
             if left_s < interval.length_s {

@@ -8,13 +8,13 @@ use std::{
     time::Duration,
 };
 
-use super::{Danger, Notice, holders::Numbering};
+use super::{Danger, Notice};
 use crate::{
     endpoint::{Cluster, Node, NodeNumber, PingMedians, ReadFrom, Target},
     knobs::Knobs,
     load::{ClusterPlan, Plan, most_clients, most_connections},
     server::Parameter,
-    session::{Member, Record, Writer},
+    session::{Member, Numbering, Record, Writer},
     workload::RunId,
 };
 
@@ -181,7 +181,7 @@ impl Commission {
             let topology = Arc::clone(&cluster.topology());
             let numbering = self.numbering(*number);
             let member = |(node, known): (NodeNumber, &Node)| Member {
-                node: numbering.of(node),
+                node: numbering.of(node.index()),
                 address: known.address.to_string(),
             };
             // The first one is a node of the session.

@@ -14,10 +14,11 @@ use std::{
 
 use crate::{
     clock::Clock,
-    endpoint::{Address, Cluster, NodeNumber, Role, Target, Topology, node_address},
+    endpoint::{Address, Cluster, Role, Target, Topology, node_address},
     knobs::Knobs,
     protocol::SLOTS,
     server::{Answer, ClusterMember, Control, Ledger, Marker, ServerError},
+    session::Numbering,
     workload::{KeySpan, WorkloadError},
 };
 
@@ -27,25 +28,6 @@ const AGAIN: Duration = Duration::from_secs(1);
 const RENEWAL: Duration = Duration::from_secs(2);
 /// How often the answer is looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
-
-/// The numbers of a cluster's nodes in a session. With several targets, only the first of each is a node of the session.
-#[derive(Debug, Clone, Copy)]
-pub struct Numbering {
-    /// The number of the cluster's first node.
-    pub first: u16,
-    /// The distance to the number of the next node.
-    pub step: u16,
-}
-
-impl Numbering {
-    /// The numbers are those of the cluster itself.
-    pub const OF_CLUSTER: Self = Self { first: 0, step: 1 };
-
-    /// Returns the number of a node.
-    pub fn of(self, node: NodeNumber) -> u16 {
-        self.first + self.step * node.index() as u16 // a topology has at most 4 000 nodes
-    }
-}
 
 /// A server that stores keys of a load.
 #[derive(Debug)]
@@ -303,7 +285,7 @@ impl Holders {
         let primaries: BTreeMap<u16, &Address> = topology
             .nodes()
             .filter(|(_, node)| node.role == Role::Primary)
-            .map(|(number, node)| (self.numbering.of(number), &node.address))
+            .map(|(number, node)| (self.numbering.of(number.index()), &node.address))
             .collect();
         self.all.retain(|holder| {
             let is_primary = primaries.contains_key(&holder.number);
@@ -382,15 +364,17 @@ impl Holders {
     /// When a control plane cannot be started; a message.
     pub fn include(&mut self, member: &ClusterMember) -> Result<bool, String> {
         let (Some(cluster), Some(seen)) = (&self.cluster, &self.seen) else { return Ok(false) };
-        let ids: BTreeMap<_, _> =
-            seen.nodes().map(|(number, node)| (node.id.as_str(), self.numbering.of(number))).collect();
+        let ids: BTreeMap<_, _> = seen
+            .nodes()
+            .map(|(number, node)| (node.id.as_str(), self.numbering.of(number.index())))
+            .collect();
         if ids.get(member.id.as_str()).is_some_and(|number| self.has(*number)) {
             return Ok(false);
         }
         let Some(address) = node_address(member.host.as_bytes(), member.port, &self.target.address) else {
             return Ok(false);
         };
-        let number = self.numbering.of(cluster.meet(&address).map_err(|error| error.to_string())?);
+        let number = self.numbering.of(cluster.meet(&address).map_err(|error| error.to_string())?.index());
         if self.has(number) {
             return Ok(false);
         }

@@ -39,7 +39,7 @@ mod undo;
 
 pub use begin::{Session, StartError};
 pub use commission::{Commission, Keys};
-pub use holders::{Answers, Holder, Holders, Numbering};
+pub use holders::{Answers, Holder, Holders};
 pub use order::{Delivery, Notice, Order, RecordingState};
 pub use peer::Peer;
 pub use room::{Change, Danger, Demand, Room};
