@@ -51,13 +51,11 @@ pub fn summary(timeline: &Timeline, episodes: &Episodes, files: &[String]) -> St
         lines.iter().for_each(|(name, what)| line(&mut text, name, what));
     }
     findings(&mut text, timeline, rows.len() > 1);
-    if rows.len() > 1 {
-        text.push('\n');
-        text += &table::table(&rows, timeline.segments().forgotten());
-        text.push('\n');
+    let segments = (rows.len() > 1).then(|| table::table(&rows, timeline.segments().forgotten()));
+    let tables: Vec<_> = segments.into_iter().chain(nodes::tables(timeline)).collect();
+    if !tables.is_empty() {
+        text += &format!("\n{}\n", tables.join("\n"));
     }
-    let nodes = nodes::tables(timeline);
-    text += &if nodes.is_empty() { nodes } else { format!("\n{nodes}\n") };
     failures::add(&mut text, timeline, &sum);
     for file in files {
         line(&mut text, "file", file);

@@ -21,8 +21,8 @@ const MOST: usize = 12;
 const COLUMNS: [Figure; 5] =
     [figures::OPS_PER_S, figures::SERVICE_P50, figures::SERVICE_P99, figures::SERVICE_MAX, figures::ERRORS];
 
-/// Returns the tables of nodes and of agents; empty if the load went to a single node, from this process.
-pub(super) fn tables(timeline: &Timeline) -> String {
+/// Returns the tables of nodes and of agents; none if the load went to a single node, from this process.
+pub(super) fn tables(timeline: &Timeline) -> impl Iterator<Item = String> {
     let summary = timeline.summary();
     let whole = || Row::of_summary(&summary);
     let nodes = table("node", whole(), &timeline.nodes(), |node| timeline.address_of(node));
@@ -30,7 +30,7 @@ pub(super) fn tables(timeline: &Timeline) -> String {
     let name =
         |agent| known.get(&agent).map_or_else(|| agent.to_string(), |row| format!("{agent} on {}", row.host));
     let agents = table("agent", whole(), &timeline.agents(), name);
-    [nodes, agents].into_iter().filter(|table| !table.is_empty()).collect::<Vec<_>>().join("\n")
+    [nodes, agents].into_iter().filter(|table| !table.is_empty())
 }
 
 /// Returns the table of these parts of a `whole`; empty for less than two parts.
