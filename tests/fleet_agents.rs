@@ -1,12 +1,17 @@
 //! Agents on their own: what they get from their session, that they wait, and that a pause of one is seen.
 
+use redyno::{
+    events::EventKind,
+    session::{Interval, Record},
+};
 use rustix::process::Signal;
 
 use crate::{
-    fleet::{intervals, ops},
+    fleet::{Fleet, intervals, ops},
     support::{
         certificates::{Authority, HERE, TlsServer, Valid},
         program::{Running, redyno},
+        wait_for,
     },
 };
 
@@ -45,4 +50,54 @@ fn local_agents_get_tls_and_credentials_and_no_password_is_on_a_command_line() {
     let outcome = session.end().expect_code(130);
     let counted = ops(&intervals(&outcome));
     assert_eq!(counted, ["get", "set"].map(|command| target.server.calls(&[], command)));
+}
+
+#[test]
+fn an_agent_that_was_stopped_goes_on_and_its_pause_is_an_event() {
+    let fleet = Fleet::start();
+    let agents: Vec<_> = (0..2).map(|index| fleet.agent(index, 2, &[])).collect();
+    let session = fleet.session(2, &["--load", "--rate", "2000", "--duration", "600", "--no-prefill"]);
+    session.wait_for_lines(2, r#""1":{"ops""#);
+    agents[1].signal(Signal::STOP);
+    session.wait_for_lines(1, r#""event":"agent_lost","agent":1"#);
+    // Longer than the silence after which an agent ends its load.
+    let seen = session.out().lines().filter(|line| line.contains(r#""0":{"ops""#)).count();
+    session.wait_for_lines(seen + 3, r#""0":{"ops""#);
+    agents[1].signal(Signal::CONT);
+    session.wait_for_lines(1, r#""event":"agent_paused","agent":1"#);
+    let seen = session.out().lines().filter(|line| line.contains(r#""1":{"ops""#)).count();
+    session.wait_for_lines(seen + 2, r#""1":{"ops""#);
+    session.signal(Signal::TERM);
+    let outcome = session.end().expect_code(130);
+    let paused = outcome.records().into_iter().find_map(|record| match record {
+        Record::Event(event) => match event.what {
+            EventKind::AgentPaused { length_s, .. } => Some((event.t_s, length_s)),
+            _ => None,
+        },
+        _ => None,
+    });
+    let (t_s, length_s) = paused.unwrap();
+    assert!((4.0..t_s).contains(&length_s), "{length_s} s until {t_s} s");
+    assert_eq!(ops(&intervals(&outcome)), fleet.calls(), "no request is lost");
+    // The other agent had load all the time: its time counts.
+    let (first, last) = (intervals(&outcome).remove(0), intervals(&outcome).pop().unwrap());
+    let counted_s: f64 = intervals(&outcome).iter().map(Interval::load_s).sum();
+    let begin_s = first.t_s - first.load_s();
+    assert!(
+        (counted_s - (last.t_s - begin_s)).abs() < 0.3,
+        "{counted_s} s from {begin_s} s to {} s",
+        last.t_s
+    );
+    assert!(intervals(&outcome).iter().map(|interval| interval.paused_s).sum::<f64>() < 0.3);
+}
+
+#[test]
+fn an_agent_that_waits_says_so_and_ends_at_a_signal_whatever_the_bus_does() {
+    let fleet = Fleet::start();
+    let agent = fleet.agent(0, 2, &[]);
+    wait_for("that it still waits", || agent.said().contains("still waits for session redyno").then_some(()));
+    fleet.bus.pause();
+    agent.signal(Signal::TERM);
+    agent.end().expect_code(130);
+    fleet.bus.resume();
 }

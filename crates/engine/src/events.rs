@@ -20,7 +20,7 @@
 //! | `failover` | another server answers in place of one that did not, or that handed its place over |
 //! | `lag` | the lag of a replica cannot be measured (`--probe-lag`); at the end, what was measured |
 //! | `role` | the role, a replica's master, or the state of FAILOVER changed |
-//! | `agent joined`, `agent lost`, `agent back`, `agent refused`, `reports lost` | the agents of a fleet |
+//! | `agent joined`, `agent lost`, `agent back`, `agent paused`, `agent refused`, `reports lost` | the agents of a fleet |
 //! | `bus lost`, `bus back` | the server on which session and agents of a fleet meet |
 //! | `joined`, `left` | a server is a node of the session from now on; it has no part in the cluster any more |
 //! | `replication` | a replica's link went up or down, or replicas came or went |
@@ -190,6 +190,9 @@ event_kinds! {
         format!("agent {agent} on {host} does not report; its share of the load is missing");
     /// An agent that was lost reports again.
     AgentBack { agent: usize, host: String } "agent back" format!("agent {agent} on {host} reports again");
+    /// An agent's process was stopped, and continued.
+    AgentPaused { agent: usize, host: String, length_s: f64 } "agent paused"
+        format!("agent {agent} on {host} was stopped for {length_s:.1} s; its requests in flight then count as late");
     /// An agent does not carry out an order, or what came from it cannot be used.
     AgentRefused { agent: Option<usize>, cause: String } "agent refused"
         match agent { Some(agent) => format!("agent {agent}: {cause}"), None => cause.clone() };

@@ -15,7 +15,8 @@ impl EventKind {
             | BlockingEnded { length_s, .. }
             | ExpiryEnded { length_s, .. }
             | LoadingEnded { length_s }
-            | Paused { length_s } => Some(*length_s),
+            | Paused { length_s }
+            | AgentPaused { length_s, .. } => Some(*length_s),
             Shifted { shift } => shift.length_s,
             Failover { length_s, .. } if *length_s > 0.0 => Some(*length_s),
             _ => None,

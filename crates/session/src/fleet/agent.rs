@@ -22,7 +22,7 @@ use crate::{
     endpoint::{Cluster, Target},
     knobs::Knobs,
     load::{ClusterPlan, FirstWords, Fleet, LatencyTo, Load, Plan, Requests, most_connections},
-    session::{Host, Numbering, Segment, TargetRecords},
+    session::{Host, Numbering, PauseWatch, Segment, TargetRecords},
     signals::Signal,
     workload::Share,
 };
@@ -31,6 +31,8 @@ use crate::{
 const SILENCE: Duration = Duration::from_secs(4);
 /// How long a bus that does not answer is waited for at the end, so that the last reports are not lost.
 const LAST_REPORTS: Duration = Duration::from_secs(30);
+/// After this time without a session the agent says that it waits, and again after twice the time.
+const STILL_WAITS_AFTER: Duration = Duration::from_secs(10);
 /// How often the agent reports: four times a second, as the load's intervals end.
 const REPORT_EVERY: Duration = Duration::from_millis(250);
 /// How often the bus is asked for its time.
@@ -127,6 +129,7 @@ impl<'a> Agent<'a> {
 
     /// Carries out one session.
     fn attend(&mut self, signals: &Receiver<Signal>, say: &mut impl FnMut(&str)) -> AgentEnd {
+        let (since, mut says_after) = (Instant::now(), STILL_WAITS_AFTER);
         loop {
             if signals.try_recv().is_ok() {
                 self.finish(signals, say);
@@ -138,7 +141,11 @@ impl<'a> Agent<'a> {
             }
             // A bus that does not answer is asked again, and its silence counts.
             let read = self.orders();
-            let answers = read.is_ok();
+            let trouble = read.as_ref().err().map(ToString::to_string);
+            if self.running.as_mut().is_some_and(Follower::note_pause) {
+                // No order could be heard meanwhile.
+                self.heard = Instant::now();
+            }
             for order in read.unwrap_or_default() {
                 if self.obey(order, say) {
                     self.finish(signals, say);
@@ -150,7 +157,7 @@ impl<'a> Agent<'a> {
                 self.finish(signals, say);
                 return AgentEnd::Silence;
             }
-            if answers {
+            if trouble.is_none() {
                 self.measure();
             } else {
                 std::thread::sleep(WAIT);
@@ -158,9 +165,14 @@ impl<'a> Agent<'a> {
             if self.reported.is_none_or(|reported| reported.elapsed() >= REPORT_EVERY) {
                 self.reported = Some(Instant::now());
                 self.make_report(false);
-                if answers {
+                if trouble.is_none() {
                     self.send(say);
                 }
+            }
+            if self.running.is_none() && since.elapsed() >= says_after {
+                says_after *= 2;
+                let why = trouble.map(|trouble| format!("; {trouble}")).unwrap_or_default();
+                say(&format!("still waits for session {}{why}", self.plan.name));
             }
         }
     }
@@ -279,6 +291,7 @@ impl<'a> Agent<'a> {
             cluster,
             turn: None,
             threads,
+            pauses: PauseWatch::begin(clock.now_ns()),
             closed_tick: 0,
         });
         let Report { host, process, .. } = std::mem::take(&mut self.report);
@@ -335,13 +348,14 @@ impl<'a> Agent<'a> {
 
     /// Ends the load, and sends the last reports.
     fn finish(&mut self, signals: &Receiver<Signal>, say: &mut impl FnMut(&str)) {
+        let mut deadline = Instant::now();
         if let Some(running) = &mut self.running {
             running.load.end();
             self.over.clone_from(&self.report.run);
+            deadline += LAST_REPORTS;
         }
         self.report.refusal.clear();
         self.make_report(true);
-        let deadline = Instant::now() + LAST_REPORTS;
         self.send(say);
         while !self.waiting.is_empty() && Instant::now() < deadline && signals.try_recv().is_err() {
             std::thread::sleep(WAIT);

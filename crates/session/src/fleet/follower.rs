@@ -8,7 +8,7 @@ use crate::{
     endpoint::{Cluster, Target},
     knobs::Knobs,
     load::{Load, Turn},
-    session::{Record, Segment, TargetRecords, line},
+    session::{PauseWatch, Record, Segment, TargetRecords, line},
     workload::{KeyNames, Share},
 };
 
@@ -20,6 +20,7 @@ pub(super) struct Follower {
     pub(super) zero_ns: u64,
     pub(super) load: Load,
     pub(super) records: TargetRecords,
+    pub(super) pauses: PauseWatch,
     pub(super) names: KeyNames,
     pub(super) target: Target,
     /// The cluster that is loaded, or the ring.
@@ -67,6 +68,16 @@ impl Follower {
         }
         self.turn = Some(turn);
         Ok(())
+    }
+
+    /// Notes that the process was stopped and continued; returns whether it was.
+    pub(super) fn note_pause(&mut self) -> bool {
+        let pause = self.pauses.look(self.clock.now_ns());
+        if let Some(pause) = pause {
+            self.records.pause(pause);
+            self.records.report_pause(pause);
+        }
+        pause.is_some()
     }
 
     /// Waits until the load has ended, as the last setting says: at most a second.

@@ -44,7 +44,10 @@ impl Join {
             Entry::Occupied(joined) => {
                 let joined = joined.into_mut();
                 joined.start_s = joined.start_s.min(start_s);
+                // What one agent did not do in its pause, the others did.
+                let paused_s = joined.interval.paused_s.min(interval.paused_s);
                 joined.interval.join(&interval);
+                joined.interval.paused_s = paused_s;
                 joined
             }
             Entry::Vacant(first) => first.insert(Joined { interval, start_s, clients: BTreeMap::new() }),
@@ -82,10 +85,12 @@ impl Joined {
     fn finish(self, reached_s: &mut BTreeMap<u32, f64>) -> Interval {
         let Self { interval, start_s, clients } = self;
         let reached_s = reached_s.entry(interval.segment).or_insert(start_s);
-        let length_s = (interval.t_s - *reached_s - interval.paused_s).max(0.0);
+        let new_s = (interval.t_s - *reached_s).max(0.0);
+        let paused_s = interval.paused_s.min(new_s);
+        let length_s = new_s - paused_s;
         *reached_s = reached_s.max(interval.t_s);
         let ops_per_s = if length_s > 0.0 { interval.ops as f64 / length_s } else { 0.0 };
-        Interval { length_s, ops_per_s, clients: clients.values().sum(), ..interval }
+        Interval { length_s, paused_s, ops_per_s, clients: clients.values().sum(), ..interval }
     }
 }
 
@@ -129,6 +134,23 @@ mod tests {
         let all: Vec<_> = [vec![1000; 99], vec![50_000]].concat();
         assert_eq!(joined.service.cells(), Latency::of(&all).cells());
         assert_eq!(joined.agents.values().map(|agent| agent.ops).collect::<Vec<_>>(), [99, 1]);
+    }
+
+    #[test]
+    fn a_pause_of_one_agent_is_no_pause_of_the_load_and_one_of_all_agents_is() {
+        let paused = |tick, paused_s| Interval { paused_s, ..interval(tick, 10, 1000) };
+        for (pauses, length_s) in [([2.0, 0.0], 2.25), ([2.0, 1.5], 0.75)] {
+            let mut join = Join::new(2);
+            for (agent, paused_s) in pauses.into_iter().enumerate() {
+                assert_eq!(join.add(agent, 0.0, paused(20, paused_s)), None);
+                join.close(agent, 20);
+            }
+            assert_eq!(join.take().remove(0).length_s, length_s);
+            // One that is no longer waited for adds its results, and no time.
+            assert_eq!(join.add(0, 0.0, paused(19, 3.0)), None);
+            let late = join.take().remove(0);
+            assert_eq!((late.ops, late.length_s, late.paused_s), (10, 0.0, 0.0));
+        }
     }
 
     #[test]

@@ -194,7 +194,9 @@ impl Reading {
                         self.send(Record::Interval(Box::new(late)));
                     }
                 }
-                Ok(event @ Record::Event(_)) => self.send(event.at_node(0)),
+                Ok(Record::Event(event)) => {
+                    self.send(Record::Event(self.named(event, report.index)).at_node(0));
+                }
                 Ok(_) => {}
                 Err(why) => self.refuse(format!("a record of agent {} is not readable: {why}", report.index)),
             }
@@ -210,6 +212,17 @@ impl Reading {
         };
         for node in interval.renumber(known) {
             self.refuse(format!("agent {} names no address of its node {node}", report.index));
+        }
+    }
+
+    /// Returns an event of an agent; its pause is not the session's.
+    fn named(&self, event: Event, agent: usize) -> Event {
+        match event.what {
+            EventKind::Paused { length_s } => {
+                let host = self.lead.state().agents[agent].host();
+                Event { what: EventKind::AgentPaused { agent, host, length_s }, ..event }
+            }
+            _ => event,
         }
     }
 

@@ -61,6 +61,7 @@ pub use measured::{LiveError, Measured, TargetBeginning};
 pub use night::Night;
 pub use opening::Opening;
 pub use part::add_counts;
+pub(crate) use pauses::PauseWatch;
 pub use progress::Progress;
 pub use reader::{ReadError, Reader};
 pub use record::{

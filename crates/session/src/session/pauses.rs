@@ -37,19 +37,19 @@ impl Pauses {
 }
 
 /// Detects a pause: a round of a loop took much too long, and the process received SIGCONT.
-pub(super) struct PauseWatch {
+pub(crate) struct PauseWatch {
     continued: Continued,
     last_ns: u64,
 }
 
 impl PauseWatch {
     /// Returns a detector whose first round begins at `now_ns`.
-    pub(super) fn begin(now_ns: u64) -> Self {
+    pub(crate) fn begin(now_ns: u64) -> Self {
         Self { continued: Continued::watch(), last_ns: now_ns }
     }
 
     /// Ends a round at `now_ns`, and returns the pause that was in it, if there was one.
-    pub(super) fn look(&mut self, now_ns: u64) -> Option<(u64, u64)> {
+    pub(crate) fn look(&mut self, now_ns: u64) -> Option<(u64, u64)> {
         let from = std::mem::replace(&mut self.last_ns, now_ns);
         let is_long = now_ns.saturating_sub(from) >= SHORTEST_NS;
         (is_long && self.continued.take()).then_some((from, now_ns))

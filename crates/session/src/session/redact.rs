@@ -135,7 +135,8 @@ fn event_kind(mut what: EventKind) -> EventKind {
         | NodeBack { address }
         | AgentJoined { host: address, .. }
         | AgentLost { host: address, .. }
-        | AgentBack { host: address, .. } => LEFT_OUT.clone_into(address),
+        | AgentBack { host: address, .. }
+        | AgentPaused { host: address, .. } => LEFT_OUT.clone_into(address),
         LagUnmeasured { replica: from, cause: to } | Failover { from, to, .. } => {
             [from, to].into_iter().for_each(|text| LEFT_OUT.clone_into(text));
         }

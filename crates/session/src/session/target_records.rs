@@ -164,13 +164,13 @@ impl TargetRecords {
     }
 
     /// Adds a pause of the process: its start and end, in nanoseconds of the session.
-    pub(super) fn pause(&mut self, pause: (u64, u64)) {
+    pub(crate) fn pause(&mut self, pause: (u64, u64)) {
         self.pauses.push(pause);
         self.watches.pause(seconds(pause.1));
     }
 
     /// Records a pause as an event.
-    pub(super) fn report_pause(&mut self, (from_ns, to_ns): (u64, u64)) {
+    pub(crate) fn report_pause(&mut self, (from_ns, to_ns): (u64, u64)) {
         self.event(to_ns, EventKind::Paused { length_s: seconds(to_ns.saturating_sub(from_ns)) });
     }
 
