@@ -3,6 +3,7 @@
 use std::fs::{DirEntry, read_dir, read_to_string};
 
 use redyno::{demo, session::Record};
+use rustix::process::Signal;
 
 use crate::{
     cluster::two,
@@ -60,6 +61,30 @@ fn all_nodes_of_a_cluster_are_watched_and_nothing_is_written() {
     let ports: Vec<_> = watched(&["-p", &nodes[1].port_text()]).into_iter().map(|(port, _)| port).collect();
     assert_eq!(ports, [nodes[1].port(), nodes[0].port()]);
     assert!(nodes.iter().all(|node| node.cli(&["DBSIZE"]) == "0"));
+}
+
+#[test]
+fn a_parameter_that_is_changed_at_any_node_is_an_event_of_that_node_and_a_password_is_none() {
+    let [primary, replica] = pair();
+    let running =
+        Running::start(redyno(&["-p", &primary.port_text(), "--headless", "--json", "--with-arguments"]));
+    // The first poll of a node has values and no changes.
+    running.wait_for("the parameters of both", |out| {
+        let known = |node: u16| {
+            move |record: &Record| match record {
+                Record::Server(moment) => moment.node == node && !moment.body.config.is_empty(),
+                _ => false,
+            }
+        };
+        let records = records(out.rsplit_once('\n').map_or("", |(whole, _)| whole));
+        [0, 1].into_iter().all(|node| records.iter().any(known(node))).then_some(())
+    });
+    replica.cli(&["CONFIG", "SET", "masterauth", "geheim", "slowlog-max-len", "77"]);
+    running.wait_for_lines(1, r#""node":1,"name":"config","detail":"slowlog-max-len 128 → 77""#);
+    running.signal(Signal::INT);
+    let outcome = running.end();
+    assert_eq!(outcome.out.matches(r#""event":"config_changed""#).count(), 1);
+    assert!(!outcome.out.contains("geheim"));
 }
 
 #[test]
