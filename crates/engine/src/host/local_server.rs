@@ -71,6 +71,11 @@ impl LocalServer {
         }
     }
 
+    /// Makes this one of several servers whose sockets are read.
+    pub fn share(&mut self, servers: u64) {
+        self.pace.share(servers);
+    }
+
     /// Adds its figures at `at_ns` to those of the machine. `pid` is the process number that it reports. `processes`
     /// contains the samples of this moment so far, by process: servers may share one, which is read once.
     pub fn sample(

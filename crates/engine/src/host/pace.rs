@@ -12,6 +12,8 @@ pub(super) struct Pace {
     every_ns: u64,
     due_ns: u64,
     began_cpu_ns: u64,
+    /// How many such readings share the CPU time of one.
+    sharers: u64,
     /// The CPU time of the last reading.
     pub(super) cost_ns: u64,
 }
@@ -19,7 +21,12 @@ pub(super) struct Pace {
 impl Pace {
     /// Returns the pace of a reading every `every_ns`, or more rarely if it is costly.
     pub(super) fn every(every_ns: u64) -> Self {
-        Self { every_ns, due_ns: 0, began_cpu_ns: 0, cost_ns: 0 }
+        Self { every_ns, due_ns: 0, began_cpu_ns: 0, sharers: 1, cost_ns: 0 }
+    }
+
+    /// Makes this one of several readings that together take as much of a core as one may take.
+    pub(super) fn share(&mut self, sharers: u64) {
+        self.sharers = sharers.max(1);
     }
 
     /// Returns whether a reading is due; if so, it begins.
@@ -37,7 +44,7 @@ impl Pace {
     /// Returns the time between the last reading and the next one.
     pub(super) fn rest_ns(&self) -> u64 {
         // Readings are due at the ends of seconds, which no thread meets exactly.
-        self.every_ns.max(self.cost_ns.saturating_mul(REST)).saturating_sub(SECOND_NS / 2)
+        self.every_ns.max(self.cost_ns.saturating_mul(REST * self.sharers)).saturating_sub(SECOND_NS / 2)
     }
 }
 
@@ -58,5 +65,8 @@ mod tests {
         }
         pace.end(2 * SECOND_NS);
         assert!(!pace.begins(6 * SECOND_NS));
+        let alone_ns = pace.rest_ns();
+        pace.share(3);
+        assert_eq!(pace.rest_ns() + SECOND_NS / 2, 3 * (alone_ns + SECOND_NS / 2));
     }
 }

@@ -113,7 +113,11 @@ fn watch(
         is_due = false;
         servers.extend(added.try_iter().map(|server| Watched::begin(server, &root)));
         let (machine, mut processes) = (sampler.sample(now_ns), BTreeMap::new());
+        let here = servers.iter().filter(|watched| matches!(watched.place, Place::Here(_))).count() as u64;
         for (server, watched) in servers.iter_mut().enumerate() {
+            if let Place::Here(own) = &mut watched.place {
+                own.share(here);
+            }
             let Some(sample) = watched.sample(now_ns, &machine, &mut processes, server == 0) else {
                 continue;
             };
