@@ -14,6 +14,7 @@ mod recordings;
 mod replies;
 mod server_requests;
 mod shown;
+mod traces;
 mod truncated;
 mod written;
 
