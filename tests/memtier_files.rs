@@ -213,3 +213,24 @@ fn statsd_gets_the_figures_of_each_second_and_graphite_the_events_of_memtier() {
     assert!(values[..8].iter().all(|value| *value > 0.0) && values[6] == 6.0, "{values:?}");
     assert!(values[11 * seconds + 6] == 0.0 && values[11 * seconds + 8..].iter().all(|value| *value == 0.0));
 }
+
+#[test]
+fn keys_differ_by_run_if_asked_and_the_commands_of_a_transaction_follow_each_other() {
+    let server = Server::redis().start();
+    let sets = ["-t", "1", "-c", "1", "-n", "20", "--ratio", "1:0", "-x", "2", "--hide-histogram"];
+    let port = server.port_text();
+    let keys = |more: &[&str]| {
+        server.cli(&["FLUSHALL"]);
+        run(&[&["memtier", "-p", &port], &sets[..], more].concat()).expect_code(0);
+        server.cli(&["DBSIZE"])
+    };
+    assert_eq!([keys(&[]), keys(&["--distinct-client-seed"])].map(|n| n.trim().to_owned()), ["20", "40"]);
+    let commands = ["--command", "multi", "--command", "incr __key__", "--command", "exec"];
+    let words =
+        ["memtier", "-p", &port, "-t", "1", "-c", "3", "-n", "30", "--transaction", "--pipeline", "6"];
+    let outcome = run(&[&words[..], &commands, &["--hide-histogram"]].concat()).expect_code(0);
+    let warning = "warning: --transaction has no effect without --cluster-mode";
+    assert!(outcome.err.contains(warning) && !outcome.err.contains("failed"), "{}", outcome.err);
+    let calls = |command| server.calls(&[], command);
+    assert_eq!([calls("multi"), calls("incr"), calls("exec")], [30; 3]);
+}

@@ -160,6 +160,10 @@ pub(super) struct MemtierOptions {
     pub(super) connection_timeout_s: u64,
     pub(super) multi_key_get: u32,
     pub(super) is_randomized: bool,
+    /// Whether the clients draw other keys in each run.
+    pub(super) has_seeds_by_run: bool,
+    /// Whether the commands of a client are a transaction (`--transaction`), as they are in any case on one server.
+    pub(super) is_transaction: bool,
     pub(super) commands: Vec<Command>,
     /// Whether SCANs follow the cursors in their replies, and at most how many times in a row.
     pub(super) follows_cursors: bool,

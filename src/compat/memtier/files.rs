@@ -82,9 +82,14 @@ fn value(column: &str, part: &OperationInterval) -> String {
 /// Returns the distribution of all requests of a run, and of each row, as HdrHistogram's percentile text and as its log.
 pub(super) fn distributions(prefix: &str, run: u32, report: &Report) -> Vec<Content> {
     let results = report.results;
-    let rows = report.requests.rows.iter().zip(&results.rows);
-    let rows =
-        rows.map(|(name, row)| (format!("{name}_command_run"), format!("{name} command"), &row.all.service));
+    let mut rows: Vec<_> = report.requests.rows.iter().zip(&results.rows).collect();
+    if !report.is_arbitrary() {
+        // memtier_benchmark writes the GETs before the SETs.
+        rows.swap(0, 1);
+    }
+    let rows = rows
+        .into_iter()
+        .map(|(name, row)| (format!("{name}_command_run"), format!("{name} command"), &row.all.service));
     let all = ("FULL_RUN".to_owned(), "Full Run command".to_owned(), &results.totals.all.service);
     let files = [all].into_iter().chain(rows).filter(|(.., latency)| !latency.is_empty());
     let of_each = |(name, title, latency): (String, String, &Latency)| {

@@ -24,8 +24,8 @@ impl Memtier {
         times.take_while(grows).map(|second| (Duration::from_secs(second), self.knobs(second))).collect()
     }
 
-    /// Returns the plan of a run.
-    pub(super) fn plan(&self) -> Plan {
+    /// Returns the plan of the run with this number, from 1.
+    pub(super) fn plan(&self, number: u32) -> Plan {
         let asked = &self.asked;
         Plan {
             cluster: self.cluster.clone().map(|cluster| {
@@ -41,7 +41,10 @@ impl Memtier {
                 Some(_) => asked.connections() as usize,
                 None => asked.threads as usize,
             },
-            seed: self.seed,
+            seed: match asked.has_seeds_by_run {
+                true => self.seed.wrapping_add(number.into()),
+                false => self.seed,
+            },
             names: KeyNames::given(&asked.key_prefix),
             timeout: match asked.connection_timeout_s {
                 0 => Duration::MAX,

@@ -67,6 +67,7 @@ fn check(asked: &MemtierOptions) -> Result<(), Refusal> {
         ),
         (asked.key_minimum > asked.key_maximum, "key-minimum must not be above key-maximum."),
         (asked.server.socket.is_some() && has_place, "UNIX domain socket and TCP cannot be used together."),
+        (asked.is_transaction && !has_commands, "--transaction requires at least one --command."),
         (
             asked.prometheus.lacks_port(),
             "--prometheus-bind-addr, -run-label and -latency-buckets each requires --prometheus-port.",
@@ -173,6 +174,11 @@ fn check_cluster(asked: &MemtierOptions) -> Result<(), Refusal> {
             "database selection is not supported in cluster mode: a cluster has only database 0.",
         ),
         (
+            asked.is_cluster && asked.is_transaction,
+            "--transaction is not supported in cluster mode: each command goes to the node of its key. redyno --workload \
+             FILE has operations between MULTI and EXEC (together = \"multi\").",
+        ),
+        (
             asked.is_cluster && asked.reconnect_interval.is_some(),
             "cluster mode does not support reconnect-interval.",
         ),
@@ -229,6 +235,11 @@ pub(super) fn without_effect(asked: &MemtierOptions) -> Vec<String> {
             "--reconnect-backoff-factor",
             asked.has_backoff_factor,
             "in redyno: the pauses between attempts double from 10 ms to 1 s",
+        ),
+        (
+            "--transaction",
+            asked.is_transaction,
+            "without --cluster-mode: the commands of a client are sent in order on its connection",
         ),
         (
             "--max-reconnect-attempts",

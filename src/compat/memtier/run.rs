@@ -201,7 +201,7 @@ impl Memtier {
     fn measure(&mut self, number: u32) -> Result<Results, Stop> {
         writeln!(self.err, "[RUN #{number}] Preparing benchmark client...")?;
         let failed = |error| Stop::Message(format!("error: {error}"));
-        let plan = self.plan();
+        let plan = self.plan(number);
         let mut alone = Alone::start(&plan, self.knobs(0), None, self.clock).map_err(failed)?;
         alone.turn_later(self.steps());
         let mut of_clients = Vec::new();

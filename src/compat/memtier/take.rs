@@ -111,7 +111,7 @@ impl MemtierOptions {
                 let db: u32 = must(number(text), "select-db must be greater or equal zero.")?;
                 self.server.db = db.into();
             }
-            "--distinct-client-seed" => {}
+            "--distinct-client-seed" => self.has_seeds_by_run = true,
             "--randomize" => self.is_randomized = true,
             "--command" => {
                 let command = must(Command::read(text), "failed to parse arbitrary command.")?;
@@ -166,6 +166,7 @@ impl MemtierOptions {
                 _ => return refused_with("data-size-pattern must be either R or S."),
             },
             "--expiry-range" => self.expiry_range = expressed(Span::read(text), option, SPAN)?,
+            "--transaction" => self.is_transaction = true,
             "--monitor-input" => self.monitor.file = Some(text.into()),
             "--monitor-pattern" => {
                 let is_known = ["R", "S"].contains(&text);

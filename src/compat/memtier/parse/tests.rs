@@ -84,6 +84,7 @@ fn what_is_no_option_is_refused_in_a_line() {
             "--expiry-range 1-2 --data-offset 5",
             "error: data-offset can only be used with redis protocol, and cannot be used with expiry.",
         ),
+        ("--transaction", "error: --transaction requires at least one --command."),
         ("--cluster-mode --multi-key-get 3", "error: cluster mode does not support multi-key-get."),
         (
             "--cluster-mode -S /x",
@@ -96,6 +97,9 @@ fn what_is_no_option_is_refused_in_a_line() {
 
 #[test]
 fn what_is_not_there_says_so_whether_or_not_a_value_follows() {
+    assert!(
+        refused("--transaction --command exec --cluster-mode").contains("is not supported in cluster mode")
+    );
     for absent in OPTIONS.all().filter(|option| !option.is_supported()) {
         for name in absent.names() {
             for line in [name.to_owned(), format!("-c 3 {name} 5 -n 5")] {
