@@ -14,11 +14,12 @@
 use std::{
     collections::VecDeque,
     io::{self, Write},
-    sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
     thread,
     time::Duration,
 };
 
+use parking_lot::{Condvar, Mutex};
 use rustix::{
     event::{PollFd, PollFlags, poll},
     fs::fstat,
@@ -138,7 +139,7 @@ impl Outlet {
         let for_thread = Arc::clone(&shared);
         let started = thread::Builder::new().name(name.to_owned()).spawn(move || for_thread.write_to(out));
         if let Err(error) = started {
-            shared.lock().fail(&error);
+            shared.state.lock().fail(&error);
         }
         Self(shared)
     }
@@ -149,7 +150,7 @@ impl Outlet {
     /// # Errors
     /// When an earlier piece could not be written.
     pub fn offer(&self, piece: Vec<u8>, report: impl FnOnce(u64) -> Vec<u8>) -> io::Result<()> {
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         state.heard()?;
         if state.has_room(self.0.limits) {
             let unreported = std::mem::take(&mut state.unreported);
@@ -167,7 +168,7 @@ impl Outlet {
 
     /// Makes the outlet accept the following pieces without a limit, because they are the last.
     pub fn make_room_for_last(&self) {
-        self.0.lock().is_last = true;
+        self.0.state.lock().is_last = true;
     }
 
     /// Waits until the queue is at least half empty, for at most `limit`. Returns whether it is.
@@ -189,15 +190,15 @@ impl Outlet {
 
     fn wait(&self, limit: Duration, is_there: impl Fn(&Queue) -> bool) -> io::Result<bool> {
         let awaited = |state: &mut Queue| state.failure.is_none() && !state.is_over && !is_there(state);
-        let waited = self.0.changed.wait_timeout_while(self.0.lock(), limit, awaited);
-        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.state.lock();
+        self.0.changed.wait_while_for(&mut state, awaited, limit);
         state.heard()?;
         Ok(is_there(&state))
     }
 
     /// Gives up writing: drops the queue, so that no caller waits for the reader again.
     pub fn give_up(&self) {
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         state.is_over = true;
         state.queue.clear();
         self.0.changed.notify_all();
@@ -209,13 +210,13 @@ impl Outlet {
     /// # Errors
     /// When a piece could not be written, unless a caller has received that error before.
     pub fn end_within(&self, limit: Duration) -> io::Result<u64> {
-        let was_reported = self.0.lock().is_reported;
+        let was_reported = self.0.state.lock().is_reported;
         match self.is_written_within(limit) {
             Err(error) if !was_reported => return Err(error),
             Err(_) => return Ok(0),
             Ok(true) => {}
             Ok(false) => {
-                let mut state = self.0.lock();
+                let mut state = self.0.state.lock();
                 // The piece that is being written counts as one lost line, since its reader sees it cut.
                 state.lost += u64::from(state.is_writing && !state.is_over);
                 while let Some(piece) = state.queue.pop_front() {
@@ -224,27 +225,22 @@ impl Outlet {
                 state.is_over = true;
             }
         }
-        Ok(self.0.lock().lost)
+        Ok(self.0.state.lock().lost)
     }
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        // After a panic of another thread, the state is valid: no change to it can fail halfway.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn write_to(&self, mut out: impl Write) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         loop {
             let Some(piece) = state.queue.pop_front() else {
-                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                self.changed.wait(&mut state);
                 continue;
             };
             state.is_writing = true;
             drop(state);
             let written = out.write_all(&piece);
-            state = self.lock();
+            state = self.state.lock();
             state.is_writing = false;
             state.bytes = state.bytes.saturating_sub(piece.len());
             if let Err(error) = written {

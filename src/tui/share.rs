@@ -12,11 +12,12 @@ use std::{
     fs,
     io::{self, Write},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     thread::JoinHandle,
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use parking_lot::Mutex;
 use ratatui::layout::Rect;
 
 use super::{screens, svg, theme::Theme};
@@ -113,7 +114,7 @@ impl Files {
         let kept = Arc::clone(self.kept.as_ref().ok_or(NOTHING)?);
         let body = move || {
             // The position in the file of records is shared by all readers.
-            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut kept = kept.lock();
             make(&outgoing, &mut kept, Path::new("."))
         };
         let began = std::thread::Builder::new().name("export".to_owned()).spawn(body);

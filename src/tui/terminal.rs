@@ -3,12 +3,13 @@
 use std::{
     io, panic,
     sync::{
-        Mutex, Once,
+        Once,
         atomic::{AtomicBool, Ordering},
     },
     thread,
 };
 
+use parking_lot::Mutex;
 use ratatui::{
     crossterm::{
         cursor, queue,
@@ -54,9 +55,7 @@ impl Guard {
             panic::set_hook(Box::new(move |info| {
                 if TAKEN.load(Ordering::SeqCst) && thread::current().id() != screen {
                     let name = thread::current().name().unwrap_or("without a name").to_owned();
-                    if let Ok(mut panicked) = PANICKED.lock() {
-                        panicked.get_or_insert(format!("thread {name}: {info}"));
-                    }
+                    PANICKED.lock().get_or_insert(format!("thread {name}: {info}"));
                     return;
                 }
                 give_back();
@@ -76,7 +75,7 @@ impl Drop for Guard {
 
 /// Returns the message of another thread that panicked while the screen was shown. A second call returns `None`.
 pub fn panicked() -> Option<String> {
-    PANICKED.lock().ok()?.take()
+    PANICKED.lock().take()
 }
 
 /// Sets raw mode, also again after the process was stopped or the shell has changed the terminal's modes.

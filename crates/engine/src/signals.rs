@@ -3,7 +3,7 @@
 use std::{
     io,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
         mpsc::{self, Receiver, Sender},
     },
@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use signal_hook::{
     SigId,
     consts::{
@@ -92,7 +93,7 @@ const DEADLY: &[i32] = &[SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM,
 /// When the handlers or the thread cannot be set up.
 pub fn listen(signals: &[Signal]) -> io::Result<Receiver<Signal>> {
     let (sender, receiver) = mpsc::channel();
-    let mut listeners = LISTENERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut listeners = LISTENERS.lock();
     let handle = match listeners.handle.take() {
         Some(handle) => handle,
         None => {
@@ -120,7 +121,7 @@ static LISTENERS: Mutex<Listeners> = Mutex::new(Listeners { handle: None, sender
 /// Runs the thread: sends each signal to all receivers that asked for the signal and still exist.
 fn hand_on(mut arriving: Signals) {
     for number in arriving.forever() {
-        let mut listeners = LISTENERS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut listeners = LISTENERS.lock();
         listeners.senders.retain(|(wanted, sender)| {
             let signal = wanted.iter().find(|signal| signal.numbers().contains(&number));
             signal.is_none_or(|signal| sender.send(*signal).is_ok())

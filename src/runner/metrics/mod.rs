@@ -10,13 +10,10 @@
 mod address;
 mod serve;
 
-use std::{
-    io,
-    net::SocketAddr,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{io, net::SocketAddr, sync::Arc};
 
 use anyhow::Context as _;
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 pub use address::Address;
@@ -40,7 +37,7 @@ struct Shared(Arc<Mutex<Metrics>>);
 impl Shared {
     fn with<T>(&self, act: impl FnOnce(&mut Metrics) -> T) -> T {
         // After a panic of the other thread, the sums are valid, and lack at most one record.
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut self.0.lock())
     }
 }
 

@@ -16,10 +16,11 @@ pub use self::stats::Stats;
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use parking_lot::{Condvar, Mutex};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -319,24 +320,20 @@ pub struct Stop {
 impl Stop {
     /// Asks the server to stop.
     pub fn request(&self) {
-        *self.lock() = true;
+        *self.is_requested.lock() = true;
         self.requested.notify_all();
     }
 
     /// Returns whether the server was asked to stop.
     pub fn is_requested(&self) -> bool {
-        *self.lock()
+        *self.is_requested.lock()
     }
 
     /// Blocks the server's thread for this time, or until the server is asked to stop.
     pub fn sleep(&self, length: Duration) {
         // If woken early, it sleeps for the rest.
-        drop(self.requested.wait_timeout_while(self.lock(), length, |is_requested| !*is_requested));
-    }
-
-    /// Locks the flag, even after a panic in another thread: its value is always valid.
-    fn lock(&self) -> MutexGuard<'_, bool> {
-        self.is_requested.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut is_requested = self.is_requested.lock();
+        self.requested.wait_while_for(&mut is_requested, |is_requested| !*is_requested, length);
     }
 }
 

@@ -8,13 +8,14 @@
 
 use std::{
     sync::{
-        Arc, Condvar, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
 };
 
 use arc_swap::{ArcSwap, Guard};
+use parking_lot::{Condvar, Mutex};
 use rand::RngExt;
 use thiserror::Error;
 
@@ -156,7 +157,7 @@ impl Cluster {
     pub fn doubt(&self) {
         if !self.shared.is_doubted.swap(true, Ordering::AcqRel) {
             // The thread holds this lock while it decides to sleep, so that it misses no doubt.
-            drop(self.shared.over());
+            drop(self.shared.is_over.lock());
             self.shared.wakes.notify_one();
         }
     }
@@ -181,14 +182,14 @@ impl Cluster {
 
     /// Returns why the last question had no answer, since the last answer.
     pub fn failure(&self) -> Option<String> {
-        let failure = self.shared.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let failure = self.shared.failure.lock();
         failure.as_ref().map(ToString::to_string)
     }
 }
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        *self.shared.over() = true;
+        *self.shared.is_over.lock() = true;
         self.shared.wakes.notify_one();
     }
 }
@@ -205,11 +206,6 @@ impl Shared {
         }
     }
 
-    fn over(&self) -> std::sync::MutexGuard<'_, bool> {
-        // No operation under this lock can panic halfway.
-        self.is_over.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Answers doubts until the cluster is dropped.
     fn follow(&self) {
         let mut friend = None;
@@ -220,7 +216,7 @@ impl Shared {
             if failure.is_some() {
                 self.is_doubted.store(true, Ordering::Release);
             }
-            *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = failure;
+            *self.failure.lock() = failure;
             let pause = GAP + rand::rng().random_range(Duration::ZERO..=JITTER);
             if !self.sleep_until(asked + pause) {
                 return;
@@ -231,15 +227,16 @@ impl Shared {
     /// Waits for a doubt. Returns false if the cluster was dropped.
     fn await_doubt(&self) -> bool {
         let is_calm = |is_over: &mut bool| !*is_over && !self.is_doubted.load(Ordering::Acquire);
-        let is_over = self.wakes.wait_while(self.over(), is_calm).unwrap_or_else(PoisonError::into_inner);
+        let mut is_over = self.is_over.lock();
+        self.wakes.wait_while(&mut is_over, is_calm);
         !*is_over
     }
 
     /// Returns false if the cluster was dropped before `until`.
     fn sleep_until(&self, until: Instant) -> bool {
-        let left = until.saturating_duration_since(Instant::now());
-        let waited = self.wakes.wait_timeout_while(self.over(), left, |is_over| !*is_over);
-        !*waited.unwrap_or_else(PoisonError::into_inner).0
+        let mut is_over = self.is_over.lock();
+        self.wakes.wait_while_until(&mut is_over, |is_over| !*is_over, until);
+        !*is_over
     }
 
     /// Asks for the topology: first the node that answered last, then all others, and last the node that the user gave.
@@ -269,7 +266,7 @@ impl Shared {
                 }
                 Err(error) => failure = Some(error),
             }
-            if *self.over() {
+            if *self.is_over.lock() {
                 break;
             }
         }

@@ -6,11 +6,9 @@
 //! ```
 //! A new connection waits for a lookup for at most a second, and then uses the old addresses.
 
-use std::{
-    io,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{io, sync::Arc, time::Duration};
+
+use parking_lot::Mutex;
 
 use super::{Address, Credentials, Endpoint, Resolution, Resolver, Tls, TlsError};
 use crate::protocol::Dialect;
@@ -116,8 +114,7 @@ impl Endpoints {
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut Lookup) -> T) -> T {
-        // No operation in here can panic halfway.
-        act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut self.state.lock())
     }
 }
 
@@ -164,7 +161,7 @@ mod tests {
         answer.send(Ok(1)).unwrap();
         let answers = Mutex::new(answers);
         let resolver = Resolver::new(move |_, _| {
-            let port = answers.lock().unwrap().recv().unwrap_or(Ok(0))?;
+            let port = answers.lock().recv().unwrap_or(Ok(0))?;
             Ok(vec![SocketAddr::from((Ipv4Addr::LOCALHOST, port))])
         });
         let address = Address::Tcp { host: "a.name".to_owned(), port: 1 };

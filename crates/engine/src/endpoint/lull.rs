@@ -1,7 +1,9 @@
 //! When requests to a node got no good reply. Whoever sends requests reports this, so that the length of a failover counts
 //! from the first of them.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 /// A time in which requests to a node got no good reply. All times are those of the session's clock, in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +32,7 @@ impl Lulls {
 
     /// Records that the request to a node that was due at `due_ns` is lost, refused, or unanswered for long.
     pub fn lost(&self, node: usize, due_ns: u64) {
-        let mut lulls = self.lock();
+        let mut lulls = self.last.lock();
         if lulls.len() <= node {
             lulls.resize(node + 1, None);
         }
@@ -44,26 +46,21 @@ impl Lulls {
 
     /// Records that a request to a node, due at `due_ns`, was the last with a good reply before the present lull.
     pub fn last_before(&self, node: usize, due_ns: u64) {
-        if let Some(Some(lull)) = self.lock().get_mut(node) {
+        if let Some(Some(lull)) = self.last.lock().get_mut(node) {
             lull.before_ns = due_ns.min(lull.since_ns);
         }
     }
 
     /// Records that a good reply of a node arrived at `at_ns`: the present lull is over, if there is one.
     pub fn answered(&self, node: usize, at_ns: u64) {
-        if let Some(Some(lull)) = self.lock().get_mut(node) {
+        if let Some(Some(lull)) = self.last.lock().get_mut(node) {
             lull.back_ns.get_or_insert(at_ns);
         }
     }
 
     /// Returns the last lull of a node.
     pub fn of(&self, node: usize) -> Option<Lull> {
-        self.lock().get(node).copied().flatten()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Option<Lull>>> {
-        // No operation under this lock can panic halfway.
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+        self.last.lock().get(node).copied().flatten()
     }
 }
 

@@ -14,10 +14,12 @@ use std::{
     collections::BTreeSet,
     ops::Range,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
 };
+
+use parking_lot::Mutex;
 
 use crate::workload::part_of;
 
@@ -97,12 +99,7 @@ impl Quota {
 
     /// Returns whether worker number `worker` has nothing left to send and waits for no reply.
     pub(super) fn is_done_by(&self, worker: usize) -> bool {
-        self.done().contains(&worker)
-    }
-
-    fn done(&self) -> MutexGuard<'_, BTreeSet<usize>> {
-        // No code under this lock can panic half-way.
-        self.done.lock().unwrap_or_else(PoisonError::into_inner)
+        self.done.lock().contains(&worker)
     }
 
     /// Claims a part of the remaining requests. Returns their numbers.
@@ -221,7 +218,7 @@ impl Allowance {
     /// Notes that every request of this worker is answered or lost, and the allowance [is spent](Self::is_spent).
     pub(super) fn finish(&self) {
         if let Some(quota) = &self.quota {
-            quota.done().insert(self.worker);
+            quota.done.lock().insert(self.worker);
         }
     }
 }

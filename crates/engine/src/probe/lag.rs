@@ -12,10 +12,12 @@
 use std::{
     collections::BTreeSet,
     io,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc::Sender},
+    sync::{Arc, mpsc::Sender},
     thread::{Builder, scope},
     time::{Duration, Instant},
 };
+
+use parking_lot::Mutex;
 
 use super::{
     Message,
@@ -91,13 +93,8 @@ impl LagProbe {
 
     /// Adds the next node of the session.
     pub fn add(&self, node: Target) {
-        locked(&self.nodes).push(node);
+        self.nodes.lock().push(node);
     }
-}
-
-/// Locks what no operation can leave half-changed by a panic.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The watch over all replicas.
@@ -123,15 +120,15 @@ impl LagWatch {
     fn run(&self) {
         scope(|scope| {
             while !self.stop.is_asked() {
-                let nodes = locked(&self.nodes).len();
+                let nodes = self.nodes.lock().len();
                 for node in (0..nodes).filter(|node| self.pair(*node).is_some()) {
-                    if !locked(&self.measured).insert(node) {
+                    if !self.measured.lock().insert(node) {
                         continue;
                     }
                     let measure = move || self.measure(node);
                     // Without a thread, it is tried again.
                     if Builder::new().name("lag".to_owned()).spawn_scoped(scope, measure).is_err() {
-                        locked(&self.measured).remove(&node);
+                        self.measured.lock().remove(&node);
                     }
                 }
                 self.stop.pause_until(Instant::now() + EVERY);
@@ -141,7 +138,7 @@ impl LagWatch {
 
     /// Returns a node and its primary; `None` if the node is no replica.
     fn pair(&self, node: usize) -> Option<ReplicaPair> {
-        let nodes = locked(&self.nodes);
+        let nodes = self.nodes.lock();
         let replica = nodes.get(node)?.clone();
         let key =
             |number: u64| format!("{}{PREFIX}{}", self.names.prefix(), KeyForm::default().write(number));
@@ -171,13 +168,13 @@ impl LagWatch {
                 self.report(node, EventKind::LagUnmeasured { replica, cause });
             }
             (lags.trouble, lags.replica) = (trouble, pair.replica.address.to_string());
-            let replicas = locked(&self.measured).len() as u32; // at most as many as a session has nodes
+            let replicas = self.measured.lock().len() as u32; // at most as many as a session has nodes
             self.stop.pause_until(began + pause.max(EVERY_OF_ALL * replicas));
         }
         if let Some(summary) = lags.summary() {
             self.report(node, summary);
         }
-        locked(&self.measured).remove(&node);
+        self.measured.lock().remove(&node);
     }
 
     /// Writes a marker and waits until the replica shows it.

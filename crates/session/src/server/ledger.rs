@@ -5,7 +5,9 @@
 //! run's [`Marker`] on the server, and only then made. So the ledger lists every change that may have been made, even
 //! if the server's reply is lost, and the session can undo all changes.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::{Made, Marker, Owner, Tuned, place::Place};
 use crate::workload::{KeySpan, RunId};
@@ -54,41 +56,36 @@ impl Ledger {
         Self { sheet: Arc::new(Mutex::new(sheet)) }
     }
 
-    fn sheet(&self) -> MutexGuard<'_, Sheet> {
-        // No method panics between two changes.
-        self.sheet.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns the marker with the present changes.
     pub fn marker(&self) -> Marker {
-        self.sheet().marker.clone()
+        self.sheet.lock().marker.clone()
     }
 
     /// Returns whether the session uses a marker and has changes to undo.
     pub(super) fn is_to_be_marked(&self) -> bool {
-        let sheet = self.sheet();
+        let sheet = self.sheet.lock();
         sheet.is_marked && sheet.marker.owes()
     }
 
     /// Returns whether the session uses a marker.
     pub(super) fn is_marked(&self) -> bool {
-        self.sheet().is_marked
+        self.sheet.lock().is_marked
     }
 
     /// Returns whether there may be keys to remove.
     pub fn has_keys(&self) -> bool {
-        self.sheet().marker.has_keys()
+        self.sheet.lock().marker.has_keys()
     }
 
     /// Returns whether the ledger contains all key names of `span`.
     pub fn covers(&self, span: &KeySpan) -> bool {
-        self.sheet().marker.span.as_ref().is_none_or(|known| known.covers(span))
+        self.sheet.lock().marker.span.as_ref().is_none_or(|known| known.covers(span))
     }
 
     /// Adds the key names of `span`, which may be written from now on. `kept` is whether the keys remain after the
     /// session.
     pub fn add_keys(&self, span: KeySpan, kept: bool) {
-        let mut sheet = self.sheet();
+        let mut sheet = self.sheet.lock();
         sheet.marker.span = sheet.marker.span.take().map(|known| known.with(span));
         sheet.marker.kept = kept;
         sheet.is_behind = true;
@@ -96,13 +93,13 @@ impl Ledger {
 
     /// Removes all keys from the ledger, because they were removed from the server or were not written.
     pub fn drop_keys(&self) {
-        self.sheet().marker.span = Some(KeySpan::default());
+        self.sheet.lock().marker.span = Some(KeySpan::default());
     }
 
     /// Adds the entry of the parameter `name`, which is about to be set from the value `from` to `to`. Returns `false`
     /// if new changes are refused.
     pub(super) fn begin_turn(&self, name: &str, from: &str, to: &str) -> bool {
-        let mut sheet = self.sheet();
+        let mut sheet = self.sheet.lock();
         let tuned = Tuned::turned(sheet.tuned(name), name, from, to);
         let may_begin = !sheet.is_closed;
         if may_begin {
@@ -114,14 +111,14 @@ impl Ledger {
     /// Cancels [`begin_turn`](Self::begin_turn) of a parameter that was not set; `before` is the entry to restore.
     pub(super) fn cancel_turn(&self, name: &str, before: Option<Tuned>) {
         match before {
-            Some(tuned) => self.sheet().put(tuned),
+            Some(tuned) => self.sheet.lock().put(tuned),
             None => self.forget(name),
         }
     }
 
     /// Updates the entry of the parameter `name` after the server has reported the value `to`.
     pub(super) fn settle_turn(&self, name: &str, to: &str) {
-        let mut sheet = self.sheet();
+        let mut sheet = self.sheet.lock();
         if let Some(tuned) = sheet.tuned(name).cloned() {
             sheet.put(tuned.settled(to));
         }
@@ -129,19 +126,19 @@ impl Ledger {
 
     /// Returns the entry of the parameter `name`, if the parameter must be restored.
     pub(super) fn tuned(&self, name: &str) -> Option<Tuned> {
-        self.sheet().tuned(name).cloned()
+        self.sheet.lock().tuned(name).cloned()
     }
 
     /// Removes the entry of the parameter `name`, because the parameter need not be restored any more.
     pub(super) fn forget(&self, name: &str) {
-        let mut sheet = self.sheet();
+        let mut sheet = self.sheet.lock();
         sheet.marker.tuned.retain(|tuned| tuned.name != name);
         sheet.is_behind = true;
     }
 
     /// Adds an object that a setup is about to make. Returns `false` if new changes are refused.
     pub(super) fn begin_making(&self, made: &Made) -> bool {
-        let mut sheet = self.sheet();
+        let mut sheet = self.sheet.lock();
         let may_begin = !sheet.is_closed;
         if may_begin {
             sheet.marker.made.push(made.clone());
@@ -152,48 +149,48 @@ impl Ledger {
 
     /// Returns whether this session has made the object or is about to make it.
     pub(super) fn has_made(&self, made: &Made) -> bool {
-        self.sheet().marker.made.contains(made)
+        self.sheet.lock().marker.made.contains(made)
     }
 
     /// Removes an object from the ledger, because it was deleted or was not made.
     pub(super) fn forget_made(&self, made: &Made) {
-        let mut sheet = self.sheet();
+        let mut sheet = self.sheet.lock();
         sheet.marker.made.retain(|known| known != made);
         sheet.is_behind = true;
     }
 
     /// Returns whether new changes are refused.
     pub(super) fn is_closed(&self) -> bool {
-        self.sheet().is_closed
+        self.sheet.lock().is_closed
     }
 
     /// Forbids further changes.
     pub fn close(&self) {
-        self.sheet().is_closed = true;
+        self.sheet.lock().is_closed = true;
     }
 
     pub(super) fn place(&self) -> Option<Place> {
-        self.sheet().place.clone()
+        self.sheet.lock().place.clone()
     }
 
     pub(super) fn set_place(&self, place: Option<Place>) {
-        self.sheet().place = place;
+        self.sheet.lock().place = place;
     }
 
     pub(super) fn is_behind(&self) -> bool {
-        self.sheet().is_behind
+        self.sheet.lock().is_behind
     }
 
     pub(super) fn set_behind(&self, is_behind: bool) {
-        self.sheet().is_behind = is_behind;
+        self.sheet.lock().is_behind = is_behind;
     }
 
     pub(super) fn has_stood(&self) -> bool {
-        self.sheet().has_stood
+        self.sheet.lock().has_stood
     }
 
     pub(super) fn set_has_stood(&self, has_stood: bool) {
-        self.sheet().has_stood = has_stood;
+        self.sheet.lock().has_stood = has_stood;
     }
 }
 

@@ -8,8 +8,10 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
+
+use parking_lot::Mutex;
 
 use super::{CommandStat, Status};
 use crate::gauge::Gauge;
@@ -64,32 +66,28 @@ struct SentSoFar {
 }
 
 impl Sent {
-    fn lock(&self) -> MutexGuard<'_, SentSoFar> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Counts a command with its first argument.
     pub(super) fn count(&self, command: &str, first: Option<&str>) {
         let mut name = command.to_lowercase();
         if let Some(first) = first.filter(|_| CONTAINERS.contains(&name.as_str())) {
             name = format!("{name}|{}", first.to_lowercase());
         }
-        *self.lock().calls.entry(name).or_default() += 1;
+        *self.0.lock().calls.entry(name).or_default() += 1;
     }
 
     /// Returns the calls since the previous time, by the names of Redis 7.
     pub(super) fn take(&self) -> BTreeMap<String, u64> {
-        std::mem::take(&mut self.lock().calls)
+        std::mem::take(&mut self.0.lock().calls)
     }
 
     /// Notes that this connection is about to set a parameter.
     pub(super) fn set(&self, name: &str, value: &str) {
-        self.lock().parameters.insert(name.to_owned(), value.to_owned());
+        self.0.lock().parameters.insert(name.to_owned(), value.to_owned());
     }
 
     /// Returns, once, the value that this connection has set a parameter to.
     pub(super) fn take_set(&self, name: &str, is_it: impl FnOnce(&str) -> bool) -> bool {
-        let mut sent = self.lock();
+        let mut sent = self.0.lock();
         let is_own = sent.parameters.get(name).is_some_and(|value| is_it(value));
         if is_own {
             sent.parameters.remove(name);

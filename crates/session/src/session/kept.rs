@@ -10,9 +10,10 @@ use std::{
     fs::{File, OpenOptions},
     io::{self, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
+use parking_lot::Mutex;
 use thiserror::Error;
 
 use super::{Coalesce, Delivery, Event, Night, ReadError, Reader, Record, Sink, lean::Lean, running::Peer};
@@ -63,12 +64,12 @@ impl Kept {
     /// Writes the records that `peer` receives from now on to an unlinked file in `folder`, which is created if
     /// missing. A failure is reported when the records are read.
     pub fn start(folder: &Path, peer: Peer) -> Self {
-        let trouble = Arc::default();
+        let trouble: Arc<Mutex<_>> = Arc::default();
         let began = nameless(folder).and_then(|(file, written)| {
             let failure = Arc::clone(&trouble);
             let body = move || {
                 let why = keep(&peer, Limited { file: written, left: MOST_BYTES }).err();
-                *lock(&failure) = why.map(|why| why.to_string());
+                *failure.lock() = why.map(|why| why.to_string());
             };
             std::thread::Builder::new().name("kept".to_owned()).spawn(body)?;
             Ok(file)
@@ -115,7 +116,7 @@ impl Kept {
 impl Own {
     fn reader(&self) -> Result<Reader, KeptError> {
         let file = self.file.as_ref().map_err(|why| KeptError::Lost(why.clone()))?;
-        if let Some(why) = &*lock(&self.trouble) {
+        if let Some(why) = &*self.trouble.lock() {
             return Err(KeptError::Lost(why.clone()));
         }
         let path = Path::new("the records of this session");
@@ -124,10 +125,6 @@ impl Own {
         file.seek(SeekFrom::Start(0)).map_err(failed)?;
         Ok(Reader::of(file, path)?)
     }
-}
-
-fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Creates an unlinked file, and returns two handles with separate positions, for reading and for writing.
@@ -207,7 +204,7 @@ mod tests {
         let (kept, mut file) = own(folder.path());
         let why = file.write_all(&[mark(&"x".repeat(5000))], &mut Lean).unwrap_err();
         let Kept(Place::Own(Own { trouble, .. })) = &kept else { panic!("{kept:?}") };
-        *lock(trouble) = Some(why.to_string());
+        *trouble.lock() = Some(why.to_string());
         let mut kept = kept;
         let error = kept.records().err().unwrap().to_string();
         assert!(error.contains("they are more than 1.00 GiB") && error.contains("r records"), "{error}");

@@ -9,12 +9,14 @@ use std::{
     io,
     path::PathBuf,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread::JoinHandle,
     time::{Duration, Instant},
 };
+
+use parking_lot::Mutex;
 
 use super::{
     Coalesce, End, FileError, Record, Segment, SessionStart, Tally, Writer,
@@ -42,12 +44,6 @@ struct Shared {
     stopped: AtomicBool,
 }
 
-impl Shared {
-    fn path(&self) -> PathBuf {
-        self.path.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
 impl Recording {
     /// Starts the thread `recorder`, and returns the sender for its records.
     ///
@@ -66,7 +62,7 @@ impl Recording {
 
     /// Returns the path of the current file.
     pub fn path(&self) -> PathBuf {
-        self.state.path()
+        self.state.path.lock().clone()
     }
 
     /// Returns the number of bytes written so far, to all files.
@@ -108,7 +104,7 @@ impl Recording {
         self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         match self.losses.count() {
             0 => Ok(()),
-            lost => Err(FileError::Lost(self.state.path(), lost)),
+            lost => Err(FileError::Lost(self.state.path.lock().clone(), lost)),
         }
     }
 }
@@ -188,7 +184,7 @@ impl RecordingFile {
         for record in &first {
             self.sums.entry(record.node().unwrap_or_default()).or_default().push(record);
         }
-        *self.state.path.lock().unwrap_or_else(PoisonError::into_inner) = self.writer.path().to_owned();
+        *self.state.path.lock() = self.writer.path().to_owned();
         self.write(&first)
     }
 

@@ -1,9 +1,8 @@
 //! The data that a primary shares with its replicas, and the move of slots from one shard to another.
 
-use std::sync::{
-    Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::layout::Layout;
 use crate::demo::store::{Database, databases};
@@ -39,18 +38,17 @@ impl Shared {
 
     /// Returns the layout.
     pub fn layout(&self) -> RwLockReadGuard<'_, Layout> {
-        // No operation under these locks leaves its data invalid, even if it panics.
-        self.layout.read().unwrap_or_else(PoisonError::into_inner)
+        self.layout.read()
     }
 
     /// Returns the layout, to be changed.
     pub fn change(&self) -> RwLockWriteGuard<'_, Layout> {
-        self.layout.write().unwrap_or_else(PoisonError::into_inner)
+        self.layout.write()
     }
 
     /// Locks the data of a shard.
     pub fn databases(&self, shard: usize) -> MutexGuard<'_, Vec<Database>> {
-        self.shards[shard].databases.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shards[shard].databases.lock()
     }
 
     /// Counts the bytes of a write request; returns the number of bytes of all write requests of the shard.

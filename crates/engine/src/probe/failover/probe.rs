@@ -3,10 +3,12 @@
 use std::{
     collections::BTreeSet,
     io,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc::Sender},
+    sync::{Arc, mpsc::Sender},
     thread::{Builder, Scope, scope},
     time::{Duration, Instant},
 };
+
+use parking_lot::Mutex;
 
 use super::{
     FailoverPlan,
@@ -71,16 +73,16 @@ struct WatchState {
 impl ClusterWatch<'_> {
     fn run<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, messages: &'scope Sender<Message>) {
         while !self.stop.is_asked() {
-            let suspects = self.state().owners.look(&self.cluster.topology(), &self.plan.lulls);
+            let suspects = self.state.lock().owners.look(&self.cluster.topology(), &self.plan.lulls);
             for suspect in suspects {
                 let node = suspect.node;
-                if !self.state().searched.insert(node) {
+                if !self.state.lock().searched.insert(node) {
                     continue;
                 }
                 let search = move || self.search(&suspect, messages);
                 // Each search has a thread, since a node that hangs holds up no other. Without one there is no event.
                 if Builder::new().name("failover".to_owned()).spawn_scoped(scope, search).is_err() {
-                    self.state().searched.remove(&node);
+                    self.state.lock().searched.remove(&node);
                 }
             }
             self.stop.pause_until(Instant::now() + LOOK_EVERY);
@@ -89,16 +91,11 @@ impl ClusterWatch<'_> {
 
     fn search(&self, suspect: &Suspect, messages: &Sender<Message>) {
         let found = for_slots(suspect, (self.plan, self.cluster), self.clock, self.stop);
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.searched.remove(&suspect.node);
         found.iter().for_each(|(successor, _)| state.owners.found(suspect.node, *successor));
         drop(state);
         report(suspect.node.index(), found.map(|(_, event)| event), messages);
-    }
-
-    fn state(&self) -> MutexGuard<'_, WatchState> {
-        // No operation under this lock can panic halfway.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

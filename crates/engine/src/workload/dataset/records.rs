@@ -4,11 +4,13 @@ use std::{
     fmt,
     path::Path,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         mpsc::{Receiver, TryRecvError},
     },
     time::Duration,
 };
+
+use parking_lot::Mutex;
 
 use super::{
     error::DatasetError,
@@ -115,7 +117,7 @@ impl Dataset {
     /// Returns the current batch, or the next one if the current batch is used up. Returns `None` if the next batch is
     /// not read yet.
     fn batch(&self) -> Option<Result<Arc<Batch>, DatasetError>> {
-        let mut stream = self.0.stream.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stream = self.0.stream.lock();
         if let Some(batch) = stream.current.as_ref().filter(|batch| !batch.is_used_up()) {
             return Some(Ok(Arc::clone(batch)));
         }

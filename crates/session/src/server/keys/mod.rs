@@ -17,12 +17,13 @@ mod tally;
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use tokio::task::spawn_blocking;
 
 use self::line::Line;
@@ -58,7 +59,7 @@ impl KeyLook {
             Some(Err(error)) => KeyState::Failed(error.to_string()),
         };
         let is_new = self.shared.is_new.swap(false, Ordering::Relaxed);
-        (is_new || state != KeyState::Running).then(|| KeysSeen { state, ..self.shared.seen().clone() })
+        (is_new || state != KeyState::Running).then(|| KeysSeen { state, ..self.shared.seen.lock().clone() })
     }
 }
 
@@ -84,13 +85,9 @@ impl Shared {
         Self { stop, is_new, seen: Mutex::new(seen), began: Instant::now() }
     }
 
-    fn seen(&self) -> MutexGuard<'_, KeysSeen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Changes the published results.
     fn publish(&self, change: impl FnOnce(&mut KeysSeen)) {
-        let mut seen = self.seen();
+        let mut seen = self.seen.lock();
         change(&mut seen);
         seen.took_s = self.began.elapsed().as_secs_f64();
         self.is_new.store(true, Ordering::Relaxed);

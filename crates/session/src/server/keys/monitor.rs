@@ -167,7 +167,7 @@ mod tests {
         }
         let shared = Shared::new(KeyWay::Monitor);
         lines.publish(&shared);
-        let seen = shared.seen().clone();
+        let seen = shared.seen.lock().clone();
         assert_eq!((seen.sampled, seen.hottest[0].amount, seen.hottest.len()), (30, 8, 4));
         assert!(check(&Info::parse("instantaneous_ops_per_sec:20000")).is_ok());
         assert!(check(&Info::parse("instantaneous_ops_per_sec:20001")).is_err());

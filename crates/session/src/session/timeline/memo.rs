@@ -7,10 +7,9 @@
 //! A column is cached until a record changes a part of its time. A cloned timeline begins with an empty cache. The
 //! history becomes coarser after a column is cached, so an old column keeps the detail that it was first drawn with.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, PoisonError},
-};
+use std::collections::HashMap;
+
+use parking_lot::Mutex;
 
 use super::{ErrorCell, Heat, LoadCell, Measure, PingCell, Quantiles, ServerCell};
 
@@ -59,7 +58,7 @@ impl<V: Clone> Memo<V> {
         grid: Grid,
         compute: impl FnOnce(usize, usize) -> Vec<Option<V>>,
     ) -> Vec<Option<V>> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock();
         known.forget_stale();
         let step_ns = (grid.step_s * 1e9).round() as u64;
         let key = |column: usize| (step_ns, grid.first + column as u64);
@@ -85,7 +84,7 @@ impl<V: Clone> Memo<V> {
     ) -> Vec<Option<V>> {
         let found = compute(0, grid.columns);
         if grid.columns <= MOST {
-            let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut known = self.0.lock();
             let step_ns = (grid.step_s * 1e9).round() as u64;
             known.columns.extend((grid.first..).map(|number| (step_ns, number)).zip(found.iter().cloned()));
         }
@@ -95,7 +94,7 @@ impl<V: Clone> Memo<V> {
 
 impl<V> Memo<V> {
     fn touch(&mut self, since_s: f64) {
-        let known = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let known = self.0.get_mut();
         known.stale_s = known.stale_s.min(since_s);
     }
 }
@@ -177,10 +176,10 @@ mod tests {
             let grid = Grid { first, columns: 240, ..GRID };
             let expected: Vec<_> = (first..first + 240).map(Some).collect();
             assert_eq!(asked(&memo, grid).0, expected);
-            assert!(memo.0.lock().unwrap().columns.len() <= MOST);
+            assert!(memo.0.lock().columns.len() <= MOST);
         }
         let huge = Grid { first: 0, columns: 3 * MOST, ..GRID };
         assert_eq!(asked(&memo, huge).0.len(), 3 * MOST);
-        assert!(memo.0.lock().unwrap().columns.len() <= MOST);
+        assert!(memo.0.lock().columns.len() <= MOST);
     }
 }
