@@ -91,10 +91,10 @@ impl Cluster {
     /// When the node gives no topology in which a slot has an owner.
     pub fn find(target: &Target, limit: Duration) -> Result<Self, ClusterError> {
         let mut talk = bounded(target, limit)?;
-        let reply = reply(&mut talk, target, &[b"CLUSTER", b"MYID"], limit)?;
+        let reply = talk.reply(&[b"CLUSTER", b"MYID"], limit)?;
         // If the node refuses its identifier, it is recognised by its address.
         let id = RespValue::read(&reply).and_then(|reply| reply.text().map(untrusted::bytes));
-        let reply = self::reply(&mut talk, target, &SLOTS, limit)?;
+        let reply = talk.reply(&SLOTS, limit)?;
         let topology = Topology::first(&reply, &target.address, &id.unwrap_or_default())?;
         if topology.primaries().next().is_none() {
             return Err(ClusterError::NoOwners);
@@ -108,7 +108,7 @@ impl Cluster {
     /// # Errors
     /// When the server does not answer, or is no primary.
     pub fn of_copies(target: &Target, limit: Duration) -> Result<Self, ClusterError> {
-        let reply = reply(&mut bounded(target, limit)?, target, &REPLICATION, limit)?;
+        let reply = bounded(target, limit)?.reply(&REPLICATION, limit)?;
         Self::followed(target, Topology::of_copies(&reply, &target.address)?)
     }
 
@@ -277,7 +277,7 @@ impl Shared {
         // What is doubted from now on is asked again.
         self.is_doubted.store(false, Ordering::Release);
         let mut now = self.topology.load_full();
-        let mut next = ask(talk, target, &now, LIMIT)?;
+        let mut next = ask(talk, target, &now)?;
         if next.primaries().next().is_none() {
             return Err(ClusterError::NoOwners);
         }
@@ -288,7 +288,7 @@ impl Shared {
             }
             // A worker has met a node meanwhile: the numbers of that node must stay.
             now = Guard::into_inner(before);
-            next = ask(talk, target, &now, LIMIT)?;
+            next = ask(talk, target, &now)?;
         }
     }
 }
@@ -298,31 +298,14 @@ impl Shared {
 fn bounded(target: &Target, limit: Duration) -> Result<Talk, ClusterError> {
     let mut talk = talk(target, limit)?.bounded(LONGEST);
     // A node that refuses the name works as well.
-    reply(&mut talk, target, &[b"CLIENT", b"SETNAME", CLIENT_NAME], limit)?;
+    talk.reply(&[b"CLIENT", b"SETNAME", CLIENT_NAME], limit)?;
     Ok(talk)
 }
 
 /// Asks for the topology; the nodes of `before` keep their numbers.
-fn ask(
-    talk: &mut Talk,
-    target: &Target,
-    before: &Topology,
-    limit: Duration,
-) -> Result<Topology, ClusterError> {
+fn ask(talk: &mut Talk, target: &Target, before: &Topology) -> Result<Topology, ClusterError> {
     let question = if *before.placement() == Placement::Copies { REPLICATION } else { SLOTS };
-    Ok(before.read(&reply(talk, target, &question, limit)?, &target.address)?)
-}
-
-/// Returns the reply to a command.
-pub(super) fn reply(
-    talk: &mut Talk,
-    target: &Target,
-    words: &[&[u8]],
-    limit: Duration,
-) -> Result<Vec<u8>, ReachError> {
-    let mut reply = Vec::new();
-    talk.ask(&target.dialect.encode(words), 1, limit, |bytes, _| reply = bytes.to_vec())?;
-    Ok(reply)
+    Ok(before.read(&talk.reply(&question, LIMIT)?, &target.address)?)
 }
 
 #[cfg(test)]

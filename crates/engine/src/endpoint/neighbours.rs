@@ -4,10 +4,7 @@
 use std::time::Duration;
 
 use super::{
-    Address, Cluster, ClusterError, Talk, Target,
-    cluster::{LONGEST, reply},
-    node_address, talk,
-    topology::replicas,
+    Address, Cluster, ClusterError, Talk, Target, cluster::LONGEST, node_address, talk, topology::replicas,
 };
 use crate::protocol::RespValue;
 
@@ -62,13 +59,12 @@ pub fn cluster_of(target: &Target, limit: Duration) -> Result<Option<Cluster>, C
 /// A connection to a server that is asked for its neighbours.
 struct Asked {
     talk: Talk,
-    target: Target,
     limit: Duration,
 }
 
 impl Asked {
     fn new(target: &Target, limit: Duration) -> Result<Self, ClusterError> {
-        Ok(Self { talk: talk(target, limit)?.bounded(LONGEST), target: target.clone(), limit })
+        Ok(Self { talk: talk(target, limit)?.bounded(LONGEST), limit })
     }
 
     /// Connects to the server at `address` as to `target`.
@@ -78,7 +74,7 @@ impl Asked {
 
     /// Returns a section of INFO; an empty text if the server refuses INFO.
     fn info(&mut self, section: &str) -> Result<String, ClusterError> {
-        let reply = reply(&mut self.talk, &self.target, &[b"INFO", section.as_bytes()], self.limit)?;
+        let reply = self.talk.reply(&[b"INFO", section.as_bytes()], self.limit)?;
         let text = RespValue::read(&reply).and_then(|reply| reply.text().map(<[u8]>::to_vec));
         Ok(String::from_utf8_lossy(&text.unwrap_or_default()).into_owned())
     }

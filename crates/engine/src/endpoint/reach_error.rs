@@ -280,39 +280,21 @@ impl ReachError {
     /// Returns whether a later attempt with the same command line may succeed, because the server may start, recover or
     /// finish loading. Other errors are permanent.
     pub fn is_transient(&self) -> bool {
-        match self {
+        matches!(
+            self,
             Self::HostNotFound { .. }
-            | Self::Refused(_)
-            | Self::ConnectTimeout(_)
-            | Self::NoSuchSocket { .. }
-            | Self::Io { .. }
-            | Self::Silent(_)
-            | Self::HalfAnswer { .. }
-            | Self::SilentToTls(_)
-            | Self::Closed(_)
-            | Self::ClosedToTls(_)
-            | Self::Loading(_)
-            | Self::TooManyClients(_)
-            | Self::Busy { .. } => true,
-            Self::SocketForbidden { .. }
-            | Self::SpeaksTls(_)
-            | Self::SpeaksPlain(_)
-            | Self::Tls { .. }
-            | Self::Http { .. }
-            | Self::Memcached(_)
-            | Self::Redis(_)
-            | Self::TooOld(_)
-            | Self::OtherProtocol { .. }
-            | Self::Stranger { .. }
-            | Self::Endless(_)
-            | Self::PasswordNeeded(_)
-            | Self::WrongPassword { .. }
-            | Self::PasswordNotAsked(_)
-            | Self::NotPermitted { .. }
-            | Self::ProtectedMode(_)
-            | Self::NoSuchDb { .. }
-            | Self::NoResp3(_)
-            | Self::ErrorReply { .. } => false,
-        }
+                | Self::Refused(_)
+                | Self::ConnectTimeout(_)
+                | Self::NoSuchSocket { .. }
+                | Self::Io { .. }
+                | Self::Silent(_)
+                | Self::HalfAnswer { .. }
+                | Self::SilentToTls(_)
+                | Self::Closed(_)
+                | Self::ClosedToTls(_)
+                | Self::Loading(_)
+                | Self::TooManyClients(_)
+                | Self::Busy { .. }
+        )
     }
 }

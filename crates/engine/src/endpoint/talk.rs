@@ -125,6 +125,17 @@ impl Talk {
         }
     }
 
+    /// Sends a command, and returns the bytes of its reply.
+    ///
+    /// # Errors
+    /// As for [`ask`](Self::ask).
+    pub fn reply(&mut self, words: &[&[u8]], limit: Duration) -> Result<Vec<u8>, ReachError> {
+        let mut reply = Vec::new();
+        let question = self.target.dialect.encode(words);
+        self.ask(&question, 1, limit, |bytes, _| reply = bytes.to_vec())?;
+        Ok(reply)
+    }
+
     /// Queues requests, which the next steps send.
     pub fn send(&mut self, questions: &[u8]) {
         self.unsent.extend_from_slice(questions);

@@ -11,7 +11,7 @@ use crate::{
 
 /// One worker's counts of one segment during one interval. The worker sends the buffer to the collector, which
 /// clears and returns it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct IntervalBuffer {
     /// The number of the segment in which the counted requests were written.
     pub generation: u32,
@@ -97,38 +97,6 @@ pub struct OperationCounts {
 }
 
 impl IntervalBuffer {
-    /// Creates an empty buffer.
-    pub(super) fn new() -> Box<Self> {
-        Box::new(Self {
-            generation: 0,
-            start_ns: 0,
-            end_ns: 0,
-            drain: false,
-            in_flight: 0,
-            tick: 0,
-            closes_tick: false,
-            connected: 0,
-            bytes_in: 0,
-            bytes_out: 0,
-            pushes: 0,
-            due: 0,
-            shed: 0,
-            unsent: 0,
-            behind_ns: 0,
-            waiting_ns: 0,
-            client: ClientCounts::default(),
-            errors: ErrorCounts::default(),
-            redirects: ErrorCounts::default(),
-            openings: Openings::default(),
-            connections_lost: ErrorCounts::default(),
-            connects_failed: ErrorCounts::default(),
-            operations: Arc::default(),
-            counts: Vec::new(),
-            by_node: ByNode::default(),
-            spent: None,
-        })
-    }
-
     /// Begins an interval of segment `generation` at `start_ns`. The buffer must be empty.
     pub(super) fn begin(&mut self, generation: u32, operations: &Arc<Operations>, start_ns: u64) {
         self.generation = generation;

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Requests of one client for one node.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Parcel {
     /// The index of the client.
     pub(super) client: usize,
@@ -66,24 +66,7 @@ pub(super) struct Kept {
 impl Parcel {
     /// Creates an empty parcel.
     pub(super) fn new(client: usize, generation: u32, since_ns: u64) -> Self {
-        Self {
-            client,
-            node: None,
-            generation,
-            since_ns,
-            written_ns: 0,
-            asks: false,
-            is_for_replica: false,
-            from: None,
-            hops: 0,
-            pauses: 0,
-            requests: Vec::new(),
-            dues: Vec::new(),
-            numbers: Vec::new(),
-            bytes: Vec::new(),
-            inserted: Insertions::default(),
-            later: None,
-        }
+        Self { client, generation, since_ns, ..Self::default() }
     }
 
     /// Adds the request in `out`, which has no other.

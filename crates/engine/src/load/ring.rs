@@ -35,14 +35,14 @@ pub(super) fn pair(operations: usize) -> (Ring, RingEnd) {
     let (up, intervals) = RingBuffer::new(SLOTS);
     let (back_up, back) = RingBuffer::new(SLOTS);
     let mut end = RingEnd { intervals, back: back_up, newest: (0, operations) };
-    (0..SPARE).for_each(|_| end.recycle(IntervalBuffer::new()));
+    (0..SPARE).for_each(|_| end.recycle(Box::default()));
     (Ring { up, back }, end)
 }
 
 impl Ring {
     /// Returns a buffer to fill: a recycled one, or a new one if none has come back.
     pub(super) fn empty(&mut self) -> Box<IntervalBuffer> {
-        self.back.pop().unwrap_or_else(|_| IntervalBuffer::new())
+        self.back.pop().unwrap_or_else(|_| Box::default())
     }
 
     /// Returns how many buffers can be sent now.

@@ -23,7 +23,7 @@ pub fn interval(
     ops: &[(&str, u64)],
     closes_tick: bool,
 ) -> Box<IntervalBuffer> {
-    let mut buffer = IntervalBuffer::new();
+    let mut buffer = Box::<IntervalBuffer>::default();
     let program = program();
     buffer.begin(generation, program.operations(), span_ns.start);
     buffer.end_ns = span_ns.end;

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     clock::{Clock, TICK_NS},
-    endpoint::{Cluster, Role, Talk, Target, talk},
+    endpoint::{Cluster, ReachError, Role, Talk, Target, talk},
     events::EventKind,
     protocol::{RespValue, key_slot},
     stats::Recorder,
@@ -184,18 +184,19 @@ impl LagWatch {
     fn measure_once(&self, node: usize, pair: &ReplicaPair, lags: &mut Lags) -> Result<(), String> {
         let ReplicaPair { primary, replica, key } = pair;
         let key = key.as_ref().map_err(Clone::clone)?.as_bytes();
+        let text = |error: ReachError| error.to_string();
         let is_primary = |reply: &[u8]| {
             let reply = RespValue::read(reply);
             let role = reply.as_ref().and_then(|reply| reply.list()?.first()?.text());
             role == Some(b"master")
         };
-        if is_primary(&lags.at_replica.ask(replica, self.cluster.is_some(), &[b"ROLE"])?) {
+        if is_primary(&lags.at_replica.ask(replica, self.cluster.is_some(), &[b"ROLE"]).map_err(text)?) {
             return Err("it is no replica any more".to_owned());
         }
         let marker = self.clock.now_ns();
         let value = marker.to_string();
         let set: [&[u8]; 5] = [b"SET", key, value.as_bytes(), b"PX", EXPIRY_MS];
-        let reply = lags.at_primary.ask(primary, false, &set)?;
+        let reply = lags.at_primary.ask(primary, false, &set).map_err(text)?;
         if let Some(RespValue::Error(line)) = RespValue::read(&reply) {
             return Err(format!("{} refused the marker: {}", primary.address, untrusted::bytes(line)));
         }
@@ -276,28 +277,22 @@ impl LagLine {
     ///
     /// # Errors
     /// When the server cannot be reached or does not answer.
-    fn ask(&mut self, target: &Target, is_replica: bool, words: &[&[u8]]) -> Result<Vec<u8>, String> {
+    fn ask(&mut self, target: &Target, is_replica: bool, words: &[&[u8]]) -> Result<Vec<u8>, ReachError> {
         let before = self.0.take().filter(|(known, _)| known.address == target.address);
         let mut talk = match before {
             Some((_, talk)) => talk,
             None => {
-                let mut talk = talk(target, LIMIT).map_err(|error| error.to_string())?.bounded(LONGEST);
+                let mut talk = talk(target, LIMIT)?.bounded(LONGEST);
                 // A server that refuses the name works as well, and one that refuses READONLY refuses the reads.
-                reply(&mut talk, target, &[b"CLIENT", b"SETNAME", CLIENT_NAME])?;
+                talk.reply(&[b"CLIENT", b"SETNAME", CLIENT_NAME], LIMIT)?;
                 if is_replica {
-                    reply(&mut talk, target, &[b"READONLY"])?;
+                    talk.reply(&[b"READONLY"], LIMIT)?;
                 }
                 talk
             }
         };
-        let replied = reply(&mut talk, target, words)?;
+        let replied = talk.reply(words, LIMIT)?;
         self.0 = Some((target.clone(), talk));
         Ok(replied)
     }
-}
-
-fn reply(talk: &mut Talk, target: &Target, words: &[&[u8]]) -> Result<Vec<u8>, String> {
-    let mut reply = Vec::new();
-    let asked = talk.ask(&target.dialect.encode(words), 1, LIMIT, |bytes, _| reply = bytes.to_vec());
-    asked.map(|()| reply).map_err(|error| error.to_string())
 }

@@ -56,7 +56,8 @@ fn parse(info: &[u8]) -> Option<TcpRtt> {
     Some(TcpRtt { rtt_us: at(RTT)?, rtt_var_us: at(RTT_VAR)?, rtt_min_us })
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::{
         io::{Read, Write},
