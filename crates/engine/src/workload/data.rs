@@ -73,7 +73,7 @@ pub struct Keyset {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub prefix: String,
     /// The lowest number.
-    #[serde(deserialize_with = "quantity", skip_serializing_if = "is_zero")]
+    #[serde(deserialize_with = "quantity", skip_serializing_if = "is_default")]
     pub first: u64,
     /// The number of keys; `None` means the load's number of keys.
     #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
@@ -82,11 +82,11 @@ pub struct Keyset {
     #[serde(skip_serializing_if = "is_usual")]
     pub digits: u8,
     /// What stands in the place of the number.
-    #[serde(skip_serializing_if = "KeyNaming::is_number")]
+    #[serde(skip_serializing_if = "is_default")]
     pub naming: KeyNaming,
     /// Whether the set has numbers without any prefix. A number without a prefix is part of a name or an argument, and
     /// not a key of the run.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub bare: bool,
     /// The distribution.
     pub distribution: Distribution,
@@ -145,7 +145,7 @@ pub struct Operation {
     #[serde(default = "one", deserialize_with = "quantity")]
     pub weight: u32,
     /// How the operation's steps are combined.
-    #[serde(default, skip_serializing_if = "Together::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub together: Together,
     /// Whether the operation changes the server's data, if that is not clear from its commands. An EVAL that changes no
     /// data and finds nothing is a miss.
@@ -191,18 +191,9 @@ fn is_usual(digits: &u8) -> bool {
     *digits == KeyForm::default().digits
 }
 
-fn is_false(is: &bool) -> bool {
-    !is
-}
-
-fn is_zero(number: &u64) -> bool {
-    *number == 0
-}
-
-impl Together {
-    fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
+/// Returns whether a file leaves a field out, because it has its default value.
+pub(super) fn is_default<T: Default + PartialEq>(field: &T) -> bool {
+    *field == T::default()
 }
 
 impl Operation {

@@ -38,7 +38,8 @@ pub enum KeyNaming {
 }
 
 impl KeyNaming {
-    pub(super) fn is_number(&self) -> bool {
+    /// Returns whether it is the number itself.
+    pub fn is_number(&self) -> bool {
         *self == Self::Number
     }
 }

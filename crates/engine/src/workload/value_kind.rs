@@ -4,7 +4,7 @@ mod written;
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
-use super::{WorkloadError, quantity::MAX_WEIGHT};
+use super::{WorkloadError, data::is_default, quantity::MAX_WEIGHT};
 use serde::{Deserialize, Serialize};
 
 /// The maximum size of a value: 64 MiB.
@@ -21,10 +21,10 @@ const LEAST_SHARE: f64 = 0.02;
 #[serde(default, deny_unknown_fields)]
 pub struct ValueKind {
     /// The sizes.
-    #[serde(skip_serializing_if = "Size::is_knobs")]
+    #[serde(skip_serializing_if = "is_default")]
     pub size: Size,
     /// The content.
-    #[serde(skip_serializing_if = "Content::is_usual")]
+    #[serde(skip_serializing_if = "is_default")]
     pub content: Content,
 }
 
@@ -105,20 +105,11 @@ impl Size {
 }
 
 impl Content {
-    fn is_usual(&self) -> bool {
-        *self == Self::default()
-    }
-
     /// Returns the smallest possible size of a value with this content.
     pub(super) fn least(self) -> u32 {
         match self {
             Self::Json => JSON.iter().map(|part| part.len() as u32).sum(),
-            Self::Printable
-            | Self::Random
-            | Self::Text
-            | Self::Base64
-            | Self::Alike
-            | Self::Compressible(_) => 1,
+            _ => 1,
         }
     }
 }

@@ -19,7 +19,7 @@ struct Set {
     count: u64,
     #[serde(default = "usual_digits", skip_serializing_if = "is_usual")]
     digits: u8,
-    #[serde(default, skip_serializing_if = "is_number")]
+    #[serde(default, skip_serializing_if = "KeyNaming::is_number")]
     naming: KeyNaming,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     open: bool,
@@ -31,10 +31,6 @@ fn usual_digits() -> u8 {
 
 fn is_usual(digits: &u8) -> bool {
     *digits == usual_digits()
-}
-
-fn is_number(naming: &KeyNaming) -> bool {
-    *naming == KeyNaming::Number
 }
 
 impl Set {

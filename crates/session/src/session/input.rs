@@ -77,6 +77,15 @@ pub(super) fn is_packed(path: &Path) -> io::Result<bool> {
     Ok(first == PACKED)
 }
 
+impl Bytes {
+    fn reader(&mut self) -> &mut dyn BufRead {
+        match self {
+            Self::Plain(plain) => plain,
+            Self::Packed(packed) => packed,
+        }
+    }
+}
+
 impl Input {
     /// Opens a recording.
     ///
@@ -148,26 +157,17 @@ impl fmt::Debug for Input {
 
 impl Read for Input {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match &mut self.bytes {
-            Bytes::Plain(plain) => plain.read(buffer),
-            Bytes::Packed(packed) => packed.read(buffer),
-        }
+        self.bytes.reader().read(buffer)
     }
 }
 
 impl BufRead for Input {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        match &mut self.bytes {
-            Bytes::Plain(plain) => plain.fill_buf(),
-            Bytes::Packed(packed) => packed.fill_buf(),
-        }
+        self.bytes.reader().fill_buf()
     }
 
     fn consume(&mut self, amount: usize) {
-        match &mut self.bytes {
-            Bytes::Plain(plain) => plain.consume(amount),
-            Bytes::Packed(packed) => packed.consume(amount),
-        }
+        self.bytes.reader().consume(amount);
     }
 }
 

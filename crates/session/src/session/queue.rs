@@ -157,17 +157,8 @@ impl Losses {
 
 /// Returns whether this is a periodic measurement, which a full queue leaves out.
 fn is_measurement(record: &Record) -> bool {
-    match record {
-        Record::Session(_) | Record::Segment(_) | Record::Event(_) | Record::Mark(_) | Record::End(_) => {
-            false
-        }
-        Record::Interval(_)
-        | Record::Ping(_)
-        | Record::Wake(_)
-        | Record::Intrinsic(_)
-        | Record::Server(_)
-        | Record::Host(_) => true,
-    }
+    use Record::*;
+    matches!(record, Interval(_) | Ping(_) | Wake(_) | Intrinsic(_) | Server(_) | Host(_))
 }
 
 #[cfg(test)]

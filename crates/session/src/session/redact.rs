@@ -27,7 +27,7 @@ impl Record {
     pub fn redacted(self) -> Self {
         match self {
             Self::Server(mut moment) => {
-                moment.body = status(moment.body);
+                status(&mut moment.body);
                 Self::Server(moment)
             }
             Self::Host(mut moment) => {
@@ -63,48 +63,32 @@ fn nameless(sample: &mut Sample) {
 }
 
 /// This function names all fields, so that it does not compile with a new field until it handles the field.
-fn status(status: Status) -> Status {
+fn status(status: &mut Status) {
     let Status {
-        name,
-        version,
-        process_id: _,
-        mode,
-        role,
-        policy,
-        master: _,
-        poll_s,
-        gauges,
-        command_stats,
-        own,
+        process_id,
+        master,
         errors,
-        latency_events,
-        config,
         clients,
-        slots,
+        name: _,
+        version: _,
+        mode: _,
+        role: _,
+        policy: _,
+        poll_s: _,
+        gauges: _,
+        command_stats: _,
+        own: _,
+        latency_events: _,
+        config: _,
+        slots: _,
     } = status;
-    let master = None;
+    (*process_id, *master) = (None, None);
     let mut coded = BTreeMap::new();
-    for (error, count) in errors {
+    for (error, count) in std::mem::take(errors) {
         *coded.entry(code(&error)).or_default() += count;
     }
-    Status {
-        name,
-        version,
-        process_id: None,
-        mode,
-        role,
-        policy,
-        master,
-        poll_s,
-        gauges,
-        command_stats,
-        own,
-        errors: coded,
-        latency_events,
-        config,
-        clients: clients.map(Clients::redacted),
-        slots,
-    }
+    *errors = coded;
+    *clients = clients.take().map(Clients::redacted);
 }
 
 #[expect(
