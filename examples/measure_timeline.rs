@@ -33,8 +33,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     while let Some(record) = reader.next_record()? {
         timeline.push(&record);
     }
-    println!("read {:.0} s of session in {:.2} s", timeline.now_s(), begun.elapsed().as_secs_f64());
-    let now_s = timeline.now_s();
+    println!("read {:.0} s of session in {:.2} s", timeline.now_s, begun.elapsed().as_secs_f64());
+    let now_s = timeline.now_s;
     let whole = || timeline.window(0.0, now_s, COLUMNS);
     time("levels of service, whole session", || drop(black_box(whole().levels(Measure::Service))));
     time("heat map, whole session", || drop(black_box(whole().heat(Timed::FromDue))));

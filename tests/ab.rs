@@ -13,7 +13,7 @@ fn slow_writes() -> demo::Handle {
 }
 
 fn ab(server: &demo::Handle, args: &[&str]) -> Outcome {
-    let port = server.address().port().to_string();
+    let port = server.address.port().to_string();
     let args = [&["ab", "-p", &port, "--yes", "--part", "0.25", "-c", "4", "--anyway"], args].concat();
     Running::start(redyno(&args)).end_of_writing()
 }

@@ -56,7 +56,7 @@ fn the_rate_is_that_of_the_time_under_load_whatever_the_last_replies_take() {
         ..demo::Options::default()
     })
     .unwrap();
-    let port = server.address().port().to_string();
+    let port = server.address.port().to_string();
     let rate = ["--rate", "400", "-c", "400", "--ratio", "0:1"];
     // 600 requests, in a second and a half or by their number.
     for end in [["--duration", "1.5"], ["-n", "600"]] {
@@ -78,7 +78,7 @@ fn what_is_answered_after_the_end_is_a_drain_and_in_no_rate_of_a_closed_loop() {
         ..demo::Options::default()
     })
     .unwrap();
-    let port = server.address().port().to_string();
+    let port = server.address.port().to_string();
     let args = ["-p", &port, "--headless", "--json", "--load", "--yes", "-c", "50", "--ratio", "0:1"];
     for (rate, is_open) in [(&[][..], false), (&["--rate", "100"], true)] {
         let outcome = run(&[&args, rate, &["--duration", "1.1"]].concat()).expect_code(0);
@@ -280,7 +280,7 @@ fn every_request_has_one_end_whatever_breaks_and_is_turned() {
             ..demo::Options::default()
         })
         .unwrap();
-        let target = at_port(server.address().port());
+        let target = at_port(server.address.port());
         // Short only where it is waited for: a busy machine may take longer for an answer.
         let timeout = Duration::from_millis(if kind == "timeout" { 300 } else { 30_000 });
         let plan = Plan { threads: 2, timeout, ..plan(target) };

@@ -21,7 +21,7 @@ fn session(folder: &Path) -> (String, Vec<Record>) {
     let server = Server::redis().start();
     let file = |name: &str| folder.join(name).display().to_string();
     let recording = file("s.jsonl");
-    let exports = Format::ALL.map(Format::name);
+    let exports = Format::ALL.map(|format| format.name);
     let exports = exports.map(|format| format!("--export={format}:{}", file(&format!("live.{format}"))));
     let port = server.port_text();
     let load =
@@ -40,7 +40,7 @@ fn exported(recording: &str, args: &[&str]) -> String {
 fn every_format_is_the_same_from_the_session_and_from_its_recording() {
     let folder = tempfile::tempdir().unwrap();
     let (recording, _) = session(folder.path());
-    for format in Format::ALL.map(Format::name) {
+    for format in Format::ALL.map(|format| format.name) {
         let live = fs::read_to_string(folder.path().join(format!("live.{format}"))).unwrap();
         assert_eq!(exported(&recording, &["--format", format]), live, "{format}");
         let out = folder.path().join(format!("out.{format}")).display().to_string();

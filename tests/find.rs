@@ -12,7 +12,7 @@ fn a_thousand() -> demo::Handle {
 
 fn find(limit: &str, form: &[&str]) -> Outcome {
     let server = a_thousand();
-    let port = server.address().port().to_string();
+    let port = server.address.port().to_string();
     let args = [&["-p", &port, "--yes", "--headless", "--find", limit], form].concat();
     Running::start(redyno(&args)).end_of_writing()
 }

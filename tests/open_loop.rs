@@ -57,7 +57,7 @@ fn a_stall_shows_in_every_response_time_that_it_made_late() {
         ..demo::Options::default()
     })
     .unwrap();
-    let mut session = Driven::start(&plan(at_port(server.address().port())), open(1000));
+    let mut session = Driven::start(&plan(at_port(server.address.port())), open(1000));
     session.wait_for("the stall, and that it is made up for", |records| {
         let mut after = intervals(records).skip_while(|interval| interval.behind_us < 700_000);
         let is_over = after.any(|interval| interval.behind_us < 20_000);
@@ -83,7 +83,7 @@ fn what_is_shed_is_counted_and_the_others_are_not_late() {
     })
     .unwrap();
     let knobs = Knobs { backlog: Backlog::Shed, clients: 5, ..open(1000) };
-    let mut session = Driven::start(&plan(at_port(server.address().port())), knobs);
+    let mut session = Driven::start(&plan(at_port(server.address.port())), knobs);
     session.wait_for("requests that are shed, and replies after them", |records| {
         let mut shed = 0;
         intervals(records).find_map(|interval| {
@@ -109,7 +109,7 @@ fn waiting_for_a_free_connection_is_in_the_response_time() {
     .unwrap();
     // One connection answers 50 a second; twice as many are due.
     let knobs = Knobs { clients: 1, ..open(100) };
-    let mut session = Driven::start(&plan(at_port(server.address().port())), knobs);
+    let mut session = Driven::start(&plan(at_port(server.address.port())), knobs);
     session.wait_for("a backlog", |records| {
         intervals(records).any(|interval| interval.behind_us > 400_000).then_some(())
     });

@@ -163,7 +163,7 @@ fn with_fault(fault: &str, kind: &str) -> Past {
     let server = demo::Server::start(options).unwrap();
     // Short only where it is waited for: a busy machine may take longer for an answer.
     let timeout = Duration::from_millis(if kind == "timeout" { 300 } else { 30_000 });
-    let plan = Plan { timeout, ..plan(at_port(server.address().port())) };
+    let plan = Plan { timeout, ..plan(at_port(server.address.port())) };
     let knobs = Knobs { clients: 10, pipeline: 4, ..knobs(Workload::ratio(0, 1)) };
     let mut session = Driven::start(&plan, knobs);
     session.wait_for(&format!("{kind} by '{fault}'"), |records| {

@@ -51,7 +51,7 @@ fn built_in(faults: &[&str]) -> demo::Handle {
 /// Another setting begins with a key, and no restart.
 fn turns_on_a_screen() {
     let server = built_in(&[]);
-    let port = server.address().port().to_string();
+    let port = server.address.port().to_string();
     let mut terminal = Terminal::start(&redyno(&["-p", &port, "--load", "--yes", "-c", "2"]), 120, 36);
     terminal.wait_for_text("segment 1");
     terminal.press("\u{1b}[C");
@@ -109,7 +109,7 @@ fn has_a_wide_histogram() {
 
 fn counts_errors_by_kind() {
     let server = built_in(&["error OOM on GET 50%"]);
-    let port = server.address().port().to_string();
+    let port = server.address.port().to_string();
     let records = load(&port, &["-n", "400", "-c", "2", "--workload", "get"]);
     let summary = summary(&records);
     let errors = summary["errors"]["OOM"].as_u64().unwrap();

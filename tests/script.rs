@@ -21,7 +21,7 @@ fn file(folder: &Path, text: &str) -> PathBuf {
 fn play(text: &str, more: &[&str]) -> Outcome {
     let (server, folder) =
         (demo::Server::start(demo::Options::default()).unwrap(), tempfile::tempdir().unwrap());
-    let (port, path) = (server.address().port().to_string(), file(folder.path(), text));
+    let (port, path) = (server.address.port().to_string(), file(folder.path(), text));
     let args = [
         &["-p", &port, "--yes", "--headless", "--json", "-c", "1", "--script", path.to_str().unwrap()],
         more,
@@ -80,7 +80,7 @@ fn it_plays_beside_the_screen_too() {
     let folder = tempfile::tempdir().unwrap();
     let server = demo::Server::start(demo::Options::default()).unwrap();
     let path = file(folder.path(), "at 0s clients 3\nat 0.5s pipeline 7\nat 1s mark both\n");
-    let port = server.address().port().to_string();
+    let port = server.address.port().to_string();
     let args = ["-p", &port, "--yes", "--script", path.to_str().unwrap()];
     let mut terminal = Terminal::start(&redyno(&args), 120, 36);
     terminal.wait_for_text("pipeline 7");

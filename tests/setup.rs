@@ -235,7 +235,7 @@ fn the_built_in_server_runs_what_it_knows() {
     let server = demo::Server::start(demo::Options::default()).unwrap();
     let start = |steps: &[&str]| {
         let knobs = knobs(workload("plain", steps, &[("INCR {total}", 1)]));
-        let commission = commission(plan(at_port(server.address().port())), knobs);
+        let commission = commission(plan(at_port(server.address.port())), knobs);
         Commission { keys: Keys::OwnServers, ..commission }
     };
     let cause = refused(start(&["SET {total} 1", SCRIPT]));

@@ -65,9 +65,9 @@ fn two_targets_under_the_same_load_are_counted_apart_as_they_count_themselves() 
         assert_counts_are_the_servers(&own, server);
         let mut timeline = Timeline::new(TimelineOptions::default());
         own.records.iter().for_each(|record| timeline.push(record));
-        let segments: Vec<_> = timeline.segments().iter().map(|s| s.start.knobs.pipeline).collect();
+        let segments: Vec<_> = timeline.segments.iter().map(|s| s.start.knobs.pipeline).collect();
         assert_eq!(segments, [1, 8]);
-        let ops: Vec<_> = timeline.segments().iter().map(|segment| segment.total.ops).collect();
+        let ops: Vec<_> = timeline.segments.iter().map(|segment| segment.total.ops).collect();
         assert_eq!(ops, [own.segment(1).ops, own.segment(2).ops]);
         let pings = own.records.iter().filter(|record| matches!(&***record, Record::Ping(_)));
         assert!(pings.count() > 0, "each target is pinged");

@@ -35,7 +35,7 @@ fn steps(records: &[Record]) -> Vec<&SweptStep> {
 #[ignore = "long: a second real sweep; simulated ones are in the suite"]
 fn each_step_is_a_segment_and_the_best_is_in_the_end_record() {
     let server = a_thousand();
-    let outcome = sweep(&server.address().port().to_string(), "rate 100,400", &["--json"]).expect_code(0);
+    let outcome = sweep(&server.address.port().to_string(), "rate 100,400", &["--json"]).expect_code(0);
     let records = outcome.records();
     let segments = records.iter().filter_map(|record| match record {
         Record::Segment(segment) if segment.knobs.load => Some(segment.knobs.rate),

@@ -134,7 +134,7 @@ fn a_delay_of_reply_10_of_10_is_on_one_request_in_ten() {
     })
     .unwrap();
     let knobs = Knobs { clients: 1, pipeline: 10, ..gets() };
-    let mut session = Driven::start(&plan(at_port(server.address().port())), knobs);
+    let mut session = Driven::start(&plan(at_port(server.address.port())), knobs);
     session.wait_for_work(1, 1, 30);
     let past = session.finish();
     server.stop().unwrap();

@@ -56,7 +56,7 @@ const TOLD: [(&str, Option<&str>); 4] =
 #[test]
 fn the_slower_target_is_named_row_by_row_and_ends_with_3() {
     let (a, b) = (built_in(&[]), built_in(&["slow load 2ms"]));
-    let (a, b) = (a.address().port(), b.address().port());
+    let (a, b) = (a.address.port(), b.address.port());
     let outcome = start(&uri(a), &uri(b), &["--json"]).end_of_writing().expect_code(3);
     let lines = json_lines(&outcome);
     let (verdict, pairs) = lines.split_last().unwrap();
@@ -79,7 +79,7 @@ fn a_person_gets_one_table_and_one_recording_of_both_nodes() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("both.jsonl");
     let file = file.to_str().unwrap();
-    let [a, b] = [a.address().port(), b.address().port()];
+    let [a, b] = [a.address.port(), b.address.port()];
     let running = start(&uri(a), &uri(b), &["--record", file]);
     let segments = || {
         let text = std::fs::read_to_string(file).unwrap_or_default();

@@ -136,7 +136,7 @@ fn a_node_that_stops_to_answer_is_marked_and_named_with_its_cause() {
 fn threads(nodes: usize) -> Vec<String> {
     let size = demo::Size { primaries: nodes, replicas: 0 };
     let cluster = demo::Cluster::start(&demo::Options::default(), size).unwrap();
-    let port = cluster.addresses()[0].port().to_string();
+    let port = cluster.addresses[0].port().to_string();
     let running = Running::start(redyno(&["-p", &port, "--headless", "--json"]));
     running.wait_for("a poll of each node", |out| {
         let records = records(out.rsplit_once('\n')?.0);

@@ -155,7 +155,7 @@ mod tests {
     fn report(model: &mut Model, policy: &str) {
         let config = std::sync::Arc::new([("maxmemory-policy".to_owned(), policy.to_owned())].into());
         let status = Status { config, ..Status::default() };
-        let record = Record::Server(Box::new(Moment::new(model.timeline().now_s(), status)));
+        let record = Record::Server(Box::new(Moment::new(model.timeline().now_s, status)));
         update(model, Msg::Delivery(Delivery::Record(Arc::new(record))));
     }
 

@@ -41,7 +41,7 @@ impl Model {
     /// Returns the points of a sweep over this dimension.
     fn points(&self, dimension: Dimension) -> Option<Points<'_>> {
         match self.drawn() {
-            Drawn::Points(points) if points.curve.dimension() == dimension => Some(points),
+            Drawn::Points(points) if points.curve.dimension == dimension => Some(points),
             _ => None,
         }
     }
@@ -53,7 +53,7 @@ impl Model {
 
     fn curve_dimension(&self) -> Option<Dimension> {
         let of_experiment = match self.drawn() {
-            Drawn::Points(points) => Some(points.curve.dimension()),
+            Drawn::Points(points) => Some(points.curve.dimension),
             Drawn::Bounds(bounds) => Some(bounds.dimension),
             Drawn::Segments => None,
         };

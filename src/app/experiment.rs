@@ -18,7 +18,7 @@ use crate::{
 impl Model {
     /// Adds an experiment to the model. The experiment begins with the first record.
     pub fn conducting(mut self, experiment: Option<Box<dyn Experiment>>) -> Self {
-        let before = self.panel.wanted().clone();
+        let before = self.panel.wanted.clone();
         self.experiment = experiment.map(|experiment| Begun { experiment, before });
         self
     }
@@ -43,7 +43,7 @@ impl Model {
     pub(super) fn propose_script(&mut self, name: &str, text: Result<String, String>) {
         let text = text.map_err(|error| format!("{name} cannot be read: {error}"));
         let asked = text.and_then(|text| {
-            ExperimentSpec::script(name, &text, self.panel.wanted()).map_err(|error| error.to_string())
+            ExperimentSpec::script(name, &text, &self.panel.wanted).map_err(|error| error.to_string())
         });
         match asked {
             Ok(asked) => self.propose_experiment(asked),
@@ -65,14 +65,14 @@ impl Model {
 
     pub(super) fn begin_experiment(&mut self, asked: ExperimentSpec) {
         let mut experiment = asked.begin();
-        let now_s = self.timeline().now_s();
+        let now_s = self.timeline().now_s;
         // The experiment must know the present segment, as if it had been fed from the beginning.
-        let present = self.timeline().segments().current().map(|segment| segment.start.clone());
+        let present = self.timeline().segments.current().map(|segment| segment.start.clone());
         let begin = present.map(|segment| Record::Segment(Segment { t_s: now_s, ..segment }));
         let orders = begin.map_or_else(Vec::new, |begin| experiment.take(&Delivery::Record(Arc::new(begin))));
         // The next curve has the experiment's own dimension.
         self.curve_over = None;
-        self.experiment = Some(Begun { experiment, before: self.panel.wanted().clone() });
+        self.experiment = Some(Begun { experiment, before: self.panel.wanted.clone() });
         self.carry_on(orders);
     }
 
@@ -89,7 +89,7 @@ impl Model {
         }
         self.conduct(|experiment| experiment.stop());
         let Some(begun) = &self.experiment else { return };
-        let is_back = Knobs { load: begun.before.load, ..self.panel.wanted().clone() } == begun.before;
+        let is_back = Knobs { load: begun.before.load, ..self.panel.wanted.clone() } == begun.before;
         let knobs = if is_back { "as before it" } else { "as it left them" };
         let text = format!("{} was stopped; the knobs are {knobs}", begun.experiment.title());
         self.say(Tone::Info, text);
@@ -125,7 +125,7 @@ impl Model {
         let tone = if matches!(ending, Ending::Interrupted(_)) { Tone::Warning } else { Tone::Info };
         let answer = begun.experiment.answer();
         let text = answer.lines().next().unwrap_or_default().to_owned();
-        let (before, now) = (begun.before.clone(), self.panel.wanted().clone());
+        let (before, now) = (begun.before.clone(), self.panel.wanted.clone());
         self.panel.follow(Knobs { load: now.load, ..before });
         self.panel.want(now);
         if let Some(cause) = stopped {
@@ -243,7 +243,7 @@ mod tests {
         assert!(!session.is_running(), "{}", session.model.experiment().unwrap().progress());
         let rate = session.knobs.rate.unwrap();
         assert!((9_700..=10_000).contains(&rate), "{rate}");
-        assert_eq!(session.model.panel.wanted(), &session.knobs, "the answer holds");
+        assert_eq!(session.model.panel.wanted, session.knobs, "the answer holds");
         assert!(session.said().starts_with("find p99<1ms: p99<1ms is kept up to "), "{}", session.said());
         assert!(session.model.contexts().contains(&Context::Answer));
         session.press("c");
@@ -262,7 +262,7 @@ mod tests {
             assert!(session.is_running() && session.knobs != before);
             session.press("c");
             assert!(!session.is_running());
-            assert_eq!((&session.knobs, session.model.panel.wanted()), (&before, &before));
+            assert_eq!((&session.knobs, &session.model.panel.wanted), (&before, &before));
             assert!(
                 session.said().ends_with("was stopped; the knobs are as before it"),
                 "{}",

@@ -10,7 +10,7 @@ impl Model {
         if self.is_live() {
             return self.track().findings.now();
         }
-        let session = self.track().timeline().session();
+        let session = self.track().timeline.session();
         let shown = self.shown();
         shown.segment().map_or_else(Vec::new, |segment| of_segment(&segment.start, &segment.total, session))
     }

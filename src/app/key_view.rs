@@ -15,14 +15,14 @@ impl Model {
 
     /// Returns the address of the node whose keys are shown, if the session has several nodes.
     pub fn keys_of(&self) -> Option<&str> {
-        let track = self.tracks().get(self.keys_of).filter(|_| self.tracks().len() > 1)?;
+        let track = self.tracks.get(self.keys_of).filter(|_| self.tracks.len() > 1)?;
         Some(self.node_row(self.keys_of, track).address)
     }
 
     /// Opens the view of the keys, or shows why there is none.
     pub(super) fn open_keys(&mut self) {
         let memcached =
-            self.track().timeline().status().is_some_and(|status| !status.body.dialect().has_config());
+            self.track().timeline.status().is_some_and(|status| !status.body.dialect().has_config());
         match () {
             () if self.playback.is_some() => {
                 self.say(Tone::Info, "a recording holds no names of keys; a live session can look at them");
@@ -34,8 +34,8 @@ impl Model {
                 );
             }
             () => {
-                if self.keys_of != self.node() && !self.keys_go_on() {
-                    (self.keys, self.keys_of) = (None, self.node());
+                if self.keys_of != self.node && !self.keys_go_on() {
+                    (self.keys, self.keys_of) = (None, self.node);
                 }
                 self.mode = Mode::Keys;
             }
@@ -50,7 +50,7 @@ impl Model {
         if way != KeyWay::Monitor {
             return self.begin_look(way);
         }
-        let ops = self.track().timeline().status().and_then(|status| status.body.gauges[Gauge::OpsPerS]);
+        let ops = self.track().timeline.status().and_then(|status| status.body.gauges[Gauge::OpsPerS]);
         match ops.unwrap_or(0.0) {
             ops if ops > MOST_COMMANDS_PER_S as f64 => {
                 let rate = units::rate(ops);

@@ -13,10 +13,10 @@ impl Model {
     pub(super) fn jump(&mut self, to: Landmark) -> Result<(), &'static str> {
         let now_s = self.now_s();
         let at_s = self.cursor_s().unwrap_or(now_s);
-        let segments = || self.track().timeline().segments().iter().map(|segment| inside_s(segment, now_s));
+        let segments = || self.track().timeline.segments.iter().map(|segment| inside_s(segment, now_s));
         let happened = || {
-            let events = self.track().timeline().events().map(|event| event.t_s);
-            events.chain(self.track().timeline().marks().map(|mark| mark.t_s))
+            let events = self.track().timeline.events().map(|event| event.t_s);
+            events.chain(self.track().timeline.marks().map(|mark| mark.t_s))
         };
         let (before, after) = (|t_s: &f64| *t_s < at_s - 1e-6, |t_s: &f64| *t_s > at_s + 1e-6);
         let found = match to {
@@ -26,8 +26,7 @@ impl Model {
                 happened().filter(before).max_by(f64::total_cmp).ok_or("no earlier event")
             }
             Landmark::NextSegment => {
-                let later =
-                    self.track().timeline().segments().iter().find(|segment| after(&segment.start.t_s));
+                let later = self.track().timeline.segments.iter().find(|segment| after(&segment.start.t_s));
                 later.map(|segment| inside_s(segment, now_s)).ok_or("no later segment")
             }
             Landmark::PreviousSegment => segments().rfind(before).ok_or("no earlier segment"),
@@ -56,14 +55,13 @@ impl Model {
 
     /// Returns the worst moments of the worst minutes, the worst first.
     fn worst_moments(&self) -> Vec<f64> {
-        let is_measured = |measure: &Measure| self.track().timeline().worst(*measure).is_some();
+        let is_measured = |measure: &Measure| self.track().timeline.worst(*measure).is_some();
         let Some(measure) = [Measure::Service, Measure::Ping].into_iter().find(is_measured) else {
             return Vec::new();
         };
         let begins_s = self.begins_s();
         let minutes = ((self.now_s() - begins_s) / MINUTE_S).ceil().max(1.0);
-        let window =
-            self.track().timeline().window(begins_s, begins_s + minutes * MINUTE_S, minutes as usize);
+        let window = self.track().timeline.window(begins_s, begins_s + minutes * MINUTE_S, minutes as usize);
         let mut worst: Vec<_> =
             (0..minutes as usize).filter_map(|minute| window.worst(measure, minute)).collect();
         worst.sort_by_key(|worst| std::cmp::Reverse(worst.ns));
@@ -76,7 +74,7 @@ impl Model {
     fn placed(&self, measure: Measure, worst: Worst) -> f64 {
         let step_s = self.step_s(self.columns);
         let starts_s = number_ending(worst.t_s, step_s) as f64 * step_s;
-        let column = self.track().timeline().window(starts_s, starts_s + step_s, 1);
+        let column = self.track().timeline.window(starts_s, starts_s + step_s, 1);
         let is_there = column.worst(measure, 0).is_some_and(|longest| longest.ns >= worst.ns);
         if is_there { worst.t_s } else { starts_s }
     }

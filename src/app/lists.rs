@@ -133,7 +133,7 @@ mod tests {
         for screen in ['4', '5'] {
             let keys = [KeyCode::Char(screen), KeyCode::Up, KeyCode::Left, KeyCode::Right, KeyCode::Enter];
             assert_eq!(press(&mut model, &keys), []);
-            assert_eq!(model.panel.wanted(), &Knobs::default());
+            assert_eq!(model.panel.wanted, Knobs::default());
         }
     }
 

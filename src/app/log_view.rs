@@ -27,7 +27,7 @@ impl Model {
     pub fn log_lines(&self) -> Vec<LogLine<'_>> {
         let mut lines = self.events_and_errors();
         let until_s = self.track().shown_until_s();
-        let marks = self.track().timeline().marks().filter(|mark| mark.t_s <= until_s);
+        let marks = self.track().timeline.marks().filter(|mark| mark.t_s <= until_s);
         lines.extend(marks.map(|mark| LogLine::new(mark.t_s, LogKind::Mark, "mark", mark.text.as_str())));
         lines.extend(self.segment_lines());
         if let Some(kind) = self.log_view.filter() {
@@ -42,7 +42,7 @@ impl Model {
         let until_s = self.track().shown_until_s();
         let mut unseen = errors.by_count();
         let mut lines = Vec::new();
-        for line in folded(self.track().timeline().events().filter(|event| event.t_s <= until_s)) {
+        for line in folded(self.track().timeline.events().filter(|event| event.t_s <= until_s)) {
             let event = line.last.event;
             let known = match &event.what {
                 EventKind::FirstError { error, .. } => unseen.iter().position(|(kind, _)| kind == error),
@@ -141,7 +141,7 @@ impl Model {
 
     /// Returns the event of this line, or the last of several equal ones.
     fn entry_of(&self, line: &LogLine) -> Option<&Event> {
-        let lines = folded(self.track().timeline().events());
+        let lines = folded(self.track().timeline.events());
         let is_it = |it: &&Folded| it.last.from_s.total_cmp(&line.t_s).is_eq() && it.text == line.text;
         Some(lines.iter().find(is_it)?.last.event)
     }
@@ -150,10 +150,8 @@ impl Model {
     pub(super) fn slow_command(&self, event: &Event) -> Option<String> {
         let EventKind::SlowCommand { us, command, client, arguments } = &event.what else { return None };
         let took = units::latency(us.saturating_mul(1000));
-        let mut text = format!(
-            "{took}, reported at {}\ncommand: {command}",
-            self.track().timeline().time_text(event.t_s)
-        );
+        let mut text =
+            format!("{took}, reported at {}\ncommand: {command}", self.track().timeline.time_text(event.t_s));
         text += &client.as_ref().map_or_else(String::new, |client| format!("\nclient: {client}"));
         if !arguments.is_empty() {
             text += &format!("\narguments: {}", arguments.join(" "));

@@ -108,9 +108,9 @@ const USUAL_COLUMNS: u16 = 60;
 #[derive(Debug, Clone, Default)]
 pub struct Model {
     /// The tracks: one per node, or a single one. The first track always exists, and is that of the load.
-    pub(super) tracks: Vec<Track>,
+    pub tracks: Vec<Track>,
     /// The number of the track that figures and tables show.
-    pub(super) node: usize,
+    pub node: usize,
     /// The moment that is shown.
     pub view: View,
     /// The length of the time stretch that is shown.
@@ -155,7 +155,7 @@ pub struct Model {
     /// The command line that began the session.
     pub(super) program: Program,
     /// The files of the session: its recording, exports and reports.
-    files: Vec<String>,
+    pub files: Vec<String>,
     /// The names of the available themes.
     pub themes: &'static [&'static str],
     /// Whether more records come.
@@ -201,11 +201,6 @@ impl Model {
         Self { program, ..self }
     }
 
-    /// Returns the files of the session.
-    pub fn files(&self) -> &[String] {
-        &self.files
-    }
-
     /// Adds a tour.
     pub fn on_tour(self, tour: Option<Tour>) -> Self {
         Self { tour, ..self }
@@ -221,11 +216,6 @@ impl Model {
         if tracks.is_empty() { self } else { Self { tracks, ..self } }
     }
 
-    /// Returns the tracks, one for each node.
-    pub fn tracks(&self) -> &[Track] {
-        &self.tracks
-    }
-
     /// Returns the track that figures and tables show.
     pub fn track(&self) -> &Track {
         &self.tracks[self.node]
@@ -239,7 +229,7 @@ impl Model {
     /// Returns the session so far of the first node, which gets the load. Figures of the node that is shown are those of
     /// [`shown`](Self::shown) and [`track`](Self::track).
     pub fn timeline(&self) -> &Timeline {
-        self.tracks[0].timeline()
+        &self.tracks[0].timeline
     }
 
     /// Returns the first track's session, after the screen has closed.
@@ -255,7 +245,7 @@ impl Model {
     /// Returns the knobs in force: those of the current segment, or in a recording those of the segment shown.
     /// Before the first segment, these are the knobs at the start.
     pub fn in_force(&self) -> &Knobs {
-        let segments = self.timeline().segments();
+        let segments = &self.timeline().segments;
         let segment = match self.cursor_s().filter(|_| self.playback.is_some()) {
             Some(cursor_s) => segments.holding_at(cursor_s),
             None => segments.current(),
@@ -265,14 +255,14 @@ impl Model {
 
     /// Returns the knobs to show: those that the user wants, or in a frozen view those of the segment at the cursor.
     pub fn knobs_shown(&self) -> &Knobs {
-        let Some(cursor_s) = self.cursor_s() else { return self.panel.wanted() };
-        let segment = self.timeline().segments().holding_at(cursor_s);
+        let Some(cursor_s) = self.cursor_s() else { return &self.panel.wanted };
+        let segment = self.timeline().segments.holding_at(cursor_s);
         segment.map_or(&self.initial, |segment| &segment.start.knobs)
     }
 
     /// Returns the state of the load, and pending changes.
     pub fn load_state(&self) -> LoadState {
-        let (wanted, in_force) = (self.panel.wanted(), self.in_force());
+        let (wanted, in_force) = (&self.panel.wanted, self.in_force());
         match self.tracks[0].reachability {
             _ if self.course != Course::Running || wanted == in_force => {
                 if in_force.load {
@@ -302,18 +292,18 @@ impl Model {
 
     /// Returns all findings about the first node so far.
     pub fn episodes(&self) -> &Episodes {
-        self.tracks[0].findings.episodes()
+        &self.tracks[0].findings.episodes
     }
 
     /// Returns the message to show at present.
     pub fn message(&self) -> Option<&Message> {
         // While a recording is shown, the session's time does not measure how long a message has been visible.
-        let stands = |since_s: f64| self.playback.is_some() || self.timeline().now_s() - since_s < MESSAGE_S;
+        let stands = |since_s: f64| self.playback.is_some() || self.timeline().now_s - since_s < MESSAGE_S;
         self.message.as_ref().filter(|message| stands(message.since_s))
     }
 
     pub(super) fn say(&mut self, tone: Tone, text: impl Into<String>) {
-        self.message = Some(Message { text: text.into(), tone, since_s: self.timeline().now_s() });
+        self.message = Some(Message { text: text.into(), tone, since_s: self.timeline().now_s });
     }
 
     /// Adds a file to the list in the session's summary.

@@ -32,7 +32,7 @@ impl Model {
         self.tracks.extend((0..new).map(|_| Track::new(Timeline::new(options))));
         // The track of a node that joins later begins with the first record that it would have had.
         if new == 1
-            && let Some(mut session) = self.tracks[0].timeline().session().cloned()
+            && let Some(mut session) = self.tracks[0].timeline.session().cloned()
             && session.follow(record)
         {
             self.tracks[next].push(&Record::Session(session.of_node(next as u16)));
@@ -54,11 +54,6 @@ impl Model {
     pub fn screens(&self) -> impl Iterator<Item = Screen> {
         let has_several = self.tracks.len() > 1 || self.tracks[0].reading(self.view).has_agents();
         Screen::ALL.into_iter().filter(move |screen| *screen != Screen::Nodes || has_several)
-    }
-
-    /// Returns the number of the node that the screens show, from 0.
-    pub fn node(&self) -> usize {
-        self.node
     }
 
     /// Returns the number of the node whose row is selected.
@@ -123,7 +118,7 @@ impl Model {
             load: None,
             ops_per_s: status.and_then(|status| status.gauges[Gauge::OpsPerS]),
             share: None,
-            ping: reading.ping().minute().clone(),
+            ping: reading.ping().minute.as_ref().clone(),
             pings: reading.pings_minute(),
             gauges: NODE_GAUGES.map(|gauge| status.and_then(|status| status.text_of(gauge))),
             values: NODE_GAUGES.map(|gauge| status.and_then(|status| status.gauges[gauge])),
@@ -245,7 +240,7 @@ mod tests {
         }
         let addresses: Vec<_> = model.node_rows().iter().map(|row| row.address.to_owned()).collect();
         assert_eq!(addresses, ["a:1", "b:2", "c:3", "d:4", "e:5"]);
-        let events: Vec<_> = model.tracks().iter().map(|track| track.timeline().events().count()).collect();
+        let events: Vec<_> = model.tracks.iter().map(|track| track.timeline.events().count()).collect();
         assert_eq!(events, [2, 2, 2, 2, 1]);
     }
 
@@ -282,10 +277,10 @@ mod tests {
         for code in [KeyCode::Char('7'), KeyCode::Down, KeyCode::Down, KeyCode::Down] {
             update(&mut model, Msg::Key(Key::plain(code)));
         }
-        assert_eq!((model.node(), model.selected_node()), (0, 2));
+        assert_eq!((model.node, model.selected_node()), (0, 2));
         update(&mut model, Msg::Key(Key::plain(KeyCode::Enter)));
         let address = model.shown().session().map(|session| session.target.address.clone());
-        assert_eq!((model.node(), address.as_deref()), (2, Some("c:3")));
+        assert_eq!((model.node, address.as_deref()), (2, Some("c:3")));
         let look = Order::LookAtKeys { node: 2, way: KeyWay::Scan };
         assert_eq!(press(&mut model, "d\n"), [Effect::Order(look)], "the keys, too, are those of this node");
         assert_eq!(model.keys_of(), Some("c:3"));

@@ -49,7 +49,7 @@ impl Form {
     /// Returns the extension of a file of this form.
     pub fn extension(self) -> &'static str {
         match self {
-            Self::Figures(format, _) => format.extension(),
+            Self::Figures(format, _) => format.extension,
             Self::Report(form) => form.extension(),
         }
     }
@@ -58,9 +58,9 @@ impl Form {
     pub(super) fn about(self) -> String {
         match self {
             Self::Figures(format, rows) if format.has_rows() => {
-                format!("{}; {}", rows.about(), format.about())
+                format!("{}; {}", rows.about(), format.about)
             }
-            Self::Figures(format, _) => format.about().to_owned(),
+            Self::Figures(format, _) => format.about.to_owned(),
             Self::Report(report::Form::Html) => "one page with charts and tables, for any browser".to_owned(),
             Self::Report(report::Form::Text) => "the tables of the report, for a terminal".to_owned(),
             Self::Report(report::Form::Markdown) => "the tables of the report, for a ticket".to_owned(),
@@ -72,8 +72,8 @@ impl Form {
 impl fmt::Display for Form {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            Self::Figures(format, rows) if *rows == Rows::default() => f.write_str(format.name()),
-            Self::Figures(format, rows) => write!(f, "{} {}", format.name(), rows.name()),
+            Self::Figures(format, rows) if *rows == Rows::default() => f.write_str(format.name),
+            Self::Figures(format, rows) => write!(f, "{} {}", format.name, rows.name()),
             Self::Report(report::Form::Html) => f.write_str("report"),
             Self::Report(report::Form::Markdown) => f.write_str("ticket"),
             Self::Report(report::Form::Text) => f.write_str("text"),

@@ -29,7 +29,9 @@ pub(super) enum Turned {
 /// The knobs as the user wants them.
 #[derive(Debug, Clone, Default)]
 pub struct Panel {
-    wanted: Knobs,
+    /// The knobs that the user wants. They may differ from the knobs in force, those of the current
+    /// segment.
+    pub wanted: Knobs,
     pub(super) selected: Knob,
     undo: Vec<Turned>,
     /// The settings that the user wants and for which no segment has begun yet, oldest first. The session may join
@@ -41,12 +43,6 @@ impl Panel {
     /// Creates a panel that wants `knobs`, with the first knob selected.
     pub fn new(knobs: Knobs) -> Self {
         Self { wanted: knobs, ..Self::default() }
-    }
-
-    /// Returns the knobs that the user wants. They may differ from the knobs in force, those of the current
-    /// segment.
-    pub fn wanted(&self) -> &Knobs {
-        &self.wanted
     }
 
     /// Returns the available knobs, in their order.
@@ -192,7 +188,7 @@ mod tests {
     fn undo_brings_the_last_setting_back_and_leaves_the_load_on() {
         let mut panel = Panel::new(Knobs::default());
         panel.want(panel.turned(Direction::Up, None).unwrap());
-        panel.want(Knobs { load: true, ..panel.wanted().clone() });
+        panel.want(Knobs { load: true, ..panel.wanted.clone() });
         let Some(Turned::Knobs(knobs)) = panel.undo() else { panic!("a knob was turned") };
         assert_eq!((knobs.clients, knobs.load), (50, true));
         assert_eq!(panel.undo(), None);

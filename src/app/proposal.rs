@@ -18,7 +18,7 @@ impl Model {
                     "{portion} comes from a dataset, which can only be given at the start: quit, and run redyno with --dataset FILE"
                 ));
             }
-            self.panel.wanted().asking(&chosen).map_err(|error| error.to_string())
+            self.panel.wanted.asking(&chosen).map_err(|error| error.to_string())
         });
         match knobs {
             Ok(knobs) => self.propose(knobs),
@@ -89,13 +89,13 @@ mod tests {
         ask(&mut model);
         let no = Effect::Order(Order::AllowWrites(false));
         assert_eq!(press(&mut model, "\n"), [no], "Enter is no");
-        assert_eq!((model.panel.wanted(), &model.mode), (&before, &Mode::Screen));
+        assert_eq!((&model.panel.wanted, &model.mode), (&before, &Mode::Screen));
         assert_eq!(model.message().unwrap().text, "nothing was changed");
         assert_eq!(press(&mut model, "u"), [], "there is nothing to undo");
         press(&mut model, "\n64k\n");
         ask(&mut model);
         assert_eq!(press(&mut model, "y"), [Effect::Order(Order::AllowWrites(true))]);
-        assert_eq!(*model.panel.wanted(), big);
+        assert_eq!(model.panel.wanted, big);
         assert_eq!(press(&mut model, "u"), [Effect::Order(Order::SetKnobs(before))]);
     }
 }

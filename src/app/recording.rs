@@ -24,8 +24,7 @@ impl Model {
         let Some(closer) = self.playback.as_ref().filter(|playback| playback.read.is_none()) else { return };
         let closer = closer.closer;
         let step_s = self.axis(self.columns).step_s;
-        let known_to_s =
-            |t_s| self.tracks().iter().map(|track| track.timeline().cell_s(t_s)).fold(0.0, f64::max);
+        let known_to_s = |t_s| self.tracks.iter().map(|track| track.timeline.cell_s(t_s)).fold(0.0, f64::max);
         if closer == Closer::Impossible || step_s >= known_to_s(self.around(0.0).0) {
             return;
         }
@@ -35,14 +34,14 @@ impl Model {
             return;
         }
         let (from_s, to_s) = self.around(BEYOND);
-        let asked = Reread { from_s, to_s, cell_s, nodes: self.tracks().len() };
+        let asked = Reread { from_s, to_s, cell_s, nodes: self.tracks.len() };
         self.set_closer(Closer::Asked(asked));
         self.ask(Order::Refine(asked));
     }
 
     /// Shows a part that was read again, unless the view has moved to another part that is still being read.
     pub(super) fn take_stretch(&mut self, stretch: &Arc<Excerpt>) {
-        let (asked, (from_s, to_s)) = (stretch.asked(), self.around(0.0));
+        let (asked, (from_s, to_s)) = (stretch.asked, self.around(0.0));
         let is_last = self.playback.as_ref().is_some_and(|playback| playback.closer == Closer::Asked(asked));
         if is_last || asked.holds(from_s, to_s) {
             (0..).zip(&mut self.tracks).for_each(|(target, track)| track.refine(stretch, target));
@@ -76,7 +75,7 @@ impl Model {
         if !playback.is_playing {
             return self.ask(Order::Pause);
         }
-        if self.cursor_s().is_none_or(|cursor_s| cursor_s >= self.timeline().now_s()) {
+        if self.cursor_s().is_none_or(|cursor_s| cursor_s >= self.timeline().now_s) {
             self.put_cursor(0.0);
         }
         self.play_on();
@@ -98,7 +97,7 @@ impl Model {
 
     /// Handles the news that playing has reached `t_s`.
     pub(super) fn played_to(&mut self, t_s: f64) {
-        let now_s = self.timeline().now_s();
+        let now_s = self.timeline().now_s;
         let Some(playback) = self.playback.as_mut().filter(|playback| playback.is_playing) else { return };
         playback.is_playing = t_s < now_s;
         self.put_cursor(t_s);

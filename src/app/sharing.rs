@@ -15,7 +15,7 @@ impl Model {
         if self.playback.is_some() {
             return self.say(Tone::Warning, NOT_LIVE);
         }
-        self.begin_typing(Purpose::Mark { t_s: self.timeline().now_s() }, Entry::sentence(""));
+        self.begin_typing(Purpose::Mark { t_s: self.timeline().now_s }, Entry::sentence(""));
     }
 
     /// Sets the mark, unless the typed text is empty.

@@ -27,22 +27,22 @@ const STEPS: [Step; 9] = [
     Step {
         text: "This is the throughput and latency of 50 clients. Press → for 100 clients.",
         keys: &[KeyCode::Right],
-        is_done: |model| model.panel.wanted().clients > model.initial.clients,
+        is_done: |model| model.panel.wanted.clients > model.initial.clients,
     },
     Step {
         text: "Throughput hardly changes, latency doubles: the clients wait. u undoes this.",
         keys: &[KeyCode::Char('u')],
-        is_done: |model| model.panel.wanted().clients == model.initial.clients,
+        is_done: |model| model.panel.wanted.clients == model.initial.clients,
     },
     Step {
         text: "↓ selects pipeline. Enter 16 Enter keeps 16 requests of each client in flight.",
         keys: &[KeyCode::Down, KeyCode::Enter, KeyCode::Char('1'), KeyCode::Char('6'), KeyCode::Enter],
-        is_done: |model| model.panel.wanted().pipeline > model.initial.pipeline,
+        is_done: |model| model.panel.wanted.pipeline > model.initial.pipeline,
     },
     Step {
         text: "Throughput rises: fewer syscalls. ↓ selects rate. Enter 5k Enter sets it.",
         keys: &[KeyCode::Down, KeyCode::Enter, KeyCode::Char('5'), KeyCode::Char('k'), KeyCode::Enter],
-        is_done: |model| model.panel.wanted().rate.is_some(),
+        is_done: |model| model.panel.wanted.rate.is_some(),
     },
     Step {
         text: "An open loop: latency counts from when a request is due. 2 shows percentiles.",
@@ -86,14 +86,14 @@ impl Model {
                 return;
             }
             let step = tour.step + 1;
-            let next = Tour { step, key: 0, since_s: self.timeline().now_s(), ..tour };
+            let next = Tour { step, key: 0, since_s: self.timeline().now_s, ..tour };
             self.tour = Some(next).filter(|_| step < STEPS.len());
         }
     }
 
     /// Returns the key that the tour presses now, if it is time.
     pub(super) fn key_of_tour(&mut self) -> Option<Key> {
-        let now_s = self.timeline().now_s();
+        let now_s = self.timeline().now_s;
         let is_under_load = self.in_force().load;
         let tour = self.tour.as_mut().filter(|tour| tour.plays && is_under_load)?;
         let code = *STEPS[tour.step].keys.get(tour.key)?;
@@ -162,7 +162,7 @@ mod tests {
         let (mut t_s, mut orders) = (0.0, 0);
         loop {
             t_s += 0.25;
-            let wanted = model.panel.wanted().clone();
+            let wanted = model.panel.wanted.clone();
             let effects = at(&mut model, t_s, wanted);
             orders +=
                 effects.iter().filter(|effect| matches!(effect, Effect::Order(Order::SetKnobs(_)))).count();
@@ -178,7 +178,7 @@ mod tests {
     fn a_key_of_a_person_ends_the_playing_and_keeps_the_hints() {
         let mut model = model(Tour::that_plays());
         press(&mut model, KeyCode::Down);
-        let wanted = model.panel.wanted().clone();
+        let wanted = model.panel.wanted.clone();
         assert_eq!(at(&mut model, 60.0, wanted), []);
         assert_eq!(model.tour_text(), Some(STEPS[0].text));
     }

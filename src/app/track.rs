@@ -41,7 +41,8 @@ pub enum Reachability {
 /// One session over time.
 #[derive(Debug, Clone)]
 pub struct Track {
-    timeline: Timeline,
+    /// The session so far.
+    pub timeline: Timeline,
     /// The state of the session at the moment when the view was frozen; `None` in a live view.
     held: Option<Box<Latest>>,
     /// The present findings.
@@ -54,11 +55,6 @@ impl Track {
     /// Creates a track of `timeline`.
     pub fn new(timeline: Timeline) -> Self {
         Self { timeline, held: None, findings: Findings::default(), reachability: Reachability::default() }
-    }
-
-    /// Returns the session so far.
-    pub fn timeline(&self) -> &Timeline {
-        &self.timeline
     }
 
     pub(super) fn into_timeline(self) -> Timeline {
@@ -104,22 +100,22 @@ impl Track {
     /// Returns the last moment that can be shown: the latest moment, or in a frozen view the moment at which it was
     /// frozen.
     pub fn known_s(&self) -> f64 {
-        self.held.as_deref().map_or(self.timeline.now_s(), Latest::t_s)
+        self.held.as_deref().map_or(self.timeline.now_s, |held| held.t_s)
     }
 
     /// Returns the end of the time that is shown, in seconds of the session.
     pub(super) fn shown_until_s(&self) -> f64 {
-        self.held.as_deref().map_or(f64::INFINITY, Latest::t_s)
+        self.held.as_deref().map_or(f64::INFINITY, |held| held.t_s)
     }
 
     /// Returns the segments as they were at the latest moment, or in a frozen view when it was frozen.
     pub fn segments(&self) -> &Segments {
-        self.held.as_deref().map_or(self.timeline.segments(), Latest::segments)
+        self.held.as_deref().map_or(&self.timeline.segments, |held| &held.segments)
     }
 
     /// Returns the errors as they were at the latest moment, or in a frozen view when it was frozen.
     pub(super) fn errors(&self) -> &ErrorLog {
-        self.held.as_deref().map_or(self.timeline.errors(), Latest::errors)
+        self.held.as_deref().map_or(&self.timeline.errors, |held| &held.errors)
     }
 }
 
@@ -155,11 +151,11 @@ mod tests {
         let back = axis.start_s(axis.column_ending(80.0).unwrap() - 2);
         (0..3).for_each(|_| press(&mut model, KeyCode::Left));
         let shown = |model: &Model| -> Vec<f64> {
-            model.tracks().iter().map(|track| track.reading(model.view).now_s()).collect()
+            model.tracks.iter().map(|track| track.reading(model.view).now_s()).collect()
         };
         assert_eq!(shown(&model), [50.0, back], "the shorter one at its end");
         model.push(&event(0, 90.0));
-        let known: Vec<_> = model.tracks().iter().map(Track::known_s).collect();
+        let known: Vec<_> = model.tracks.iter().map(Track::known_s).collect();
         assert_eq!(known, [50.0, 80.0], "what came later is not shown");
         press(&mut model, KeyCode::Esc);
         assert_eq!(shown(&model), [90.0, 80.0]);

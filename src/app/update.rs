@@ -121,8 +121,8 @@ fn on_delivery(model: &mut Model, delivery: &Delivery) {
 /// Returns whether a session begins without load although the user wants load: it waits for the server or for the
 /// user's answer.
 fn is_held_back(model: &Model, first: &Segment) -> bool {
-    let wanted = model.panel.wanted();
-    let is_first = model.timeline().segments().current().is_none();
+    let wanted = &model.panel.wanted;
+    let is_first = model.timeline().segments.current().is_none();
     is_first && wanted.load && first.knobs == Knobs { load: false, ..wanted.clone() }
 }
 
@@ -130,7 +130,7 @@ fn on_record(model: &mut Model, record: &Record) {
     if let Record::Segment(segment) = record
         && segment.node == 0
         && !model.panel.is_overtaken(&segment.knobs)
-        && model.panel.wanted() == model.in_force()
+        && model.panel.wanted == *model.in_force()
         && !is_held_back(model, segment)
     {
         // The user has requested no change, so the panel shows the settings in force: those of a replay, or after a
@@ -153,7 +153,7 @@ impl Model {
                 }
             }
             Notice::Reachable => {
-                let since_s = self.timeline().now_s();
+                let since_s = self.timeline().now_s;
                 if let Some(track) = self.tracks.get_mut(node) {
                     track.reachability = Reachability::Up { since_s };
                 }
@@ -255,7 +255,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Help => model.begin_typing(Purpose::Help { scroll: 0 }, Entry::sentence("")),
         Action::Scroll(lines) => model.scroll(lines),
         Action::ToggleLoad => {
-            let wanted = model.panel.wanted().clone();
+            let wanted = model.panel.wanted.clone();
             model.propose(Knobs { load: !wanted.load, ..wanted });
         }
         Action::Select(direction) => model.panel.select(direction),
@@ -291,7 +291,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Report => model.report(),
         Action::Save(picture) => model.ask(Effect::Save(picture)),
         Action::CopySummary => {
-            let text = summary(model.timeline(), model.episodes(), model.files());
+            let text = summary(model.timeline(), model.episodes(), &model.files);
             model.ask(Effect::Copy { what: "the summary", text });
         }
         Action::CopyCommandLine => model.copy_command_line(),

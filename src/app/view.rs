@@ -28,18 +28,18 @@ impl Model {
     /// Returns the last moment of all tracks that can be shown: the latest moment, or in a frozen view the moment
     /// at which it was frozen.
     pub fn known_s(&self) -> f64 {
-        self.tracks().iter().map(Track::known_s).fold(0.0, f64::max)
+        self.tracks.iter().map(Track::known_s).fold(0.0, f64::max)
     }
 
     /// Returns the time at which the session begins, in seconds. It is above 0 for the second and later files of a
     /// recording.
     pub(super) fn begins_s(&self) -> f64 {
-        self.track().timeline().begins_s().min(self.known_s())
+        self.track().timeline.begins_s().min(self.known_s())
     }
 
     /// Returns the latest moment of all tracks.
     pub(super) fn now_s(&self) -> f64 {
-        self.tracks().iter().map(|track| track.timeline().now_s()).fold(0.0, f64::max)
+        self.tracks.iter().map(|track| track.timeline.now_s).fold(0.0, f64::max)
     }
 
     /// Returns the moment of the cursor, if the view is frozen.

@@ -321,7 +321,7 @@ fn refuse_in_use(survey: &Survey, runs: &[&Marker], yes: bool) -> anyhow::Result
 /// Removes the keys of runs.
 fn finish(holders: &mut Holders, runs: &[Marker]) -> anyhow::Result<Cleaned> {
     let mut err = StreamText::stderr();
-    let (is_shown, mut last, mut removed) = (err.is_terminal(), Instant::now(), 0);
+    let (is_shown, mut last, mut removed) = (err.is_terminal, Instant::now(), 0);
     let mut look = |now: Progress| {
         removed = now.removed;
         if is_shown && last.elapsed() >= PROGRESS_EVERY {

@@ -77,7 +77,7 @@ fn names(argument: &str) -> Option<fn() -> Vec<String>> {
         "arrivals" => || owned(Arrivals::NAMES),
         "backlog" => || owned(Backlog::NAMES),
         "distribution" => || Distribution::names().map(str::to_owned).collect(),
-        "format" => || owned(&Format::ALL.map(Format::name)),
+        "format" => || owned(&Format::ALL.map(|format| format.name)),
         "from" | "to" => || Adjustable::all().map(|knob| knob.word().to_owned()).collect(),
         "name" => || [workloads(), series()].concat(),
         "named" => || config::target_names().iter().map(|name| name[1..].to_owned()).collect(),

@@ -87,12 +87,12 @@ fn run(args: &DemoArgs, stop: &Receiver<Signal>, out: &mut impl Write) -> anyhow
     };
     let Some(nodes) = args.nodes else {
         let server = Server::start(options).map_err(explained)?;
-        serve(&greeting(args, &[server.address()]), || server.is_running(), stop, out)?;
+        serve(&greeting(args, &[server.address]), || server.is_running(), stop, out)?;
         return Ok(server.stop()?);
     };
     let size = Size { primaries: nodes.into(), replicas: args.replicas.into() };
     let cluster = Cluster::start(&options, size).map_err(explained)?;
-    serve(&greeting(args, cluster.addresses()), || cluster.is_running(), stop, out)?;
+    serve(&greeting(args, &cluster.addresses), || cluster.is_running(), stop, out)?;
     Ok(cluster.stop()?)
 }
 
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn a_taken_port_is_reported_with_what_to_do() {
         let taken = Server::start(Options::default()).unwrap();
-        let port = taken.address().port().to_string();
+        let port = taken.address.port().to_string();
         let args = parse(&["demo", "-p", &port]).unwrap();
         let (_stop, stopped) = mpsc::channel();
         let error = run(&args, &stopped, &mut Vec::new()).unwrap_err();

@@ -18,7 +18,7 @@ use crate::{
 
 /// Returns the text below the options.
 fn formats() -> String {
-    let lines = Format::ALL.map(|format| format!("  {:12} {}", format.name(), format.about()));
+    let lines = Format::ALL.map(|format| format!("  {:12} {}", format.name, format.about));
     format!(
         "Formats:\n{}\n\nWhile a session runs, --export FORMAT:FILE writes the same.\n\nExamples:\n  redyno export \
          tuning.jsonl --format csv --rows segments\n  redyno export tuning.jsonl --format hlog -o tuning.hlog",
@@ -63,7 +63,7 @@ fn rows(name: &str) -> Result<Rows, String> {
 
 impl Arguments for ExportArgs {
     fn plan(self: Box<Self>, _: Invocation) -> Planned {
-        let name = self.format.name();
+        let name = self.format.name;
         if self.rows.is_some() && !self.format.has_rows() {
             let text = format!(
                 "--rows is for {}; leave it out with {name}, whose rows are fixed",

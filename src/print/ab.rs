@@ -84,10 +84,10 @@ impl Lines {
         let nodes = [Some(&session.target), session.nodes.first()];
         self.sides = match ab.is_of_targets() {
             true => nodes.map(|node| node.map(server_line).unwrap_or_default()),
-            false => ab.settings().each_ref().map(|setting| setting.words.clone()),
+            false => ab.settings.each_ref().map(|setting| setting.words.clone()),
         };
         let [a, b] = self.sides.each_ref().map(|side| untrusted::lines(side.as_bytes()));
-        let [of_a, of_b] = ab.settings().each_ref().map(|setting| &setting.knobs);
+        let [of_a, of_b] = ab.settings.each_ref().map(|setting| &setting.knobs);
         match self.form {
             Form::Json => String::new(),
             Form::Lines if ab.is_of_targets() => format!("{}  {of_a}\nA: {a}\nB: {b}\n", session.tool),

@@ -60,7 +60,7 @@ impl Sink for Lines {
         self.complete(None, &mut lines);
         let lines = lines.into_iter().map(|line| line + "\n");
         lines
-            .chain([format!("\n{}", summary(&self.timeline, self.findings.episodes(), &self.files))])
+            .chain([format!("\n{}", summary(&self.timeline, &self.findings.episodes, &self.files))])
             .collect()
     }
 
@@ -164,7 +164,7 @@ impl Lines {
 
     /// Returns the progress of the prefill, if there is one.
     fn progress(&self) -> Option<Progress> {
-        let current = self.timeline.segments().current()?;
+        let current = self.timeline.segments.current()?;
         Progress::of(&current.start, &current.total)
     }
 

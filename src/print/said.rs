@@ -44,7 +44,7 @@ impl Said {
             {
                 let _ = writeln!(out, "redyno: {of}{text}");
             }
-            Notice::Cleaning(Progress { looked_at, total, .. }) if out.is_terminal() => {
+            Notice::Cleaning(Progress { looked_at, total, .. }) if out.is_terminal => {
                 self.has_progress = true;
                 let _ = write!(out, "\r{of}removing redyno's keys: {looked_at} of {total} checked");
             }

@@ -21,8 +21,7 @@ use crate::{
 pub fn summary(timeline: &Timeline, episodes: &Episodes, files: &[String]) -> String {
     let sum = timeline.summary();
     let rows = table::rows(timeline);
-    let is_one_setting =
-        timeline.segments().forgotten() == 0 && rows.iter().skip(1).all(|row| row.is_as_before);
+    let is_one_setting = timeline.segments.forgotten == 0 && rows.iter().skip(1).all(|row| row.is_as_before);
     let mut text = head(timeline);
     prefills(&mut text, timeline);
     if monitored::has_load(timeline) {
@@ -46,12 +45,12 @@ pub fn summary(timeline: &Timeline, episodes: &Episodes, files: &[String]) -> St
             line(&mut text, "send lag", &send_lag(&sum));
         }
         worst(&mut text, timeline);
-    } else if timeline.segments().iter().any(|segment| segment.pings.count() + segment.pings_lost > 0) {
+    } else if timeline.segments.iter().any(|segment| segment.pings.count() + segment.pings_lost > 0) {
         let lines = monitored::lines(timeline, episodes);
         lines.iter().for_each(|(name, what)| line(&mut text, name, what));
     }
     findings(&mut text, timeline, rows.len() > 1);
-    let segments = (rows.len() > 1).then(|| table::table(&rows, timeline.segments().forgotten()));
+    let segments = (rows.len() > 1).then(|| table::table(&rows, timeline.segments.forgotten));
     let tables: Vec<_> = segments.into_iter().chain(nodes::tables(timeline)).collect();
     if !tables.is_empty() {
         text += &format!("\n{}\n", tables.join("\n"));
@@ -72,16 +71,16 @@ fn head(timeline: &Timeline) -> String {
         text += &name.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ");
         text += "  ";
     }
-    text += &format!("{} measured", units::elapsed(((timeline.now_s() - timeline.begins_s()) * 1e9) as u64));
+    text += &format!("{} measured", units::elapsed(((timeline.now_s - timeline.begins_s()) * 1e9) as u64));
     if let Some(clock) = timeline.wall_clock() {
-        text += &format!(", {} to {}", clock.date(timeline.begins_s()), clock.time(timeline.now_s()));
+        text += &format!(", {} to {}", clock.date(timeline.begins_s()), clock.time(timeline.now_s));
     }
     text + "\n"
 }
 
 /// Adds the number of keys that were written before the measurement, and whether all were.
 fn prefills(text: &mut String, timeline: &Timeline) {
-    let mut segments = timeline.segments().iter().peekable();
+    let mut segments = timeline.segments.iter().peekable();
     while let Some(segment) = segments.next() {
         let Some(prefill) = segment.start.prefill else { continue };
         let mut answered = segment.total.ops;
@@ -102,7 +101,7 @@ fn prefills(text: &mut String, timeline: &Timeline) {
 /// Adds the time of the longest request, if its cause is known.
 fn worst(text: &mut String, timeline: &Timeline) {
     let Some(worst) = timeline.worst(Measure::Service) else { return };
-    if let Some(cause) = Cause::of(Delay::of(worst, timeline.segments()), timeline.events()) {
+    if let Some(cause) = Cause::of(Delay::of(worst, &timeline.segments), timeline.events()) {
         line(
             text,
             "worst",

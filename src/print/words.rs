@@ -74,7 +74,8 @@ pub fn written(written: io::Result<()>) -> anyhow::Result<()> {
 #[derive(Debug)]
 pub struct StreamText {
     outlet: Outlet,
-    is_terminal: bool,
+    /// Whether the stream is a terminal.
+    pub is_terminal: bool,
     /// The message about lost lines, if they are reported.
     report: fn(u64) -> String,
     /// The present, incomplete line.
@@ -99,11 +100,6 @@ impl StreamText {
     /// Makes the stream accept the following text without a limit, because it is the last.
     pub fn make_room_for_last(&self) {
         self.outlet.make_room_for_last();
-    }
-
-    /// Returns whether the stream is a terminal.
-    pub fn is_terminal(&self) -> bool {
-        self.is_terminal
     }
 }
 

@@ -102,7 +102,7 @@ pub fn ycsb_summary(timeline: &Timeline, form: &YcsbForm) -> String {
 /// Writes how many records were compared when they were read, as the operation VERIFY.
 fn verified(text: &mut String, timeline: &Timeline, operations: &BTreeMap<String, OperationInterval>) {
     const OTHER: &str = "UNEXPECTED_STATE";
-    let started = timeline.segments().iter().map(|segment| &segment.start.knobs.workload);
+    let started = timeline.segments.iter().map(|segment| &segment.start.knobs.workload);
     let compared = started.flat_map(|workload| workload.asked()).filter(|asked| asked.expects.is_some());
     let names: BTreeSet<_> = compared.map(|asked| &asked.name).collect();
     let parts = || names.iter().filter_map(|name| operations.get(*name));

@@ -111,7 +111,7 @@ impl Account {
         self.timeline.push(record);
         self.findings.push(record);
         self.figures.push(record);
-        let segment = self.timeline.segments().current().map_or(0, |segment| segment.start.segment);
+        let segment = self.timeline.segments.current().map_or(0, |segment| segment.start.segment);
         match record {
             Record::Interval(interval) if self.is_load(interval) => {
                 let Interval { segment, t_s, .. } = **interval;
@@ -139,7 +139,7 @@ impl Account {
 
     /// Returns whether the interval describes a load; if not, operations are absent rather than zero.
     fn is_load(&self, interval: &Interval) -> bool {
-        let segment = self.timeline.segments().numbered(interval.segment);
+        let segment = self.timeline.segments.numbered(interval.segment);
         interval.ops > 0 || segment.is_none_or(|segment| segment.start.knobs.load)
     }
 
@@ -161,7 +161,7 @@ impl Account {
     pub(super) fn measured(&self) -> impl Iterator<Item = &SegmentTotal> {
         let is_measured =
             |of: &&SegmentTotal| of.start.knobs.load && of.start.aside().is_none() && of.total.ops > 0;
-        self.timeline.segments().iter().filter(is_measured)
+        self.timeline.segments.iter().filter(is_measured)
     }
 
     /// Returns whether some requests have response times, because they were due on a schedule.

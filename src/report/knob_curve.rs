@@ -20,7 +20,7 @@ const WIDE: f64 = 10.0;
 /// Returns the curve over the only knob in which the segments differ; `None` if they differ in no knob, or in more than
 /// one.
 pub(super) fn swept(account: &Account) -> Option<Curve> {
-    let segments = || account.timeline.segments().iter();
+    let segments = || account.timeline.segments.iter();
     let is_turned = |dimension: &Dimension| {
         let mut values = Curve::values_of(*dimension, segments());
         let first = values.next();
@@ -34,11 +34,11 @@ pub(super) fn swept(account: &Account) -> Option<Curve> {
 /// Returns the charts of throughput and latency over the knob.
 pub(super) fn charts(account: &Account) -> Vec<Chart> {
     let Some(curve) = swept(account) else { return Vec::new() };
-    let name = curve.dimension().name();
-    let rate = |point: &Point| figures::OPS_PER_S.exported(&Row::of_interval(point.measured()));
+    let name = curve.dimension.name();
+    let rate = |point: &Point| figures::OPS_PER_S.exported(&Row::of_interval(&point.measured));
     let mut throughput = vec![dotted("replies/s", Ink("rate"), &curve, rate)];
     if let Some(law) = curve.law() {
-        let model = curve.points().iter().map(|point| Some(law.at(point.value as f64))).collect();
+        let model = curve.points.iter().map(|point| Some(law.at(point.value as f64))).collect();
         throughput.push(Line::new("model (USL)", Ink("faint"), model));
     }
     let at = |level: Level, ink: &'static str| {
@@ -46,7 +46,7 @@ pub(super) fn charts(account: &Account) -> Vec<Chart> {
         dotted(level.name(), Ink(ink), &curve, value)
     };
     let latency = vec![at(Level::P50, "p50"), at(Level::P99, "p99"), at(Level::P999, "p999")];
-    let of = if curve.points().iter().any(Point::is_open) { "Response time" } else { "Service time" };
+    let of = if curve.points.iter().any(Point::is_open) { "Response time" } else { "Service time" };
     let throughput =
         chart("knob-throughput", &format!("Throughput over {name}"), Quantity::Rate, &curve, throughput);
     let latency = chart("knob-latency", &format!("{of} over {name}"), Quantity::Latency, &curve, latency);
@@ -56,20 +56,20 @@ pub(super) fn charts(account: &Account) -> Vec<Chart> {
 }
 
 fn dotted(name: &str, ink: Ink, curve: &Curve, value: impl Fn(&Point) -> Option<f64>) -> Line {
-    let values = curve.points().iter().map(value).collect();
+    let values = curve.points.iter().map(value).collect();
     Line { is_dotted: true, ..Line::new(name, ink, values) }
 }
 
 fn chart(id: &str, title: &str, y: Quantity, curve: &Curve, lines: Vec<Line>) -> Chart {
-    let xs: Vec<_> = curve.points().iter().map(|point| point.value as f64).collect();
+    let xs: Vec<_> = curve.points.iter().map(|point| point.value as f64).collect();
     let is_wide = xs.first().zip(xs.last()).is_some_and(|(low, high)| *low > 0.0 && high / low >= WIDE);
     let x = if is_wide { Quantity::KnobLog } else { Quantity::Knob };
-    Chart { x, x_name: curve.dimension().name().to_owned(), ..Chart::of(id, title, y, xs, lines) }
+    Chart { x, x_name: curve.dimension.name().to_owned(), ..Chart::of(id, title, y, xs, lines) }
 }
 
 /// Returns a text about the best value, the knee, and the results of experiments.
 fn words(account: &Account, curve: &Curve) -> String {
-    let dimension = curve.dimension();
+    let dimension = curve.dimension;
     let is_found = |what: &&EventKind| {
         matches!(what, EventKind::Found { .. } | EventKind::BestStep { .. } | EventKind::NothingFound { .. })
     };
@@ -85,11 +85,11 @@ fn words(account: &Account, curve: &Curve) -> String {
             dimension.written(point.value)
         )
     });
-    let knee = curve.law().and_then(|law| law.knee()).map(|knee| {
+    let knee = curve.law().and_then(|law| law.knee).map(|knee| {
         let at = dimension.written(knee.at.round() as u64);
         format!("Knee, after the universal scalability law: {} {at}.", dimension.name())
     });
-    let limited = curve.points().iter().filter(|point| point.our_limit().is_some()).count() as u64;
+    let limited = curve.points.iter().filter(|point| point.our_limit().is_some()).count() as u64;
     let limited = (limited > 0)
         .then(|| format!("At {} redyno itself was the limit.", units::counted(limited, "value")));
     let whole = is_found.then(|| "A point is a whole segment.".to_owned());

@@ -46,11 +46,11 @@ pub(crate) fn findings(timeline: &Timeline, episodes: &Episodes) -> Table {
         4,
         sorted.iter().map(row).collect(),
     );
-    if episodes.left_out() > 0 {
-        table.note = format!("{} later findings are not listed.", units::grouped(episodes.left_out()));
+    if episodes.left_out > 0 {
+        table.note = format!("{} later findings are not listed.", units::grouped(episodes.left_out));
     }
     if table.rows.is_empty() && !has_load(timeline) {
-        let length = units::elapsed(((timeline.now_s() - timeline.begins_s()) * 1e9) as u64);
+        let length = units::elapsed(((timeline.now_s - timeline.begins_s()) * 1e9) as u64);
         table.rows.push(TableRow::of(vec![
             "none".to_owned(),
             String::new(),
@@ -74,7 +74,7 @@ fn levels(of: impl Fn(Level) -> Option<u64>) -> impl Iterator<Item = String> {
 
 /// Returns the round trips of PING by segment, since a percentile never covers two settings.
 pub(crate) fn pings(timeline: &Timeline) -> Table {
-    let segments = timeline.segments().iter().filter(|it| it.pings.count() + it.pings_lost > 0);
+    let segments = timeline.segments.iter().filter(|it| it.pings.count() + it.pings_lost > 0);
     let row = |name: String, pings: &Latency, lost: u64| {
         let counts = [units::grouped(pings.count()), units::grouped(lost)];
         [name].into_iter().chain(counts).chain(levels(|level| level.of(pings))).collect()
@@ -107,7 +107,7 @@ pub(crate) fn worst(timeline: &Timeline) -> Table {
 /// Returns the event that explains the slowest PING of a stretch, or that happened near it; empty without one.
 fn near(timeline: &Timeline, stretch: &PingStretch) -> String {
     let t_s = stretch.from_s + stretch.length_s;
-    let usual_ns = timeline.segments().holding_at(t_s).and_then(|segment| Level::P50.of(&segment.pings));
+    let usual_ns = timeline.segments.holding_at(t_s).and_then(|segment| Level::P50.of(&segment.pings));
     let delay = Delay { t_s, ns: stretch.levels.get(Level::Max).unwrap_or_default(), usual_ns };
     let cause = Cause::of(delay, timeline.events()).map(|cause| cause.to_string());
     cause.unwrap_or_default().trim_start_matches([',', ' ']).to_owned()
@@ -153,7 +153,7 @@ pub(crate) fn lines(timeline: &Timeline, episodes: &Episodes) -> Vec<(String, St
         let level = |level: Level| Some(format!("{} {}", level.name(), units::latency(of(level)?)));
         Level::ALL.into_iter().filter_map(level).collect::<Vec<_>>().join("  ")
     };
-    let pings = timeline.segments().iter().filter(|it| it.pings.count() + it.pings_lost > 0).map(|it| {
+    let pings = timeline.segments.iter().filter(|it| it.pings.count() + it.pings_lost > 0).map(|it| {
         let lost = if it.pings_lost > 0 { format!(", {} unanswered", it.pings_lost) } else { String::new() };
         let count = units::grouped(it.pings.count());
         ("ping".to_owned(), format!("{count} answered{lost}  {}", levels(&|level| level.of(&it.pings))))
@@ -181,7 +181,7 @@ fn events(timeline: &Timeline) -> Vec<(String, String)> {
         let at = timeline.time_text(line.last.from_s);
         ("event".to_owned(), format!("{at} {}: {}", line.last.event.what.name(), line.text))
     };
-    let more = timeline.forgotten() + earlier as u64;
+    let more = timeline.forgotten + earlier as u64;
     let more =
         (more > 0).then(|| ("events".to_owned(), format!("{} more before these", units::grouped(more))));
     more.into_iter().chain(all[earlier..].iter().map(line)).collect()

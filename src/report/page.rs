@@ -135,7 +135,7 @@ fn section(n: usize, account: &mut Account) -> Section {
 
 /// Returns a line with the server, the date and the length of the session.
 pub(super) fn line(account: &Account) -> String {
-    let length = units::clock(account.timeline.now_s() - account.timeline.begins_s());
+    let length = units::clock(account.timeline.now_s - account.timeline.begins_s());
     let Some(session) = account.timeline.session() else { return length };
     let target = &session.target;
     let started =
@@ -147,8 +147,8 @@ pub(super) fn line(account: &Account) -> String {
 
 fn stage(account: &Account) -> Stage {
     let timeline = &account.timeline;
-    let (from_s, until_s) = (timeline.begins_s(), timeline.now_s());
-    let bands = timeline.segments().iter().map(|segment| Band {
+    let (from_s, until_s) = (timeline.begins_s(), timeline.now_s);
+    let bands = timeline.segments.iter().map(|segment| Band {
         number: segment.start.segment,
         from_s: segment.start.t_s,
         to_s: segment.ended_s.unwrap_or(until_s),

@@ -36,7 +36,7 @@ const MOST_EVENTS: usize = 500;
 /// Returns all tables, and the environment.
 pub(super) fn all(account: &Account) -> Vec<Table> {
     let timeline = &account.timeline;
-    let over_time = monitored::findings(timeline, account.findings.episodes());
+    let over_time = monitored::findings(timeline, &account.findings.episodes);
     // Without a load, a table of segments has no figures.
     let of_load =
         [segments(account), findings(account), operations(account), nodes(account), errors(account)];
@@ -72,7 +72,7 @@ fn segments(account: &Account) -> Table {
     let timeline = &account.timeline;
     let summary = timeline.summary();
     let mut rows: Vec<_> = timeline
-        .segments()
+        .segments
         .iter()
         .map(|segment| {
             let start = &segment.start;
@@ -80,7 +80,7 @@ fn segments(account: &Account) -> Table {
             let config =
                 start.config.as_ref().map(|set| format!("{} {}, ", set.name, set.to)).unwrap_or_default();
             let name = format!("{}: {phase}{config}{}", start.segment, start.knobs);
-            (name, Some(start.segment), Figures::of_segment(segment, timeline.now_s()))
+            (name, Some(start.segment), Figures::of_segment(segment, timeline.now_s))
         })
         .collect();
     rows.push(("all, without warm-up and prefill".to_owned(), None, Figures::of_summary(&summary)));
@@ -149,7 +149,7 @@ fn events(account: &Account) -> Table {
     let marks = timeline.marks().map(|mark| (mark.t_s, "mark".to_owned(), mark.text.clone()));
     let mut all: Vec<_> = events.chain(marks).collect();
     all.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let more = all.len().saturating_sub(MOST_EVENTS) as u64 + timeline.forgotten();
+    let more = all.len().saturating_sub(MOST_EVENTS) as u64 + timeline.forgotten;
     let row =
         |(t_s, name, words): (f64, String, String)| TableRow::of(vec![timeline.time_text(t_s), name, words]);
     let rows = all.into_iter().take(MOST_EVENTS).map(row).collect();

@@ -370,7 +370,7 @@ fn times_are_those_of_the_wall_clock_and_equal_events_are_one_line() {
         timeline.push(record);
         findings.push(record);
     }
-    let lines: Vec<_> = monitored::lines(&timeline, findings.episodes())
+    let lines: Vec<_> = monitored::lines(&timeline, &findings.episodes)
         .into_iter()
         .map(|(name, text)| format!("{name} {text}"))
         .collect();

@@ -60,7 +60,7 @@ impl Progress {
         match form {
             _ if !ab.is_of_targets() => Self::None,
             Form::Json => Self::None,
-            Form::Lines if StreamText::stderr().is_terminal() => Self::Drawn,
+            Form::Lines if StreamText::stderr().is_terminal => Self::Drawn,
             Form::Lines => Self::Lines,
         }
     }

@@ -54,7 +54,7 @@ pub(super) fn destination(plan: &SessionPlan) -> Result<Destination, Failure> {
 
 fn built_in(wanted: &Target) -> Result<Destination, Failure> {
     let handle = demo::Server::start(demo::Options::default()).map_err(anyhow::Error::from)?;
-    let address = handle.address();
+    let address = handle.address;
     let address = Address::Tcp { host: address.ip().to_string(), port: address.port() };
     let target = Target { address, credentials: None, tls: None, ..wanted.clone() };
     Ok(Destination { target, built_in: Some(handle), unreachable: None })

@@ -60,7 +60,7 @@ impl Plan for DoctorRun {
 /// Prints how long the examination takes, for a person at a terminal.
 fn announce(length: Option<Duration>) {
     let mut out = StreamText::stderr();
-    if let Some(length) = length.filter(|_| out.is_terminal()) {
+    if let Some(length) = length.filter(|_| out.is_terminal) {
         let s = length.as_secs_f64();
         // Without a terminal, the line has no reader.
         let _ = writeln!(out, "redyno: watching for {s} s; Ctrl-C ends it with the page so far");
@@ -84,7 +84,7 @@ impl Listener for Verdict {
     }
 
     fn verdict(&mut self) -> Result<(), Failure> {
-        match trouble(self.findings.episodes()) {
+        match trouble(&self.findings.episodes) {
             Some(found) => Err(Failure::Crossed(format!("found {found}"))),
             None => Ok(()),
         }

@@ -78,7 +78,7 @@ impl Folded {
         self.findings.push(record);
         let Some(t_s) = record.t_s() else { return Vec::new() };
         let mut due = Vec::new();
-        let last: BTreeMap<_, _> = self.findings.episodes().iter().map(|it| (it.finding.rule, it)).collect();
+        let last: BTreeMap<_, _> = self.findings.episodes.iter().map(|it| (it.finding.rule, it)).collect();
         for (rule, episode) in last {
             let begun = (episode.since_s, episode.times);
             let is_due = |(before_s, known): &(f64, (f64, u32))| *known != begun && t_s - before_s >= FOLD_S;

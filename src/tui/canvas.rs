@@ -37,7 +37,7 @@ pub struct Canvas<W> {
     bytes: Vec<u8>,
     taken: usize,
     /// The number of bytes that the terminal has taken so far.
-    sent: u64,
+    pub sent: u64,
     /// Whether the terminal reports the mouse.
     pub mouse: bool,
     /// Output that draws nothing; it is sent with the next frame.
@@ -45,7 +45,7 @@ pub struct Canvas<W> {
     /// The row with which the next frame begins. Rows that did not fit into the last frame come first.
     from: u16,
     /// Whether the last frame left rows out.
-    is_part: bool,
+    pub is_part: bool,
 }
 
 impl<W: Write> Canvas<W> {
@@ -74,16 +74,6 @@ impl<W: Write> Canvas<W> {
     /// Returns the size of the screen.
     pub fn area(&self) -> Rect {
         self.next.area
-    }
-
-    /// Returns whether the last frame left rows out.
-    pub fn is_part(&self) -> bool {
-        self.is_part
-    }
-
-    /// Returns the number of bytes that the terminal has taken so far.
-    pub fn sent(&self) -> u64 {
-        self.sent
     }
 
     /// Sets a new size; the next frame draws everything.
@@ -288,7 +278,7 @@ mod tests {
             canvas
                 .frame(1, |buffer| (0..5).for_each(|y| buffer.set_string(0, y, text, Style::new())))
                 .unwrap();
-            assert!(canvas.is_part(), "each frame changes each row");
+            assert!(canvas.is_part, "each frame changes each row");
             let sent = String::from_utf8_lossy(canvas.out.0.last().unwrap()).into_owned();
             rows.extend((0..5).filter(|y| sent.contains(&format!("\x1b[{};1H{text}", y + 1))));
         }
@@ -296,7 +286,7 @@ mod tests {
         for _ in 0..5 {
             canvas.frame(1, |buffer| buffer.set_string(0, 0, "f", Style::new())).unwrap();
         }
-        assert!(!canvas.is_part());
+        assert!(!canvas.is_part);
         let shown: String = canvas.shown.content.iter().map(Cell::symbol).collect();
         assert_eq!(shown, "f    ");
     }

@@ -24,7 +24,7 @@ pub struct Dots {
 impl Dots {
     /// Returns the dots of `area`: braille if the theme allows it, otherwise one dot per cell.
     pub fn of(paint: &Paint, area: Rect) -> Self {
-        let (wide, high) = if paint.theme().has_braille() { (2, 4) } else { (1, 1) };
+        let (wide, high) = if paint.theme.has_braille() { (2, 4) } else { (1, 1) };
         Self { area, wide, high }
     }
 
@@ -74,7 +74,7 @@ impl Dots {
             }
             before = height;
         }
-        if let Some((x, y)) = end.filter(|_| paint.theme().marks_lines()) {
+        if let Some((x, y)) = end.filter(|_| paint.theme.marks_lines()) {
             paint.dot(x, y, mark, ink);
         }
     }

@@ -15,7 +15,8 @@ const SHOWN_CUT: u16 = 4;
 /// A frame that is being drawn.
 pub struct Paint<'a> {
     buffer: &'a mut Buffer,
-    theme: Theme,
+    /// The theme.
+    pub theme: Theme,
     spots: Spots,
 }
 
@@ -34,11 +35,6 @@ impl<'a> Paint<'a> {
     pub fn finish(self) -> Spots {
         self.theme.finish(self.buffer);
         self.spots
-    }
-
-    /// Returns the theme.
-    pub fn theme(&self) -> Theme {
-        self.theme
     }
 
     /// Returns the theme's drawing characters.

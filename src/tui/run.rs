@@ -107,7 +107,7 @@ pub struct Finished {
 
 impl Finished {
     fn of(model: Model, outcome: Outcome) -> Self {
-        let (files, episodes) = (model.files().to_vec(), model.episodes().clone());
+        let (files, episodes) = (model.files.to_vec(), model.episodes().clone());
         let answer = model.experiment().map(|it| (it.title(), it.answer()));
         let answer =
             answer.filter(|(_, text)| !text.is_empty()).map(|(title, text)| format!("{title}: {text}"));
@@ -206,20 +206,20 @@ impl<W: Write, E: Events> Loop<W, E> {
             }
             if is_behind {
                 is_behind = !self.canvas.push()?;
-                pace.sent(Instant::now(), self.canvas.sent(), is_behind);
+                pace.sent(Instant::now(), self.canvas.sent, is_behind);
             }
             // A key causes a frame at once, and new data causes one at its own pace, on a slow line in parts. No frame
             // begins before the last one was taken.
             let now = Instant::now();
             let most = match due {
                 Due::Now => Some(usize::MAX),
-                _ if self.canvas.is_part() => pace.allows_part(now).then(|| pace.part()),
+                _ if self.canvas.is_part => pace.allows_part(now).then(|| pace.part()),
                 Due::Data => pace.allows(now).then(|| pace.part()),
                 Due::Nothing => None,
             };
             if let Some(most) = most.filter(|_| !is_behind) {
                 let theme = self.options.theme;
-                if !self.canvas.is_part() {
+                if !self.canvas.is_part {
                     pace.begin(now);
                 }
                 let plan = screens::plan(self.canvas.area(), &model);
@@ -229,7 +229,7 @@ impl<W: Write, E: Events> Loop<W, E> {
                 let spots = &mut self.spots;
                 let draw = |buffer: &mut _| *spots = screens::draw(buffer, theme, &model, &plan);
                 is_behind = !self.canvas.frame(most, draw)?;
-                pace.sent(Instant::now(), self.canvas.sent(), is_behind);
+                pace.sent(Instant::now(), self.canvas.sent, is_behind);
                 due = Due::Nothing;
             }
             // All queued input is handled before the next frame, so that a held key does not lag.

@@ -40,7 +40,7 @@ pub struct Client {
 
 impl Client {
     pub fn connect(server: &Handle) -> Self {
-        Self::at(server.address())
+        Self::at(server.address)
     }
 
     pub fn at(address: SocketAddr) -> Self {

@@ -29,13 +29,13 @@ fn number(node: SocketAddr, field: &str) -> u64 {
 }
 
 fn calls(cluster: &Cluster, command: &str) -> u64 {
-    cluster.addresses().iter().map(|node| number(*node, &format!("cmdstat_{command}:calls="))).sum()
+    cluster.addresses.iter().map(|node| number(*node, &format!("cmdstat_{command}:calls="))).sum()
 }
 
 /// A load on all nodes.
 fn driven(cluster: &Cluster, workload: Workload) -> Driven {
     let knobs = Knobs { load: true, clients: 8, pipeline: 4, keyspace: 20_000, ..Knobs::default() };
-    let plan = Plan { timeout: Duration::from_secs(20), ..cluster_plan(cluster.addresses()[0].port(), 1000) };
+    let plan = Plan { timeout: Duration::from_secs(20), ..cluster_plan(cluster.addresses[0].port(), 1000) };
     Driven::start(&plan, Knobs { workload: workload.into(), ..knobs })
 }
 
@@ -56,7 +56,7 @@ fn a_load_goes_through_a_reshard_without_an_error_and_each_request_is_counted_on
 #[test]
 fn a_killed_primary_is_replaced_by_its_replica_and_comes_back_as_one() {
     let cluster = cluster(&["failover node 2 after 500ms"]);
-    let [killed, heir] = [1, 4].map(|node| cluster.addresses()[node]);
+    let [killed, heir] = [1, 4].map(|node| cluster.addresses[node]);
     let session = driven(&cluster, (*Workload::ratio(0, 1)).clone());
     wait_for("load on the heir", || (number(heir, "cmdstat_get:calls=") > 0).then_some(()));
     assert!(Client::at(heir).ask("INFO replication").contains("role:master"));
@@ -74,22 +74,22 @@ fn a_killed_primary_is_replaced_by_its_replica_and_comes_back_as_one() {
 fn a_fault_of_one_node_and_a_hot_slot_are_where_they_belong() {
     let cluster = cluster(&["slow load 20ms node 2", "hot 866 1k"]);
     for (node, slow) in [(0, ":0\r\n"), (1, ":1\r\n"), (2, ":0\r\n")] {
-        let mut client = Client::at(cluster.addresses()[node]);
+        let mut client = Client::at(cluster.addresses[node]);
         assert_eq!(client.ask("PING"), "+PONG\r\n");
         assert_eq!(client.ask("SLOWLOG LEN"), slow, "node {node}");
     }
     wait_for("the hot slot", || {
         let hottest =
-            Client::at(cluster.addresses()[0]).ask("CLUSTER SLOT-STATS ORDERBY network-bytes-in LIMIT 1");
+            Client::at(cluster.addresses[0]).ask("CLUSTER SLOT-STATS ORDERBY network-bytes-in LIMIT 1");
         (hottest.starts_with("*1\r\n*2\r\n:866\r\n") && !hottest.contains(":0\r\n$16")).then_some(())
     });
-    assert_eq!(number(cluster.addresses()[0], "connected_clients:"), 1, "the hot client has no connection");
+    assert_eq!(number(cluster.addresses[0], "connected_clients:"), 1, "the hot client has no connection");
 }
 
 #[test]
 fn redis_cli_and_redis_benchmark_accept_the_cluster() {
     let cluster = cluster(&[]);
-    let port = cluster.addresses()[0].port().to_string();
+    let port = cluster.addresses[0].port().to_string();
     let node = format!("127.0.0.1:{port}");
     let run = |tool: &str, args: &[&str]| {
         let output = Command::new(tool).args(args).output().unwrap();
@@ -103,5 +103,5 @@ fn redis_cli_and_redis_benchmark_accept_the_cluster() {
     assert_eq!(run("redis-cli", &["-c", "-p", &port, "SET", "foo", "1"]), "OK\n");
     let args = ["-p", &port, "--cluster", "-n", "3000", "-t", "get,set", "-r", "1000", "--csv"];
     assert_eq!(run("redis-benchmark", &args).lines().filter(|line| line.starts_with("\"")).count(), 3);
-    assert!(cluster.addresses()[..3].iter().all(|node| number(*node, "cmdstat_set:calls=") > 100));
+    assert!(cluster.addresses[..3].iter().all(|node| number(*node, "cmdstat_set:calls=") > 100));
 }

@@ -13,7 +13,7 @@ use super::client::server_with;
 
 /// What a tool prints; it must end well and complain of nothing.
 fn output(tool: &str, server: &Handle, args: &[impl AsRef<OsStr>]) -> String {
-    let port = server.address().port().to_string();
+    let port = server.address.port().to_string();
     let output = Command::new(tool).args(["-p", &port]).args(args).output();
     let output = output.unwrap_or_else(|error| {
         panic!("{tool} cannot be run ({error}): install it, in Debian it is in the package redis-tools")
@@ -89,9 +89,7 @@ fn fred_connects_asks_and_authenticates_in_both_protocols() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     for version in [RespVersion::RESP2, RespVersion::RESP3] {
         let config = Config {
-            server: ServerConfig::Centralized {
-                server: FredServer::new("127.0.0.1", server.address().port()),
-            },
+            server: ServerConfig::Centralized { server: FredServer::new("127.0.0.1", server.address.port()) },
             password: Some("secret".to_owned()),
             version,
             database: Some(2),

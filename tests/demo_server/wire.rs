@@ -135,7 +135,7 @@ fn a_password_and_a_unix_socket_are_served_and_the_file_goes_at_the_end() {
 #[test]
 fn a_server_that_goes_closes_its_connections_and_frees_its_port() {
     let server = server_with(&["stall 3600s"]);
-    let address = server.address();
+    let address = server.address;
     let mut client = Client::connect(&server);
     client.send("PING\r\n");
     // It stands in a stall of an hour, and stops all the same.

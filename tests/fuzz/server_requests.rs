@@ -35,7 +35,7 @@ fn server(round: u64) -> Handle {
 }
 
 fn connect(server: &Handle) -> TcpStream {
-    let stream = TcpStream::connect(server.address()).unwrap();
+    let stream = TcpStream::connect(server.address).unwrap();
     stream.set_read_timeout(Some(LIMIT)).unwrap();
     stream.set_nodelay(true).unwrap();
     stream

@@ -80,8 +80,8 @@ impl Model {
 impl Model {
     /// Returns the offer to write the keys that the present workload reads, or the reason why that is impossible.
     pub(super) fn prefill(&self) -> Option<Offer> {
-        let wanted = self.panel.wanted();
-        let is_filling = self.timeline().segments().current().is_some_and(|now| now.start.prefill.is_some());
+        let wanted = &self.panel.wanted;
+        let is_filling = self.timeline().segments.current().is_some_and(|now| now.start.prefill.is_some());
         let made = match wanted.workload.with_prefill() {
             _ if is_filling => Err("the keys are being written".to_owned()),
             made => made.map_err(|error| error.to_string()),
@@ -205,7 +205,7 @@ mod tests {
         let filled = Knobs { workload: get.workload.with_prefill().unwrap().into(), ..get.clone() };
         let mut model = model_with_prefill(&get);
         assert_eq!(say(&mut model, "prefill"), [Effect::Order(Order::Prefill(filled.clone()))]);
-        assert_eq!(*model.panel.wanted(), filled);
+        assert_eq!(model.panel.wanted, filled);
         assert_eq!(say(&mut model, "prefill"), [Effect::Order(Order::Prefill(filled.clone()))], "and anew");
         let (prefill, knobs) = (Some(Prefilling { requests: 1000, pipeline: 16 }), filled);
         let segment = Segment { prefill, ..Segment::new(0.0, 1, knobs) };

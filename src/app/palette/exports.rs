@@ -138,7 +138,7 @@ impl Model {
 
     /// Returns the experiment in `text`, or its error.
     fn spelled(&self, text: &str) -> Option<Offer> {
-        let asked = ExperimentSpec::parse(text, self.panel.wanted())?;
+        let asked = ExperimentSpec::parse(text, &self.panel.wanted)?;
         let can = asked.map(|asked| (asked.about(), Command::Begin(asked)));
         Some(self.unless_ended(text, can.map_err(|error| error.to_string())))
     }
@@ -215,7 +215,7 @@ mod tests {
         let titles: Vec<_> = model.palette().unwrap().1.into_iter().map(|offer| offer.title).collect();
         for format in Format::ALL {
             for part in ["segment", "session"] {
-                let title = format!("export {part} {}", format.name());
+                let title = format!("export {part} {}", format.name);
                 assert_eq!(titles.iter().filter(|known| **known == title).count(), 1, "{title}");
             }
         }

@@ -63,7 +63,7 @@ impl Model {
             Command::Type(text) => self.open_palette(&text),
             Command::Refuse(why) => self.say(Tone::Warning, why),
             Command::Do(action) => act(self, action),
-            Command::Set(knobs) if knobs == *self.panel.wanted() => {
+            Command::Set(knobs) if knobs == self.panel.wanted => {
                 self.say(Tone::Info, "no change: the knobs are set to this already");
             }
             Command::Set(knobs) => self.propose(knobs),

@@ -169,7 +169,7 @@ impl Model {
         offers.extend(self.prefill());
         offers.extend(self.experiments());
         offers.extend(self.parameters());
-        let wanted = self.panel.wanted();
+        let wanted = &self.panel.wanted;
         for setting in Adjustable::all() {
             let help = format!("{} now; type {}", setting.value(wanted), setting.range());
             offers.push(Offer::to_type_on(setting.word(), help));
@@ -193,7 +193,7 @@ impl Model {
 
     /// Returns offers of the presets: named settings of all knobs, and workloads.
     fn presets(&self) -> Vec<Offer> {
-        let wanted = self.panel.wanted();
+        let wanted = &self.panel.wanted;
         let presets = PRESETS.iter().map(|preset| {
             let help = format!("{}: {}", preset.like, preset.settings());
             Offer::new(format!("preset {}", preset.name), help, Command::Set(preset.of(wanted)))
@@ -238,7 +238,7 @@ impl Model {
     }
 
     pub(super) fn setting(&self, setting: Adjustable, value: &str) -> Offer {
-        let wanted = self.panel.wanted();
+        let wanted = &self.panel.wanted;
         let title = format!("{} {value}", setting.word());
         if setting == Adjustable::Workload && is_path(value) {
             let help = format!("Uses the workload in the file {value} from now on.");

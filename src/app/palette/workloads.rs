@@ -33,7 +33,7 @@ impl Model {
             if is_taken { format!("{}, as at the start", workload.name) } else { workload.name.clone() };
         let (workload, value_size, keyspace) = (workload.clone(), *value_size, *keyspace);
         let help = format!("the workload at the start of this session: {}", about(&workload));
-        let command = Command::Set(Knobs { workload, value_size, keyspace, ..self.panel.wanted().clone() });
+        let command = Command::Set(Knobs { workload, value_size, keyspace, ..self.panel.wanted.clone() });
         Some(Offer::new(format!("workload {name}"), help, command))
     }
 
@@ -49,7 +49,7 @@ impl Model {
 
     /// Returns offers of the weights of the operations, if they are knobs.
     pub(super) fn weights(&self) -> impl Iterator<Item = Offer> {
-        let wanted = self.panel.wanted();
+        let wanted = &self.panel.wanted;
         let weights = Knob::of(wanted).into_iter().filter(|knob| matches!(knob, Knob::Weight(_)));
         weights.map(move |knob| {
             let help = format!("now {}; type a number; 0 switches the operation off", knob.value(wanted));
@@ -125,7 +125,7 @@ mod tests {
     fn the_first_workload_is_come_back_to_with_its_keys() {
         let mut model = model(mine());
         let [offer] = &model.offers("workload mine")[..] else { panic!("one offer") };
-        let first = model.panel.wanted().clone();
+        let first = model.panel.wanted.clone();
         assert_eq!(offer.command, Command::Set(first.clone()));
         model.panel.want(Knobs { workload: preset("get").unwrap(), keyspace: 5, ..first.clone() });
         assert_eq!(model.offers("workload mine")[0].command, Command::Set(first));

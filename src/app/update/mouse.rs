@@ -112,7 +112,7 @@ mod tests {
     fn a_click_selects_a_knob_shows_a_screen_or_puts_the_cursor_there() {
         let mut model = model();
         assert_eq!(click(&mut model, Spot::Knob(Knob::Rate)), []);
-        assert_eq!((model.panel.selected(), model.panel.wanted().clone()), (Knob::Rate, Knobs::default()));
+        assert_eq!((model.panel.selected(), model.panel.wanted.clone()), (Knob::Rate, Knobs::default()));
         click(&mut model, Spot::Tab(Screen::Log));
         assert_eq!(model.screen, Screen::Log);
         assert_eq!(model.view, View::Live);

@@ -57,11 +57,11 @@ fn a_number_is_typed_taken_dropped_or_refused() {
         [Effect::Order(Order::SetKnobs(Knobs { clients: 250, ..Knobs::default() }))]
     );
     assert_eq!(press(&mut model, "\n99\x1b"), []);
-    assert_eq!(model.panel.wanted().clients, 250);
+    assert_eq!(model.panel.wanted.clients, 250);
     assert_eq!(press(&mut model, "\n20k\n"), []);
     assert_eq!(model.message().unwrap().text, "clients must be between 1 and 10000, not 20000");
     assert_eq!(press(&mut model, "jj\n5k\n").len(), 1);
-    assert_eq!(model.panel.wanted().rate, Some(5000));
+    assert_eq!(model.panel.wanted.rate, Some(5000));
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn a_segment_of_a_change_that_was_taken_back_meanwhile_does_not_bring_it_back() 
     assert_eq!(press(&mut model, "<"), [Effect::Order(Order::SetKnobs(clients(20)))]);
     segment(&mut model, 2.0, clients(20));
     segment(&mut model, 3.0, clients(70));
-    assert_eq!(model.panel.wanted(), &clients(70), "another hand turned");
+    assert_eq!(model.panel.wanted, clients(70), "another hand turned");
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn a_load_from_the_command_line_is_not_shown_as_on_before_it_is_allowed() {
     deliver(&mut model, Notice::Danger("It may do harm. Continue?".to_owned()));
     assert_eq!(model.load_state(), LoadState::Asking);
     press(&mut model, "n");
-    assert_eq!((model.load_state(), model.panel.wanted().load), (LoadState::Off, false));
+    assert_eq!((model.load_state(), model.panel.wanted.load), (LoadState::Off, false));
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn freezing_holds_the_view_while_the_measurement_goes_on() {
     segment(&mut model, 1.0, Knobs::default());
     press(&mut model, " ");
     segment(&mut model, 3.0, Knobs::default());
-    assert_eq!((model.shown().now_s(), model.timeline().now_s()), (1.0, 3.0));
+    assert_eq!((model.shown().now_s(), model.timeline().now_s), (1.0, 3.0));
     assert_eq!(model.behind_s(), Some(2.0));
     press(&mut model, " ");
     assert_eq!((model.shown().now_s(), model.behind_s()), (3.0, None));
@@ -185,7 +185,7 @@ fn a_recording_plays_from_the_cursor_and_stops_at_its_end() {
     assert_eq!((model.cursor_s(), model.contexts()[1]), (Some(39.0), Context::Replay));
     assert_eq!(press(&mut model, "p"), [Effect::Order(Order::Play { from_s: 0.0, speed: 1.0 })]);
     deliver(&mut model, Notice::Played(2.5));
-    assert_eq!((model.cursor_s(), model.panel.wanted().clients), (Some(2.5), 3));
+    assert_eq!((model.cursor_s(), model.panel.wanted.clients), (Some(2.5), 3));
     let faster = Key::plain(KeyCode::Char('>'));
     assert_eq!(
         update(&mut model, Msg::Key(faster)),
@@ -201,10 +201,10 @@ fn the_panel_follows_what_holds_unless_a_change_is_under_way() {
     let mut model = model();
     let recorded = Knobs { clients: 7, ..Knobs::default() };
     segment(&mut model, 1.0, recorded.clone());
-    assert_eq!(model.panel.wanted(), &recorded);
+    assert_eq!(model.panel.wanted, recorded);
     press(&mut model, ">>");
     segment(&mut model, 2.0, Knobs { clients: 10, ..recorded });
-    assert_eq!(model.panel.wanted().clients, 20);
+    assert_eq!(model.panel.wanted.clients, 20);
 }
 
 #[test]
@@ -212,10 +212,10 @@ fn a_load_that_waits_at_the_start_stays_wanted_until_it_is_refused() {
     let wanted = Knobs { load: true, ..Knobs::default() };
     let mut model = Model::new(wanted.clone(), TimelineOptions::default());
     segment(&mut model, 0.0, Knobs { load: false, ..wanted });
-    assert!(model.panel.wanted().load && !model.in_force().load);
+    assert!(model.panel.wanted.load && !model.in_force().load);
     let notice = Notice::LoadStaysOff("a replica".to_owned());
     update(&mut model, Msg::Delivery(Delivery::Notice(0, notice)));
-    assert!(!model.panel.wanted().load);
+    assert!(!model.panel.wanted.load);
     assert_eq!(model.message().unwrap().text, "the load stays off: a replica");
 }
 
@@ -225,7 +225,7 @@ fn a_load_that_the_server_refuses_is_off_on_the_panel_too_and_can_be_tried_again
     let mut model = Model::new(on.clone(), TimelineOptions::default());
     segment(&mut model, 0.0, on.clone());
     deliver(&mut model, Notice::LoadStopped("NOPERM".to_owned()));
-    assert!(!model.panel.wanted().load);
+    assert!(!model.panel.wanted.load);
     assert_eq!(model.message().unwrap().text, "the load is off: NOPERM");
     segment(&mut model, 0.5, Knobs::default());
     assert_eq!(press(&mut model, "l"), [Effect::Order(Order::SetKnobs(on))]);
@@ -237,7 +237,7 @@ fn a_refused_change_is_said_and_the_knob_goes_back() {
     let Effect::Order(order) = press(&mut model, ">").remove(0) else { panic!("an order") };
     let why = "a recording has no knobs to turn".to_owned();
     update(&mut model, Msg::Delivery(Delivery::Refused(order, why)));
-    assert_eq!(model.panel.wanted(), &Knobs::default());
+    assert_eq!(model.panel.wanted, Knobs::default());
     assert_eq!(model.message().unwrap().text, "a recording has no knobs to turn");
 }
 

@@ -228,11 +228,10 @@ mod tests {
         for from_s in [300.0, 10.0, 590.0] {
             source.order(Order::Refine(asked(from_s)));
             let Delivery::Stretch(stretch) = next(&mut source) else { panic!("a stretch") };
-            assert_eq!(stretch.asked(), asked(from_s));
+            assert_eq!(stretch.asked, asked(from_s));
         }
         (0..50).for_each(|n| source.order(Order::Refine(asked(n.into()))));
-        let last =
-            |delivery: &Delivery| matches!(delivery, Delivery::Stretch(it) if it.asked() == asked(49.0));
+        let last = |delivery: &Delivery| matches!(delivery, Delivery::Stretch(it) if it.asked == asked(49.0));
         while !last(&next(&mut source)) {}
     }
 

@@ -53,7 +53,7 @@ impl Arguments for HelpArgs {
 }
 
 fn formats() -> String {
-    let formats = Format::ALL.map(|format| format!("  {:17} {}\n", format.name(), format.about())).concat();
+    let formats = Format::ALL.map(|format| format!("  {:17} {}\n", format.name, format.about)).concat();
     let figure = |figure: &Figure| {
         let unit = match figure.unit {
             Unit::Latency => ", in µs",

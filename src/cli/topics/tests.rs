@@ -81,7 +81,9 @@ fn every_field_of_a_recording_is_described() {
 #[test]
 fn every_format_and_every_figure_is_described_in_one_line_each() {
     let text = formats();
-    for name in Format::ALL.map(Format::name).into_iter().chain(FIGURES.iter().map(|figure| figure.name)) {
+    for name in
+        Format::ALL.map(|format| format.name).into_iter().chain(FIGURES.iter().map(|figure| figure.name))
+    {
         assert!(text.lines().any(|line| line.split_whitespace().next() == Some(name)), "{name}");
     }
     assert!(text.contains("service_p99_us    The p99 of the service times, in µs\n"), "{text}");

@@ -22,7 +22,7 @@ const MOST_FAILOVERS: usize = 8;
 
 /// Adds all kinds of errors and the failovers; the first message of a kind follows its first mention.
 pub(super) fn add(text: &mut String, timeline: &Timeline, sum: &Summary) {
-    let log = timeline.errors();
+    let log = &timeline.errors;
     let first = |kind: &str| log.first_of(kind).map(|first| format!(", first: {first}")).unwrap_or_default();
     let mut measured: Vec<_> = sum.errors.iter().filter(|(_, n)| **n > 0).collect();
     measured.sort_by_key(|(_, n)| Reverse(**n));

@@ -55,7 +55,7 @@ pub(super) fn rows(timeline: &Timeline) -> Vec<SegmentRow<'_>> {
     let mut rows: Vec<SegmentRow> = Vec::new();
     let mut set = Tuned::default();
     let mut set_before = Tuned::default();
-    for segment in timeline.segments().iter() {
+    for segment in timeline.segments.iter() {
         set.take(&segment.start);
         if !segment.start.knobs.load || segment.start.prefill.is_some() {
             continue;
@@ -150,14 +150,14 @@ mod tests {
 
     /// Adds ten seconds under load with these knobs, after `config` was set.
     fn segment(timeline: &mut Timeline, knobs: Knobs, config: Option<(&str, &str)>, cpu: f64) {
-        let segment = timeline.segments().current().map_or(1, |current| current.start.segment + 1);
+        let segment = timeline.segments.current().map_or(1, |current| current.start.segment + 1);
         let config = config.map(|(from, to)| ConfigChange {
             name: "hz".to_owned(),
             from: from.to_owned(),
             to: to.to_owned(),
         });
         let response = knobs.rate.map(|_| repeated(800_000, 20_000));
-        let t_s = timeline.now_s();
+        let t_s = timeline.now_s;
         timeline.push(&Record::Segment(Segment { config, ..Segment::new(t_s, segment, knobs) }));
         timeline.push(&Record::Interval(Box::new(Interval {
             t_s: t_s + 10.0,

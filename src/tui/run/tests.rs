@@ -115,7 +115,7 @@ fn keys_become_effects_and_the_loop_ends_at_q() {
     let (finished, frames) = run("lq", &mut source, &[]);
     let finished = finished.unwrap();
     assert_eq!(finished.outcome, Outcome::Quit);
-    assert_eq!(finished.timeline.now_s(), 3.0);
+    assert_eq!(finished.timeline.now_s, 3.0);
     assert_eq!(source.orders, [Order::SetKnobs(Knobs { load: true, ..Knobs::default() })]);
     assert!(frames.any_shows("commands on the server"));
 }

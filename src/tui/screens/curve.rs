@@ -52,7 +52,7 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     if let Some(pairs) = model.pairs_shown() {
         return draw_pairs(paint, area, &pairs);
     }
-    let Some(curve) = model.curve().filter(|curve| !curve.points().is_empty()) else {
+    let Some(curve) = model.curve().filter(|curve| !curve.points.is_empty()) else {
         return nothing(paint, area, model);
     };
     let over = knob_curve::Over::new(model, &curve);
@@ -73,7 +73,7 @@ pub fn draw_few(paint: &mut Paint, area: Rect, scene: &Scene) {
     if area.height >= LEAST_CHARTS + 2 || scene.model.pairs_shown().is_some() {
         return draw(paint, area, scene);
     }
-    match scene.model.curve().filter(|curve| !curve.points().is_empty()) {
+    match scene.model.curve().filter(|curve| !curve.points.is_empty()) {
         Some(curve) => points_list(paint, area, &knob_curve::Over::new(scene.model, &curve)),
         None => nothing(paint, area, scene.model),
     }
@@ -121,7 +121,7 @@ pub fn points_list(paint: &mut Paint, area: Rect, over: &Over) {
     let table = Table::new(from_column(list, list.x + MARK), columns);
     let [p50, p99, p999] = LEVELS.map(Level::name);
     table.write(paint, 0, |n, _| ([over.name(), "ops/s", p50, p99, p999][n].to_owned(), Ink::Faint));
-    let points = over.curve.points();
+    let points = &over.curve.points;
     let best = over.best_under_limit().or_else(|| over.best());
     let at =
         points.iter().position(|point| best.is_some_and(|best| best.segments == point.segments)).unwrap_or(0);
@@ -129,7 +129,7 @@ pub fn points_list(paint: &mut Paint, area: Rect, over: &Over) {
         let place = row(list, n);
         let (mark, ink) = over.mark(point, glyphs);
         paint.dot(place.x + 2, place.y, mark, ink);
-        let first = [over.curve.dimension().written(point.value), units::count(point.ops_per_s())];
+        let first = [over.curve.dimension.written(point.value), units::count(point.ops_per_s())];
         let levels = LEVELS.map(|level| figure(level.of(point.latency())));
         let texts: Vec<_> = first.into_iter().chain(levels).collect();
         let ink = |text: &str| if text == NONE { Ink::Faint } else { Ink::Text };
@@ -149,7 +149,7 @@ pub fn curve_words(over: &Over, glyphs: &Glyphs) -> Vec<(String, Ink)> {
 }
 
 fn described(over: &Over, point: &Point) -> String {
-    let dimension = over.curve.dimension();
+    let dimension = over.curve.dimension;
     let level =
         Level::P99.of(point.latency()).map_or_else(String::new, |ns| format!(", p99 {}", units::latency(ns)));
     format!(
@@ -161,7 +161,7 @@ fn described(over: &Over, point: &Point) -> String {
 }
 
 fn best(over: &Over, glyphs: &Glyphs) -> Option<(String, Ink)> {
-    let best = over.best().filter(|_| over.curve.points().len() > 1)?;
+    let best = over.best().filter(|_| over.curve.points.len() > 1)?;
     Some((format!("{} the most at {}", glyphs.best, described(over, best)), Ink::Text))
 }
 
@@ -177,7 +177,7 @@ fn held(over: &Over, glyphs: &Glyphs) -> Option<(String, Ink)> {
 
 fn bounds(over: &Over) -> Option<(String, Ink)> {
     let bounds = over.bounds.as_ref()?;
-    let written = |value: u64| over.curve.dimension().written(value);
+    let written = |value: u64| over.curve.dimension.written(value);
     let text = match (bounds.lower, bounds.upper) {
         (Some(lower), Some(upper)) => format!("kept up to {}, not at {}", written(lower), written(upper)),
         (Some(lower), None) => format!("kept up to {}", written(lower)),
@@ -188,15 +188,15 @@ fn bounds(over: &Over) -> Option<(String, Ink)> {
 }
 
 fn knee(over: &Over) -> Option<(String, Ink)> {
-    let knee = over.law?.knee()?;
-    let at = over.curve.dimension().written(knee.at.round() as u64);
+    let knee = over.law?.knee?;
+    let at = over.curve.dimension.written(knee.at.round() as u64);
     let peak = units::rate(knee.peak);
     Some((format!("the knee is near {at}, {peak} (a model: universal scalability law)"), Ink::Text))
 }
 
 /// Returns warnings about the curve: points at which redyno was the limit, or which were not steady.
 fn doubts(over: &Over, glyphs: &Glyphs) -> Option<(String, Ink)> {
-    let points = over.curve.points();
+    let points = &over.curve.points;
     let count = |is: fn(&Point) -> bool| points.iter().filter(|point| is(point)).count();
     let (limited, unsteady) =
         (count(|point| point.our_limit().is_some()), count(|point| point.is_steady == Some(false)));

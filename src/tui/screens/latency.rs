@@ -235,8 +235,8 @@ fn recent<'a>(stretch: Lookback, reading: &'a Reading, measure: Measure) -> Cow<
 /// Returns the latencies of a stretch, if they are kept.
 fn stretch_of<'a>(reading: &'a Reading, measure: Measure, stretch: Lookback) -> Option<&'a Latency> {
     match (stretch, measure) {
-        (Lookback::Now, _) => Some(reading.recent(measure).now()),
-        (Lookback::Minute, _) => Some(reading.recent(measure).minute()),
+        (Lookback::Now, _) => Some(&reading.recent(measure).now),
+        (Lookback::Minute, _) => Some(&reading.recent(measure).minute),
         (Lookback::Segment, Measure::Service) => reading.segment_service(),
         (Lookback::Segment, Measure::Response) => reading.segment()?.total.response.as_ref(),
         // Probes are not part of a segment.
@@ -328,7 +328,7 @@ fn stretches(width: u16) -> &'static [Lookback] {
 fn short_name(stretch: Lookback, model: &Model, reading: &Reading) -> String {
     match stretch {
         // A column for a past moment has its time as the heading.
-        Lookback::Now if model.cursor_s().is_some() => reading.timeline().time_text(reading.now_s()),
+        Lookback::Now if model.cursor_s().is_some() => reading.timeline.time_text(reading.now_s()),
         Lookback::Now => "now".to_owned(),
         Lookback::Minute => "60 s".to_owned(),
         Lookback::Segment => "segment".to_owned(),

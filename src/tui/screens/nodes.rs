@@ -181,7 +181,7 @@ fn longest_pings(model: &Model, node: usize, columns: u16) -> Vec<Option<Option<
         return Vec::new();
     }
     let axis: TimeAxis = model.axis(columns);
-    let window = axis.window(model.tracks()[node].timeline(), model.ends_s());
+    let window = axis.window(&model.tracks[node].timeline, model.ends_s());
     window.levels(Measure::Ping).iter().map(|cell| cell.map(|cell| cell.get(Level::Max))).collect()
 }
 
@@ -252,7 +252,7 @@ fn heading_of(column: NodeColumn) -> String {
 
 fn line(paint: &mut Paint, table: &Table<Key>, n: u16, model: &Model, node: &NodeRow) {
     let is_selected = model.selected_node() == node.number;
-    let is_shown = model.node() == node.number;
+    let is_shown = model.node == node.number;
     let pointer = paint.glyphs().pointer;
     let name = match () {
         () if node.outage.is_some() => Ink::Bad,
@@ -292,7 +292,7 @@ fn text(column: NodeColumn, node: &NodeRow) -> Option<String> {
 fn draw_details(paint: &mut Paint, area: Rect, model: &Model, rows: &[NodeRow]) {
     let Some(node) = rows.iter().find(|row| row.number == model.selected_node()) else { return };
     let shown =
-        if model.node() == node.number { ", on all screens" } else { "; Enter shows it on all screens" };
+        if model.node == node.number { ", on all screens" } else { "; Enter shows it on all screens" };
     paint.rule(row(area, 0), &format!("node {}: {}{shown}", node.number + 1, node.address));
     let said = said(model, rows, node);
     let inside = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
@@ -306,7 +306,7 @@ fn draw_details(paint: &mut Paint, area: Rect, model: &Model, rows: &[NodeRow]) 
 
 /// Returns what is known of the cluster and of the selected node, the most important first.
 fn said(model: &Model, rows: &[NodeRow], node: &NodeRow) -> Vec<(String, Ink)> {
-    let time = |t_s| model.tracks()[node.number].timeline().time_text(t_s);
+    let time = |t_s| model.tracks[node.number].timeline.time_text(t_s);
     let mut said: Vec<(String, Ink)> = Vec::new();
     if let Some((since_s, cause)) = &node.outage {
         said.push((format!("it has not answered since {}: {cause}", time(*since_s)), Ink::Bad));

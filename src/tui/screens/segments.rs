@@ -38,7 +38,7 @@ const LEAST_TABLE: u16 = 6;
 pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     let segments = model.segments();
     let n = segments.iter().count();
-    let title = match segments.forgotten() {
+    let title = match segments.forgotten {
         0 => counted(n as u64, "segment"),
         older => format!("the last {n} segments; {older} older ones count only in the session's sums"),
     };
@@ -60,7 +60,7 @@ fn curve(paint: &mut Paint, area: Rect, rows: usize, model: &Model) -> u16 {
     if room < LEAST_ROWS {
         return 0;
     }
-    let Some(curve) = model.curve().filter(|curve| curve.points().len() > 1) else { return 0 };
+    let Some(curve) = model.curve().filter(|curve| curve.points.len() > 1) else { return 0 };
     let place = Rect { y: area.bottom() - room, height: room, ..area };
     figure_curve(paint, place, model, &knob_curve::Over::new(model, &curve));
     room
@@ -80,7 +80,7 @@ fn drawn(sorted_by: Figure) -> Figure {
 
 /// Returns the value of the figure at a point, over all measurements of the point.
 fn value(model: &Model, point: &Point, figure: Figure) -> Option<f64> {
-    let row = Row { server_cpu: server_cpu(model, point), ..Row::of_interval(point.measured()) };
+    let row = Row { server_cpu: server_cpu(model, point), ..Row::of_interval(&point.measured) };
     figure.value(&row)
 }
 
@@ -103,7 +103,7 @@ pub fn figure_curve(paint: &mut Paint, area: Rect, model: &Model, over: &Over) {
     let plot =
         Rect { x: area.x + GUTTER, y: area.y + 1, width: area.width - GUTTER - 1, height: area.height - 3 };
     let value = |point: &Point| value(model, point, figure);
-    let values: Vec<f64> = over.curve.points().iter().filter_map(value).collect();
+    let values: Vec<f64> = over.curve.points.iter().filter_map(value).collect();
     if values.is_empty() {
         let text = format!("  {}: not measured in these segments, or too few replies", figure.heading);
         paint.text(row(plot, plot.height / 2), &text, Ink::Faint);
@@ -121,7 +121,7 @@ pub fn figure_curve(paint: &mut Paint, area: Rect, model: &Model, over: &Over) {
         trace.draw(paint, plot, over);
         // The selected point is drawn over the others at its place.
         let dots = Dots::of(paint, plot);
-        let selected = over.curve.points().iter().filter(is_selected);
+        let selected = over.curve.points.iter().filter(is_selected);
         selected.for_each(|point| trace.dot(paint, over, dots, point));
     }
     knob_curve::marks(paint, plot, over);

@@ -196,7 +196,7 @@ pub fn slow_log(paint: &mut Paint, area: Rect, reading: &Reading) {
     }
     for (n, event) in entries.take(area.height.into()).enumerate() {
         let line = row(area, n as u16);
-        let x = paint.text(line, &format!("{} ", reading.timeline().time_text(event.t_s)), Ink::Faint);
+        let x = paint.text(line, &format!("{} ", reading.timeline.time_text(event.t_s)), Ink::Faint);
         paint.text(from_column(line, x), &event.what.to_string(), Ink::Text);
     }
 }

@@ -71,7 +71,7 @@ fn legend(paint: &mut Paint, chart: Rect, lanes: &Lanes, mut lines: Vec<CommandL
     lines[1..].sort_by(|a, b| order(b).total_cmp(&order(a)));
     lines.truncate(chart.height.into());
     let written = |rate: Option<f64>| rate.map_or_else(|| NONE.to_owned(), units::rate);
-    let marks = paint.theme().marks_lines();
+    let marks = paint.theme.marks_lines();
     let entries = lines.iter().map(|(name, mark, ink)| Entry {
         name: name.unwrap_or("all"),
         mark: marks.then_some(*mark),

@@ -106,7 +106,7 @@ pub fn news(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     match last {
         None => paint.parts(row(area, 0), &[heading, ("no event yet", Ink::Faint)]),
         Some(last) => {
-            let at = format!("{}  ", reading.timeline().time_text(last.t_s));
+            let at = format!("{}  ", reading.timeline.time_text(last.t_s));
             let ink = time_axis::ink(last.kind);
             paint.parts(row(area, 0), &[heading, (&at, Ink::Faint), (&last.sentence, ink)])
         }
@@ -116,7 +116,7 @@ pub fn news(paint: &mut Paint, area: Rect, lanes: &Lanes) {
 /// Returns the time of the cursor, the events at that time, and the knobs.
 pub fn happened(lanes: &Lanes) -> Vec<Piece> {
     let reading = lanes.reading;
-    let mut pieces = vec![(reading.timeline().time_text(reading.now_s()), Ink::Strong)];
+    let mut pieces = vec![(reading.timeline.time_text(reading.now_s()), Ink::Strong)];
     let mut begins = false;
     if let Some(cursor) = lanes.cursor() {
         let here = lanes.occurrences.iter().filter(|(column, _)| *column == cursor);

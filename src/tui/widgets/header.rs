@@ -119,7 +119,7 @@ fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> 
         put((format!("segment {}{aside}", segment.start.segment), Ink::Text), 8);
     }
     put((units::elapsed((reading.now_s() * 1e9) as u64), Ink::Text), 0);
-    if let Some(clock) = reading.timeline().wall_clock().filter(|_| width >= ROOM_FOR_SINCE) {
+    if let Some(clock) = reading.timeline.wall_clock().filter(|_| width >= ROOM_FOR_SINCE) {
         put((clock.time(reading.now_s()), Ink::Strong), 9);
     }
     parts.push((" ".to_owned(), Ink::Text, 9));
@@ -130,7 +130,7 @@ fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> 
 fn recording(state: &RecordingState, model: &Model, glyphs: &Glyphs, width: u16) -> (String, Ink) {
     let room = width >= ROOM_FOR_SINCE;
     let size = if room {
-        let for_s = units::clock((model.timeline().now_s() - state.since_s).max(0.0));
+        let for_s = units::clock((model.timeline().now_s - state.since_s).max(0.0));
         format!(" {} {for_s}", units::bytes(state.bytes))
     } else {
         String::new()
@@ -168,7 +168,7 @@ fn reachability(model: &Model, in_full: bool) -> Option<(String, Ink)> {
 
 /// Returns the state of the load. While a change is pending, the sign of the load blinks.
 fn load(model: &Model, glyphs: &Glyphs) -> (String, Ink) {
-    let is_even = ((model.timeline().now_s() * 4.0) as u64).is_multiple_of(2);
+    let is_even = ((model.timeline().now_s * 4.0) as u64).is_multiple_of(2);
     let pulse = if is_even { glyphs.on } else { glyphs.off };
     match model.load_state() {
         LoadState::On => (format!("{} LOAD", glyphs.on), Ink::Good),
@@ -192,7 +192,7 @@ pub fn footer(paint: &mut Paint, area: Rect, model: &Model) {
     }
     let width = usize::from((tabs_x - area.x).saturating_sub(2));
     let mut rest = Rect { width: tabs_x.saturating_sub(area.x + 1), ..from_column(area, area.x + 1) };
-    for (keys, word) in app::footer(&model.contexts(), width, |keys| paint.theme().keys(keys)) {
+    for (keys, word) in app::footer(&model.contexts(), width, |keys| paint.theme.keys(keys)) {
         let x = paint.parts(
             rest,
             &[(keys.as_str(), Ink::Strong), (" ", Ink::Text), (word, Ink::Faint), ("  ", Ink::Text)],

@@ -46,7 +46,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, entry: &Entry, scrolle
         paint.text(padded(row(list, n as u16)), text, *ink);
     }
     let state = if below > 0 {
-        format!(" {below} more lines, {} scrolls ", paint.theme().keys("↓"))
+        format!(" {below} more lines, {} scrolls ", paint.theme.keys("↓"))
     } else {
         " Esc closes ".to_owned()
     };
@@ -88,7 +88,7 @@ impl Section {
 fn sections(model: &Model, paint: &Paint) -> Vec<Section> {
     let keys = |context: Context| {
         let here = bindings().filter(move |binding| binding.context == context);
-        let item = |binding: &Binding| (paint.theme().keys(binding.written), binding.help.to_owned());
+        let item = |binding: &Binding| (paint.theme.keys(binding.written), binding.help.to_owned());
         Section::of(context.title(), here.map(item))
     };
     let here: Vec<_> =

@@ -45,7 +45,7 @@ pub struct Over<'a> {
 impl<'a> Over<'a> {
     /// Returns the curve that `model` shows, if it has points.
     pub fn new(model: &Model, curve: &'a Curve) -> Self {
-        let dimension = curve.dimension();
+        let dimension = curve.dimension;
         let (limit, bounds) = (model.curve_limit(dimension), model.curve_bounds(dimension));
         Self {
             law: curve.law(),
@@ -68,12 +68,12 @@ impl<'a> Over<'a> {
 
     /// Returns the name of the knob.
     pub fn name(&self) -> &'static str {
-        self.curve.dimension().name()
+        self.curve.dimension.name()
     }
 
     /// Returns whether the curve shows response times.
     pub fn is_open(&self) -> bool {
-        self.curve.points().iter().any(Point::is_open)
+        self.curve.points.iter().any(Point::is_open)
     }
 
     /// Returns the mark of a point in the throughput chart.
@@ -96,7 +96,7 @@ const BESIDE: f64 = 0.03;
 /// Returns the horizontal axis for these points, for points that an experiment will measure, and for annotations.
 fn x_axis(curve: &Curve, planned: &[u64], bounds: Option<&Bounds>) -> ValueAxis {
     let bounds = bounds.into_iter().flat_map(|bounds| [bounds.lower, bounds.upper]).flatten();
-    let values = curve.points().iter().map(|point| point.value).chain(planned.iter().copied()).chain(bounds);
+    let values = curve.points.iter().map(|point| point.value).chain(planned.iter().copied()).chain(bounds);
     let values = values.map(|value| value as f64);
     let (low, high) =
         values.fold((f64::MAX, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)));
@@ -157,7 +157,7 @@ fn column(over: &Over, value: f64, dots: Dots) -> u16 {
 }
 
 fn throughput(paint: &mut Paint, plot: Rect, over: &Over) {
-    let rates = over.curve.points().iter().map(Point::ops_per_s);
+    let rates = over.curve.points.iter().map(Point::ops_per_s);
     let top = linear_top(rates.fold(0.0, f64::max));
     let axis = ValueAxis { low: 0.0, high: top * 1.02, spread: Spread::Linear };
     y_axis(paint, plot, &axis, |rate| trimmed(&units::count(rate)));
@@ -197,7 +197,7 @@ impl Trace<'_> {
         for line in over.curve.lines() {
             line.points.windows(2).for_each(|pair| self.join(paint, over, dots, [pair[0], pair[1]]));
         }
-        over.curve.points().iter().for_each(|point| self.dot(paint, over, dots, point));
+        over.curve.points.iter().for_each(|point| self.dot(paint, over, dots, point));
     }
 
     /// Returns the dot of a point, counted from the left and from the bottom.
@@ -267,8 +267,7 @@ pub fn law(paint: &mut Paint, plot: Rect, over: &Over, axis: &ValueAxis) {
 
 fn latency(paint: &mut Paint, plot: Rect, over: &Over) {
     let value = |point: &Point, level: Level| level.of(point.latency()).map(|ns| ns.max(1) as f64);
-    let all =
-        || over.curve.points().iter().flat_map(|point| LEVELS.map(|level| value(point, level))).flatten();
+    let all = || over.curve.points.iter().flat_map(|point| LEVELS.map(|level| value(point, level))).flatten();
     let (low, high) = all().fold((f64::MAX, 0.0_f64), |(low, high), ns| (low.min(ns), high.max(ns)));
     if high <= 0.0 {
         paint.text(row(plot, plot.height / 2), "  too few replies for a percentile", Ink::Faint);
@@ -300,7 +299,7 @@ fn rounded(value: f64, is_up: bool) -> f64 {
 
 /// Returns the vertical lines of the charts: the bounds of a search, and the knee.
 fn lines(over: &Over) -> Vec<(f64, &'static str, Ink)> {
-    let knee = over.law.and_then(|law| law.knee()).map(|knee| (knee.at, "knee (model)", Ink::Faint));
+    let knee = over.law.and_then(|law| law.knee).map(|knee| (knee.at, "knee (model)", Ink::Faint));
     let bounds = over.bounds.as_ref();
     let lower = bounds.and_then(|bounds| bounds.lower).map(|value| (value as f64, "holds", Ink::Good));
     let upper = bounds.and_then(|bounds| bounds.upper).map(|value| (value as f64, "does not", Ink::Bad));
@@ -352,7 +351,7 @@ pub fn x_labels(paint: &mut Paint, area: Rect, over: &Over) {
     let mut free_from = area.x + 1;
     for value in x_ticks(over, area.width) {
         let (x, _) = dots.cell(column(over, value, dots), 0);
-        let text = trimmed(&over.curve.dimension().written(value as u64));
+        let text = trimmed(&over.curve.dimension.written(value as u64));
         let length = text.chars().count() as u16;
         let from = x.saturating_sub(length / 2).max(area.x + 1).min(area.right().saturating_sub(length));
         if from >= free_from {
@@ -365,8 +364,8 @@ pub fn x_labels(paint: &mut Paint, area: Rect, over: &Over) {
 
 /// Returns round values on the horizontal axis, ascending. For sizes in bytes, these are the values of the points.
 fn x_ticks(over: &Over, width: u16) -> Vec<f64> {
-    if over.curve.dimension().is_bytes() {
-        return over.curve.points().iter().map(|point| point.value as f64).collect();
+    if over.curve.dimension.is_bytes() {
+        return over.curve.points.iter().map(|point| point.value as f64).collect();
     }
     let ticks = value_axis::ticks(&over.x, (width / LABEL).max(2));
     let mut values: Vec<_> =

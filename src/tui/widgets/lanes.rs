@@ -81,9 +81,9 @@ impl<'a> Lanes<'a> {
         let axis = model.axis(columns.plot);
         // A frozen view shows nothing from after it was frozen, even if its axis has room.
         let (to_s, shown) = axis.until(model.ends_s());
-        let window = axis.window(reading.timeline(), model.ends_s());
+        let window = axis.window(reading.timeline, model.ends_s());
         let timed = model.charts.timed;
-        let of = |measure| axis.window(reading.with(measure).timeline(), model.ends_s());
+        let of = |measure| axis.window(reading.with(measure).timeline, model.ends_s());
         let mut levels = Measure::ALL.map(|measure| of(measure).levels(measure));
         let pings = window.pings();
         waits_of_pings(&mut levels[Measure::Ping as usize], &pings);
@@ -265,7 +265,7 @@ impl<'a> Lanes<'a> {
     /// Returns the name of the first column of figures: `now`, or in a frozen view the time at the cursor.
     pub fn now(&self) -> String {
         match self.cursor_s {
-            Some(_) => self.reading.timeline().time_text(self.reading.now_s()),
+            Some(_) => self.reading.timeline.time_text(self.reading.now_s()),
             None => "now".to_owned(),
         }
     }

@@ -128,26 +128,26 @@ fn legend(paint: &mut Paint, chart: Rect, lanes: &Lanes, axis: Option<&ValueAxis
         _ => Some(&total.service),
     });
     // A wait that has not ended is longer than the longest finished request.
-    let wait_ns = lanes.load_shown().and_then(|load| load.wait_beyond(Level::Max.of(recent.now())));
+    let wait_ns = lanes.load_shown().and_then(|load| load.wait_beyond(Level::Max.of(&recent.now)));
     let now = |level: Level| match (wait_ns, level) {
         (Some(wait_ns), Level::Max) => format!(">{}", units::latency(wait_ns)),
-        _ => figure(level.of(recent.now())),
+        _ => figure(level.of(&recent.now)),
     };
     let entry = |level: Level, name| {
         let end = end(lanes, level).zip(axis).map(|(ns, axis)| Height::of(ns as f64, axis, dots).dot(dots));
         let of_segment = segment.and_then(|latency| level.of(latency));
         Entry {
             name,
-            mark: paint.theme().marks_lines().then(|| paint.glyphs().lines[level as usize]),
+            mark: paint.theme.marks_lines().then(|| paint.glyphs().lines[level as usize]),
             ink: Ink::Level(level),
             row: end.map(|up| dots.cell(0, up).1 - chart.y),
             values: match measure {
                 Measure::Ping => [
                     ping_now(lanes, level),
-                    ping_figure(level, recent.minute(), reading.pings_minute()),
+                    ping_figure(level, &recent.minute, reading.pings_minute()),
                     String::new(),
                 ],
-                _ => [now(level), figure(level.of(recent.minute())), figure(of_segment)],
+                _ => [now(level), figure(level.of(&recent.minute)), figure(of_segment)],
             },
         }
     };
@@ -177,7 +177,7 @@ fn name(lanes: &Lanes, level: Level) -> String {
 /// Returns a percentile of the pings at the moment shown. The pings of a second are too few for most percentiles, so it
 /// is the one at which the line ends.
 fn ping_now(lanes: &Lanes, level: Level) -> String {
-    let now = ping_figure(level, lanes.reading.ping().now(), lanes.reading.pings_now());
+    let now = ping_figure(level, &lanes.reading.ping().now, lanes.reading.pings_now());
     if level == Level::Max || now.starts_with('>') {
         return now;
     }
@@ -225,7 +225,7 @@ pub fn draw_ground(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxi
 
 /// Returns the number of requests of a column in each row, the lowest row first.
 fn rows(heat: &Heat, axis: &ValueAxis, rows: u16) -> Vec<u64> {
-    let counts = heat.counts();
+    let counts = &heat.counts;
     let border = |row: u16| match row {
         0 => 0,
         row if row == rows => counts.len(),

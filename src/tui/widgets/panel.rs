@@ -132,7 +132,7 @@ const WIDE_ENOUGH_FOR_DETAIL: u16 = 40;
 /// Draws the windows of pings.
 fn draw_pings(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {
     if rest.height >= ROOM_FOR_DETAIL {
-        let bars = percentiles::bars(reading.ping().minute(), rest.height / 3);
+        let bars = percentiles::bars(&reading.ping().minute, rest.height / 3);
         let title = format!("{} answered within, 60 s", reading.words().ping);
         let place = section(paint, rest, &title, (bars.len() as u16).max(1));
         percentiles::draw_bars(paint, roomy(place), &bars);
@@ -247,7 +247,7 @@ pub fn draw_parts(paint: &mut Paint, area: Rect, reading: &Reading) {
         return;
     }
     let pings = reading.pings_now();
-    let median = |measure| part_figure(reading.recent(measure).now(), pings);
+    let median = |measure| part_figure(&reading.recent(measure).now, pings);
     let (send, kernel, receive) =
         (median(Measure::PingSend), median(Measure::PingKernel), median(Measure::PingPickup));
     if area.width < WIDE {

@@ -157,8 +157,8 @@ fn lane(shown: Shown, lanes: &Lanes, scale: LogScale, rows: u16) -> Lane {
     let reading = lanes.reading;
     let latency = |measure, level, ink, written: fn(Level, &Latency, PingCell) -> String| {
         let recent = reading.recent(measure);
-        let now = written(level, recent.now(), reading.pings_now());
-        let minute = written(level, recent.minute(), reading.pings_minute());
+        let now = written(level, &recent.now, reading.pings_now());
+        let minute = written(level, &recent.minute, reading.pings_minute());
         Lane::new(ink, lanes.cells(measure, level, scale, rows), [now, minute])
     };
     match shown {

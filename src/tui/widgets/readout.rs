@@ -33,7 +33,7 @@ pub fn line(paint: &mut Paint, area: Rect, model: &Model) {
     let mut figures = vec![state];
     figures.extend(model.findings().into_iter().map(|finding| finding.short));
     figures.extend(Level::ALL.into_iter().filter_map(|level| known(&reading, level)));
-    let ping = ping_figure(Level::P50, reading.ping().now(), reading.pings_now());
+    let ping = ping_figure(Level::P50, &reading.ping().now, reading.pings_now());
     figures.extend((ping != NONE).then(|| format!("ping {ping}")));
     let mut rest = area;
     for (n, figure) in figures.iter().enumerate() {
@@ -48,7 +48,7 @@ pub fn line(paint: &mut Paint, area: Rect, model: &Model) {
 }
 
 fn known(reading: &Reading, level: Level) -> Option<String> {
-    let ns = level.of(reading.service().now())?;
+    let ns = level.of(&reading.service().now)?;
     Some(format!("{} {}", level.name(), units::latency(ns)))
 }
 
@@ -65,7 +65,7 @@ pub fn numbers(paint: &mut Paint, plan: &Plan, model: &Model) {
     let recent = reading.recent(lanes.measure());
     // The pings of a second are too few for most percentiles.
     let is_ping = lanes.subject == Subject::Server;
-    let latency = if is_ping { recent.minute() } else { recent.now() };
+    let latency = if is_ping { &recent.minute } else { &recent.now };
     let (first, second) = if is_ping { (Level::P50, Level::Max) } else { (Level::P50, Level::P99) };
     // The last two rows are for the knob and the keys, and one is for the status.
     let room = area.height.saturating_sub(4);
@@ -74,7 +74,7 @@ pub fn numbers(paint: &mut Paint, plan: &Plan, model: &Model) {
     for (n, level) in (2..).zip(lines) {
         let now = match (lanes.subject, level) {
             (Subject::Load, level) => figure(level.of(latency)),
-            (Subject::Server, Level::P50) => ping_figure(*level, recent.now(), reading.pings_now()),
+            (Subject::Server, Level::P50) => ping_figure(*level, &recent.now, reading.pings_now()),
             (Subject::Server, level) => ping_figure(*level, latency, reading.pings_minute()),
         };
         latency_line(paint, row(area, n), &lanes, *level, &now);
@@ -83,7 +83,7 @@ pub fn numbers(paint: &mut Paint, plan: &Plan, model: &Model) {
     let others = Level::ALL.into_iter().filter(|level| !lines.contains(level));
     let figures = others.map(|level| (level.name(), figure(level.of(latency))));
     let last = match lanes.subject {
-        Subject::Load => ("ping", ping_figure(Level::P50, reading.ping().now(), reading.pings_now())),
+        Subject::Load => ("ping", ping_figure(Level::P50, &reading.ping().now, reading.pings_now())),
         Subject::Server => {
             let cpu = reading.status().and_then(|status| status.body.text_of(Gauge::Cpu));
             ("cpu", cpu.unwrap_or_else(|| NONE.to_owned()))

@@ -41,7 +41,7 @@ pub fn draw(paint: &mut Paint, area: Rect, all: &[Spent]) {
     paint.rule(row(area, 0), "where the time goes");
     let mut rest = from_column(row(area, 0), area.x + 23);
     for (mark, ink, name, _) in PARTS {
-        let mark = if paint.theme().marks_lines() { mark } else { paint.glyphs().bars[7] };
+        let mark = if paint.theme.marks_lines() { mark } else { paint.glyphs().bars[7] };
         rest = from_column(
             rest,
             paint.parts(rest, &[(format!(" {mark} "), ink), (format!("{name} "), Ink::Text)]),
@@ -74,7 +74,7 @@ pub fn draw_bar(paint: &mut Paint, area: Rect, spent: &Spent) {
         so_far_us += us;
         let share = so_far_us / spent.total_us().max(f64::MIN_POSITIVE);
         let end = area.x + (share * f64::from(area.width)).round() as u16;
-        let mark = if paint.theme().marks_lines() { mark } else { paint.glyphs().bars[7] };
+        let mark = if paint.theme.marks_lines() { mark } else { paint.glyphs().bars[7] };
         (x..end).for_each(|x| paint.dot(x, area.y, mark, ink));
         x = end;
     }

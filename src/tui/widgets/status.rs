@@ -97,7 +97,7 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     if knobs.load {
         return (load(knobs, width), Ink::Text);
     }
-    let last = model.timeline().segments().last_busy();
+    let last = model.timeline().segments.last_busy();
     (last.map_or_else(|| idle(model), |segment| format!("load off; {}", result(segment))), Ink::Text)
 }
 
@@ -165,14 +165,14 @@ fn recording(model: &Model, playback: &Playback, width: usize) -> (String, Ink) 
 /// Returns a sentence if all connections of the load are lost.
 fn outage(model: &Model) -> Option<String> {
     let timeline = model.timeline();
-    let since_s = timeline.outages().since_s().filter(|_| model.in_force().load)?;
-    let for_s = timeline.now_s() - since_s;
+    let since_s = timeline.outages.since_s().filter(|_| model.in_force().load)?;
+    let for_s = timeline.now_s - since_s;
     Some(format!("all load connections lost, reconnecting for {for_s:.1} s; latencies leave this out"))
 }
 
 /// Returns the progress of the prefill.
 fn prefill(model: &Model) -> Option<String> {
-    let current = model.timeline().segments().current()?;
+    let current = model.timeline().segments.current()?;
     let progress = Progress::of(&current.start, &current.total)?;
     let errors: u64 = current.total.errors.values().sum();
     let errors = if errors > 0 { format!(", {errors} errors") } else { String::new() };
@@ -191,7 +191,7 @@ fn prefill(model: &Model) -> Option<String> {
 fn idle(model: &Model) -> String {
     let questions = model.timeline().words().questions;
     // Of several nodes, only the first can get load, and servers side by side get none.
-    let next = if model.tracks().len() > 1 { "7 shows the nodes" } else { "l turns the load on" };
+    let next = if model.tracks.len() > 1 { "7 shows the nodes" } else { "l turns the load on" };
     format!("load off: only {questions} are sent; {next}")
 }
 

@@ -32,7 +32,7 @@ pub fn pings(paint: &mut Paint, area: Rect, reading: &Reading) {
     let table = Table::new(area, (0..shown).map(|n| Column::right(n, PING_COLUMNS[n].1)));
     table.write(paint, 0, |key, _| (PING_COLUMNS[key].0.to_owned(), Ink::Faint));
     for (n, window) in reading.ping_windows().enumerate().take(area.height.into()) {
-        ping_window(paint, &table, n as u16 + 1, &ping_texts(window, reading.timeline()), window.lost);
+        ping_window(paint, &table, n as u16 + 1, &ping_texts(window, reading.timeline), window.lost);
     }
 }
 
@@ -81,7 +81,7 @@ fn milliseconds(ns: f64) -> String {
 
 /// Draws the probes wake and intrinsic: the delays of this machine, which are part of every latency.
 pub fn machine(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
-    let wake = reading.wake().minute();
+    let wake = &reading.wake().minute;
     let (p99, max) = (figure(Level::P99.of(wake)), figure(Level::Max.of(wake)));
     let mut parts = vec![("wake p99 ", Ink::Faint), (&p99, Ink::Text)];
     if area.width >= WIDE_MACHINE {
@@ -150,7 +150,7 @@ pub fn errors(paint: &mut Paint, area: Rect, reading: &Reading) {
 /// Draws the latest events, newest first. A long event continues in a second row.
 pub fn events(paint: &mut Paint, area: Rect, reading: &Reading) {
     let mut newest = folded(reading.events()).into_iter().rev().peekable();
-    let forgotten = reading.timeline().forgotten();
+    let forgotten = reading.timeline.forgotten;
     let (area, foot) = if forgotten > 0 && area.height > 1 {
         (Rect { height: area.height - 1, ..area }, Some(row(area, area.height - 1)))
     } else {
@@ -169,7 +169,7 @@ pub fn events(paint: &mut Paint, area: Rect, reading: &Reading) {
         }
         let line = row(area, n);
         let event = listed.last.event;
-        let at = format!("{} ", reading.timeline().time_text(listed.last.from_s));
+        let at = format!("{} ", reading.timeline.time_text(listed.last.from_s));
         let ink = if event.what.is_recovery() { Ink::Good } else { Ink::Warn };
         let parts = [(at.as_str(), Ink::Faint), (event.what.name(), ink), (" ", Ink::Text)];
         let rest = from_column(line, paint.parts(line, &parts));

@@ -100,7 +100,7 @@ type Means = Vec<Option<u16>>;
 fn line_in_band(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) -> Means {
     let dots = Dots::of(paint, plot);
     let columns = lanes.shown * dots.in_a_column();
-    let window = lanes.reading.timeline().window(lanes.axis.from_s(), lanes.to_s, columns);
+    let window = lanes.reading.timeline.window(lanes.axis.from_s(), lanes.to_s, columns);
     let cells = window.until(lanes.ends_s).load();
     let up = |rate: f64| Height::of(rate, axis, dots).dot(dots);
     let means: Means = cells.iter().map(|cell| cell.as_ref().and_then(LoadCell::ops_per_s).map(up)).collect();

@@ -57,7 +57,7 @@ fn times(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     let axis = lanes.axis;
     let usual = ROUND_S.into_iter().find(|round_s| *round_s >= axis.step_s * LABEL_EVERY - 1e-9);
     let every_s = usual.unwrap_or_else(|| (axis.step_s * LABEL_EVERY / 86_400.0).ceil() * 86_400.0);
-    let timeline = lanes.reading.timeline();
+    let timeline = lanes.reading.timeline;
     // The times are round on the clock that is shown.
     let starts_s = timeline.wall_clock().map_or(0.0, |clock| clock.starts_s() % every_s);
     let first = ((axis.from_s() + starts_s) / every_s - 1e-9).ceil().max(0.0);
@@ -221,7 +221,7 @@ impl Lanes<'_> {
             Some(worst) => (Delay::of(worst, self.reading.known_segments()), worst),
             None => {
                 let worst = worst(Measure::Ping)?;
-                let usual_ns = Level::P50.of(self.reading.ping().minute());
+                let usual_ns = Level::P50.of(&self.reading.ping().minute);
                 (Delay { t_s: worst.t_s, ns: worst.ns, usual_ns }, worst)
             }
         };
@@ -231,7 +231,7 @@ impl Lanes<'_> {
     /// Returns the cause of a long latency, if it is known.
     fn cause(&self, delay: Delay) -> Option<Cause> {
         let known_s = self.reading.known_s();
-        let events = self.reading.timeline().events().filter(|event| event.t_s <= known_s);
+        let events = self.reading.timeline.events().filter(|event| event.t_s <= known_s);
         Cause::of(delay, events)
     }
 
@@ -256,7 +256,7 @@ impl Lanes<'_> {
 
     /// Shades blank cells of `plot` in the columns during which the load lost all connections.
     pub fn outages(&self, paint: &mut Paint, plot: Rect) {
-        let (outages, glyph) = (self.reading.timeline().outages(), paint.glyphs().outage);
+        let (outages, glyph) = (&self.reading.timeline.outages, paint.glyphs().outage);
         for column in 0..plot.width.min(self.axis.columns) {
             if outages.touch(self.axis.start_s(column), self.axis.start_s(column + 1)) {
                 (plot.top()..plot.bottom()).for_each(|y| paint.behind(plot.x + column, y, glyph, Ink::Bad));

@@ -33,7 +33,8 @@ pub struct Size {
 /// A running cluster; dropping it stops its nodes.
 #[derive(Debug)]
 pub struct Cluster {
-    addresses: Vec<SocketAddr>,
+    /// The addresses of the nodes: the primaries first, then the first replica of each, and so on.
+    pub addresses: Vec<SocketAddr>,
     stop: Arc<Stop>,
     thread: Option<JoinHandle<Result<(), Error>>>,
 }
@@ -58,8 +59,8 @@ impl Cluster {
                 Err(Error::Taken(_)) if node > 0 => conductor.launch(node, 0)?,
                 other => other?,
             };
-            addresses.push(handle.address());
-            conductor.shared.change().nodes[node].port = handle.address().port();
+            addresses.push(handle.address);
+            conductor.shared.change().nodes[node].port = handle.address.port();
             conductor.nodes.push(Some(handle));
         }
         let stop = Arc::new(Stop::default());
@@ -69,11 +70,6 @@ impl Cluster {
             move || conductor.run(script, &stop)
         })?;
         Ok(Self { addresses, stop, thread: Some(thread) })
-    }
-
-    /// Returns the addresses of the nodes: the primaries first, then the first replica of each, and so on.
-    pub fn addresses(&self) -> &[SocketAddr] {
-        &self.addresses
     }
 
     /// Returns whether the cluster is still running.
@@ -180,7 +176,7 @@ impl Conductor {
         let shard = self.shared.layout().nodes[node].shard;
         let killed = self.shared.layout().primaries[shard];
         let Some(handle) = self.nodes[killed].take() else { return Ok(()) };
-        let port = handle.address().port();
+        let port = handle.address.port();
         handle.stop()?;
         stop.sleep(NODE_TIMEOUT);
         {

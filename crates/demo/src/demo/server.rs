@@ -155,7 +155,8 @@ impl Drop for SocketFile {
 /// A running server; dropping the handle stops the server.
 #[derive(Debug)]
 pub struct Handle {
-    address: SocketAddr,
+    /// The address on which the server listens.
+    pub address: SocketAddr,
     _unix_file: Option<SocketFile>,
     stop: Arc<Stop>,
     waker: Waker,
@@ -163,11 +164,6 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// Returns the address on which the server listens.
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-
     /// Returns whether the server is still running.
     pub fn is_running(&self) -> bool {
         self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
@@ -207,10 +203,10 @@ mod tests {
     #[test]
     fn a_taken_address_is_named() {
         let first = Server::start(Options::default()).unwrap();
-        let second = Server::start(Options { address: first.address(), ..Options::default() });
+        let second = Server::start(Options { address: first.address, ..Options::default() });
         assert_eq!(
             second.err().map(|error| error.to_string()),
-            Some(format!("{} is taken: another server listens there", first.address()))
+            Some(format!("{} is taken: another server listens there", first.address))
         );
         first.stop().unwrap();
     }

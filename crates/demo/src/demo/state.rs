@@ -171,7 +171,7 @@ impl State {
 
     /// Returns the size of all databases in bytes.
     pub fn used_bytes(&self) -> usize {
-        self.databases.iter().map(Database::bytes).sum()
+        self.databases.iter().map(|database| database.bytes).sum()
     }
 
     /// Returns whether the data is below `maxmemory`.

@@ -44,7 +44,9 @@ const REPLICATION: [&[u8]; 2] = [b"INFO", b"replication"];
 #[derive(Debug)]
 pub struct Cluster {
     shared: Arc<Shared>,
-    setbacks: Lulls,
+    /// For each node when the load's requests to it were refused or lost, until requests for its slots got good
+    /// replies again. Many clients notice that a slot has moved one after the other, which is one lull.
+    pub setbacks: Lulls,
 }
 
 #[derive(Debug)]
@@ -139,12 +141,6 @@ impl Cluster {
     /// Returns whether this is not a cluster, but a primary with its replicas.
     pub fn is_of_copies(&self) -> bool {
         *self.topology().placement() == Placement::Copies
-    }
-
-    /// Returns for each node when the load's requests to it were refused or lost, until requests for its slots got good
-    /// replies again. Many clients notice that a slot has moved one after the other, which is one lull.
-    pub fn setbacks(&self) -> &Lulls {
-        &self.setbacks
     }
 
     /// Returns the last known topology, without a lock.

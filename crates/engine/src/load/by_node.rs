@@ -18,7 +18,7 @@ pub struct ByNode {
     /// The other counts, by the number of the node.
     others: Vec<Others>,
     /// The slots with the most requests, and their requests.
-    pub(super) slots: Vec<(u16, u32)>,
+    pub slots: Vec<(u16, u32)>,
 }
 
 /// Operations that one read of a node's socket completed without an error.
@@ -108,11 +108,6 @@ impl ByNode {
                 service,
             })
         })
-    }
-
-    /// Returns the slots with the most requests, and their requests; empty if no slot stands out.
-    pub fn slots(&self) -> &[(u16, u32)] {
-        &self.slots
     }
 
     /// Clears all counts and keeps the memory.

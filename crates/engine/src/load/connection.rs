@@ -168,7 +168,7 @@ impl Connection {
     /// Returns how many requests the last batch has.
     #[inline]
     pub(super) fn batch(&self) -> u32 {
-        self.sequence.as_ref().map_or(self.operations.len() as u32, |sequence| sequence.batch())
+        self.sequence.as_ref().map_or(self.operations.len() as u32, |sequence| sequence.batch)
     }
 
     /// Returns whether the socket may contain unread data that poll will not report.

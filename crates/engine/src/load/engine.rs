@@ -97,7 +97,7 @@ impl Load {
         let (events_up, events) = channel();
         let cluster = plan.cluster.as_ref().map(|plan| &plan.cluster);
         let mut load = Self {
-            setbacks: cluster.map_or_else(|| Lulls::apart(SECOND_NS), |cluster| cluster.setbacks().clone()),
+            setbacks: cluster.map_or_else(|| Lulls::apart(SECOND_NS), |cluster| cluster.setbacks.clone()),
             clock,
             plan: Arc::clone(&plan),
             stops,
@@ -214,7 +214,7 @@ impl Load {
         let prefill = now
             .phase
             .filling()
-            .map(|filling| Prefilling { requests: filling.quota.total(), pipeline: filling.pipeline });
+            .map(|filling| Prefilling { requests: filling.quota.total, pipeline: filling.pipeline });
         let (segment, since_ns, is_warmup) = (now.generation, now.since_ns, now.phase.is_warmup());
         Turned { segment, since_ns, is_warmup, prefill }
     }

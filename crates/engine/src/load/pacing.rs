@@ -86,7 +86,7 @@ impl Pace {
     /// Returns when the next request is due, which may be long ago; `None` in a closed loop.
     #[inline]
     pub(super) fn due_ns(&self) -> Option<u64> {
-        self.schedule.as_ref().map(Schedule::due_ns)
+        self.schedule.as_ref().map(|schedule| schedule.due_ns)
     }
 
     /// Returns the time window in which the worker is to wake up for the next request; `None` in a closed loop. The
@@ -94,8 +94,8 @@ impl Pace {
     /// `slack_ns` from now, so that one wake-up serves several requests.
     pub(super) fn wake_window(&self, now_ns: u64, slack_ns: u64) -> Option<RangeInclusive<u64>> {
         let schedule = self.schedule.as_ref()?;
-        let due_ns = schedule.due_ns();
-        let is_dense = schedule.mean_gap_ns() <= slack_ns as f64;
+        let due_ns = schedule.due_ns;
+        let is_dense = schedule.mean_gap_ns <= slack_ns as f64;
         Some(due_ns..=if is_dense { due_ns.max(now_ns + slack_ns) } else { due_ns })
     }
 
@@ -106,14 +106,15 @@ impl Pace {
             && let Some(schedule) = &mut self.schedule
         {
             schedule.begin(now_ns);
-            self.counted = schedule.position();
+            self.counted = schedule.position;
             self.begun = true;
         }
     }
 
     /// Returns how many due requests were taken or skipped since the last call.
     pub(super) fn take_due(&mut self) -> u64 {
-        let position = self.schedule.as_ref().filter(|_| self.begun).map_or(self.counted, Schedule::position);
+        let position =
+            self.schedule.as_ref().filter(|_| self.begun).map_or(self.counted, |schedule| schedule.position);
         let due = self.uncounted + (position - self.counted);
         self.uncounted = 0;
         self.counted = position;
@@ -131,14 +132,14 @@ impl Pace {
     /// Returns whether a request may be written at `now_ns`.
     #[inline]
     pub(super) fn is_due(&self, now_ns: u64) -> bool {
-        self.schedule.as_ref().is_none_or(|schedule| schedule.due_ns() <= now_ns)
+        self.schedule.as_ref().is_none_or(|schedule| schedule.due_ns <= now_ns)
     }
 
     /// Takes the next request. Returns when the request is due; `None` in a closed loop.
     #[inline]
     pub(super) fn take(&mut self) -> Option<u64> {
         let schedule = self.schedule.as_mut()?;
-        let due_ns = schedule.due_ns();
+        let due_ns = schedule.due_ns;
         schedule.advance();
         Some(due_ns)
     }

@@ -145,7 +145,7 @@ mod tests {
             Phase::Prefill { filling, then: Box::new(then) }
         };
         let first = fill(Phase::first(Some(Duration::from_nanos(50)), &stops, 10), 10);
-        let requests = first.filling().map(|filling| filling.quota.total());
+        let requests = first.filling().map(|filling| filling.quota.total);
         assert_eq!((first.load_ends_ns(), requests), (u64::MAX, Some(9)));
         assert!(!first.at(1000, &stops).is_warmup(), "no time ends it");
         let warmup = first.without_prefill(1010);

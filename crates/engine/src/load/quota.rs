@@ -54,9 +54,10 @@ pub(super) struct Numbered {
 /// The requests that all workers together may still send.
 #[derive(Debug)]
 pub(super) struct Quota {
-    total: u64,
+    /// The initial number of operations.
+    pub(super) total: u64,
     /// Whether the requests are divided among the clients, so that workers have nothing to claim.
-    is_parted: bool,
+    pub(super) is_parted: bool,
     left: AtomicU64,
     /// The workers that have nothing left to send and wait for no reply.
     done: Mutex<BTreeSet<usize>>,
@@ -78,11 +79,6 @@ impl Quota {
         Arc::new(Self { total, is_parted, left, done: Mutex::default() })
     }
 
-    /// Returns whether each client has a fixed part of the requests.
-    pub(super) fn is_parted(&self) -> bool {
-        self.is_parted
-    }
-
     /// Returns how many requests client number `client` of `clients` may send; `None` if the requests are not
     /// divided among the clients.
     pub(super) fn part(&self, client: u64, clients: u64) -> Option<u64> {
@@ -90,11 +86,6 @@ impl Quota {
         let length = |part: Range<u64>| part.end - part.start;
         let own = || if client < parts { length(part_of(self.total, parts, client)) } else { 0 };
         self.is_parted.then(own)
-    }
-
-    /// Returns the initial number of operations.
-    pub(super) fn total(&self) -> u64 {
-        self.total
     }
 
     /// Returns whether worker number `worker` has nothing left to send and waits for no reply.

@@ -116,7 +116,7 @@ impl<'a> Replies<'a> {
     /// Returns which parts of replies are needed: elements that are hits or misses, or numbers for a later request.
     #[inline]
     pub(super) fn parts(&self) -> Parts {
-        self.buffer.operations.parts()
+        self.buffer.operations.parts
     }
 
     /// Returns whether the replies to an operation are examined one by one: there are several, or the only one can

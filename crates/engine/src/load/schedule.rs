@@ -19,11 +19,13 @@ use crate::{
 #[derive(Debug, Clone)]
 pub(super) struct Schedule {
     start_ns: u64,
-    mean_gap_ns: f64,
+    /// The mean gap between two due times, in ns.
+    pub(super) mean_gap_ns: f64,
     gaps: Gaps,
-    due_ns: u64,
+    /// When the next request is due, in ns.
+    pub(super) due_ns: u64,
     /// How many requests were sent or skipped.
-    position: u64,
+    pub(super) position: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -80,22 +82,6 @@ impl Schedule {
         } else {
             self.pass(now_ns);
         }
-    }
-
-    /// Returns when the next request is due, in ns.
-    #[inline]
-    pub(super) fn due_ns(&self) -> u64 {
-        self.due_ns
-    }
-
-    /// Returns the mean gap between two due times, in ns.
-    pub(super) fn mean_gap_ns(&self) -> f64 {
-        self.mean_gap_ns
-    }
-
-    /// Returns how many requests came before the next: those that were sent, failed, shed or unsent.
-    pub(super) fn position(&self) -> u64 {
-        self.position
     }
 
     /// Moves on to the next request, after one was sent, failed or shed.
@@ -174,8 +160,8 @@ mod tests {
         for index in 0..workers {
             let share = Share { index, of: workers };
             let mut schedule = Schedule::new(arrivals, rate, share, 0, 7 + index as u64);
-            while schedule.due_ns() < until_ns {
-                dues.push(schedule.due_ns());
+            while schedule.due_ns < until_ns {
+                dues.push(schedule.due_ns);
                 schedule.advance();
             }
         }
@@ -228,7 +214,7 @@ mod tests {
             (0..100)
                 .map(|_| {
                     schedule.advance();
-                    schedule.due_ns()
+                    schedule.due_ns
                 })
                 .collect::<Vec<_>>()
         };
@@ -246,7 +232,7 @@ mod tests {
             let mut schedule = Schedule::new(arrivals, f64::from(u32::MAX), ALONE, 5, 1);
             let passed = schedule.pass(5 + HOUR_NS);
             assert!((passed as f64 - due).abs() <= 1.0 + 4.0 * sigma, "{arrivals}: {passed}");
-            assert!((HOUR_NS..HOUR_NS + 100).contains(&(schedule.due_ns() - 5)));
+            assert!((HOUR_NS..HOUR_NS + 100).contains(&(schedule.due_ns - 5)));
         }
     }
 
@@ -261,14 +247,14 @@ mod tests {
             for until_ns in [0, 1000, 1001, 333_333, 1_000_000, 5_000_001] {
                 let (mut jumper, mut walker) = (schedule.clone(), schedule.clone());
                 let mut walked = 0;
-                while walker.due_ns() < until_ns {
+                while walker.due_ns < until_ns {
                     walker.advance();
                     walked += 1;
                 }
-                assert_eq!((jumper.pass(until_ns), jumper.due_ns()), (walked, walker.due_ns()), "{rate}");
+                assert_eq!((jumper.pass(until_ns), jumper.due_ns), (walked, walker.due_ns), "{rate}");
                 jumper.advance();
                 walker.advance();
-                assert_eq!(jumper.due_ns(), walker.due_ns());
+                assert_eq!(jumper.due_ns, walker.due_ns);
             }
         }
     }
@@ -290,14 +276,14 @@ mod tests {
         let mut schedule = Schedule::of_trace(trace.clone(), 10, 0);
         schedule.begin(MS_NS);
         let send = |schedule: &mut Schedule| {
-            let due_ns = schedule.due_ns();
+            let due_ns = schedule.due_ns;
             program.append(&mut Draws::new(1), &mut Outgoing::default());
             schedule.advance();
             due_ns / MS_NS
         };
         let dues: Vec<_> = (0..6).map(|_| send(&mut schedule)).collect();
         assert_eq!(dues, [1, 51, 251, 301, 401, 451]);
-        assert_eq!((schedule.pass(701 * MS_NS), schedule.due_ns() / MS_NS), (1, 701));
+        assert_eq!((schedule.pass(701 * MS_NS), schedule.due_ns / MS_NS), (1, 701));
         let mut faster = Schedule::of_trace(trace, 20, 1000 * MS_NS);
         faster.begin(1000 * MS_NS);
         assert_eq!(send(&mut faster), 1025, "the gap before the next command begins again");
@@ -307,6 +293,6 @@ mod tests {
     fn what_is_passed_over_is_counted() {
         let mut schedule = Schedule::new(Arrivals::Constant, 1000.0, ALONE, 0, 1);
         assert_eq!(schedule.pass(2 * SECOND_NS), 2000);
-        assert_eq!(schedule.due_ns(), 2 * SECOND_NS + 500_000);
+        assert_eq!(schedule.due_ns, 2 * SECOND_NS + 500_000);
     }
 }

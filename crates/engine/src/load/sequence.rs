@@ -25,7 +25,7 @@ pub(super) struct Sequence {
     /// The number of the step written last, from 0.
     step: u16,
     /// The number of operations in the whole batch.
-    batch: u32,
+    pub(super) batch: u32,
     /// For each operation of the last written step, whether it had an error before. Empty if none had.
     failed: Vec<bool>,
     /// The item number in the reply that is being read.
@@ -51,11 +51,6 @@ impl Sequence {
     pub(super) fn new(batch: u32, later: Vec<Outgoing>, values: &Values) -> Self {
         let (later, values) = (later.into_iter(), Some(values.clone()));
         Self { later, values, step: 0, batch, failed: Vec::new(), cas: 0, waiting: Vec::new() }
-    }
-
-    /// Returns the number of operations in the whole batch.
-    pub(super) fn batch(&self) -> u32 {
-        self.batch
     }
 
     /// Returns whether another step is to be written after the current replies.

@@ -105,7 +105,7 @@ fn watch(
     while !stop.is_asked() {
         let now_ns = clock.now_ns();
         if !is_due {
-            let left_ns = ticker.end_ns().saturating_sub(now_ns);
+            let left_ns = ticker.end_ns.saturating_sub(now_ns);
             std::thread::sleep(Duration::from_nanos(left_ns.min(GLANCE_NS)));
             is_due = ticker.close_if_over(clock.now_ns(), || ()).is_some();
             continue;

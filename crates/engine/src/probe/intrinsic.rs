@@ -155,7 +155,7 @@ impl Loop {
                 self.obey(command)
             }
             Mode::Run(until_ns) => {
-                match self.work(until_ns.min(self.ticker.end_ns()), inbox)? {
+                match self.work(until_ns.min(self.ticker.end_ns), inbox)? {
                     Some(command) => self.obey(command),
                     // The last report of a run marks the end, and is the only one to do so.
                     None if self.clock.now_ns() >= until_ns => self.obey(Command::Stop),

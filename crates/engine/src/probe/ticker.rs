@@ -10,7 +10,8 @@ use super::Report;
 pub(super) struct Ticker {
     length_ns: u64,
     start_ns: u64,
-    end_ns: u64,
+    /// When this tick ends.
+    pub(super) end_ns: u64,
 }
 
 impl Ticker {
@@ -27,11 +28,6 @@ impl Ticker {
     pub(super) fn restart(&mut self, now_ns: u64) {
         self.start_ns = now_ns;
         self.end_ns = (now_ns / self.length_ns).saturating_add(1).saturating_mul(self.length_ns);
-    }
-
-    /// Returns when this tick ends.
-    pub(super) fn end_ns(&self) -> u64 {
-        self.end_ns
     }
 
     /// Closes the tick if it is over at `now_ns`. A thread that slept through several ticks gets one report for all of
@@ -71,14 +67,14 @@ mod tests {
     fn ticks_that_were_slept_through_are_one_report() {
         let mut ticker = Ticker::new(Duration::from_nanos(250), 0);
         assert_eq!(closed(&mut ticker, 1_130), Some((0, 1_000)));
-        assert_eq!(ticker.end_ns(), 1_250);
+        assert_eq!(ticker.end_ns, 1_250);
     }
 
     #[test]
     fn a_tick_may_be_closed_before_its_end() {
         let mut ticker = Ticker::new(Duration::from_nanos(250), 250);
         let report = ticker.close(300, ());
-        assert_eq!((report.start_ns, report.end_ns, ticker.end_ns()), (250, 300, 500));
+        assert_eq!((report.start_ns, report.end_ns, ticker.end_ns), (250, 300, 500));
     }
 
     #[test]

@@ -46,7 +46,8 @@ pub struct Baseline {
     opened_s: f64,
     open: Vec<f64>,
     cells: VecDeque<Usual>,
-    usual: Option<Usual>,
+    /// The usual level; `None` during the first 10 s.
+    pub usual: Option<Usual>,
 }
 
 impl Baseline {
@@ -70,11 +71,6 @@ impl Baseline {
             let spread = between.spread.max(quantile(&within, 0.5).unwrap_or(0.0));
             Usual { spread: spread.max(between.level.abs() * LEAST_SPREAD), ..between }
         });
-    }
-
-    /// Returns the usual level; `None` during the first 10 s.
-    pub fn usual(&self) -> Option<Usual> {
-        self.usual
     }
 
     /// Returns the median of all values; `None` without values.
@@ -172,7 +168,7 @@ impl LevelWatch {
 
     /// Returns the last value, and the usual level before the present shift.
     pub fn standing(&self) -> Option<(f64, Usual)> {
-        self.last.map(|(_, value)| value).zip(self.baseline.usual())
+        self.last.map(|(_, value)| value).zip(self.baseline.usual)
     }
 
     /// Returns the present shift.
@@ -186,7 +182,7 @@ impl LevelWatch {
     pub fn push(&mut self, t_s: f64, value: f64) -> Option<LevelShift> {
         let before_s = self.last.map_or(t_s, |(before_s, _)| before_s.max(t_s - LONGEST_GAP_S));
         self.last = Some((t_s, value));
-        let Some(usual) = self.baseline.usual() else {
+        let Some(usual) = self.baseline.usual else {
             self.baseline.push(t_s, value);
             return None;
         };
@@ -209,7 +205,7 @@ impl LevelWatch {
                 if self.difference.side(usual, value, 0.5) == self.side {
                     self.doubtful.drain(..).for_each(|(t_s, value)| during.push(t_s, value));
                     during.push(t_s, value);
-                    let is_settled = t_s - shift.since_s >= SETTLED_S && during.usual().is_some();
+                    let is_settled = t_s - shift.since_s >= SETTLED_S && during.usual.is_some();
                     return is_settled.then(|| self.end(ShiftEnd::NewLevel)).flatten();
                 }
                 if self.doubtful.is_empty() {

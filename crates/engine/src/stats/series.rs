@@ -8,9 +8,11 @@ const KEPT: usize = 256;
 /// changes stay visible.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    values: Vec<f64>,
+    /// The series: means of [`each`](Self::each) values. The last values are missing if they are too few for a
+    /// mean.
+    pub values: Vec<f64>,
     /// How many added values make one kept value.
-    each: u32,
+    pub each: u32,
     /// The sum and the number of the last values, which are too few for a kept value.
     rest: (f64, u32),
 }
@@ -35,17 +37,6 @@ impl Series {
             self.each = self.each.saturating_mul(2);
         }
     }
-
-    /// Returns the series: means of [`each`](Self::each) values. The last values are missing if they are too few for a
-    /// mean.
-    pub fn values(&self) -> &[f64] {
-        &self.values
-    }
-
-    /// Returns how many added values make one of [`values`](Self::values); at least 1.
-    pub fn each(&self) -> u32 {
-        self.each
-    }
 }
 
 #[cfg(test)]
@@ -56,17 +47,17 @@ mod tests {
     fn a_short_series_is_kept_as_it_came() {
         let mut series = Series::default();
         [3.0, 1.0, 2.0].into_iter().for_each(|value| series.add(value));
-        assert_eq!((series.values(), series.each()), (&[3.0, 1.0, 2.0][..], 1));
+        assert_eq!((series.values, series.each), (vec![3.0, 1.0, 2.0], 1));
     }
 
     #[test]
     fn a_long_series_is_kept_in_means_and_in_its_order() {
         let mut series = Series::default();
         (0..10_240).for_each(|n| series.add(f64::from(n)));
-        assert_eq!((series.values().len(), series.each()), (160, 64));
-        assert!(series.values().is_sorted());
-        assert_eq!(series.values()[0], 31.5);
-        let mean = series.values().iter().sum::<f64>() / 160.0;
+        assert_eq!((series.values.len(), series.each), (160, 64));
+        assert!(series.values.is_sorted());
+        assert_eq!(series.values[0], 31.5);
+        let mean = series.values.iter().sum::<f64>() / 160.0;
         assert_eq!(mean, 10_239.0 / 2.0, "no value is left out");
     }
 }

@@ -34,7 +34,8 @@ pub struct Usl {
     pub sigma: f64,
     /// κ: the cost that each pair of concurrent requests causes, at least 0.
     pub kappa: f64,
-    knee: Option<Knee>,
+    /// The knee. `None` if the decline of throughput may be chance, or if the knee is far outside the points.
+    pub knee: Option<Knee>,
 }
 
 /// The point of the highest throughput by the law.
@@ -78,11 +79,6 @@ impl Usl {
     /// Returns the throughput at a concurrency of `n`.
     pub fn at(&self, n: f64) -> f64 {
         self.lambda * n / (1.0 + self.sigma * (n - 1.0) + self.kappa * n * (n - 1.0))
-    }
-
-    /// Returns the knee. `None` if the decline of throughput may be chance, or if the knee is far outside the points.
-    pub fn knee(&self) -> Option<Knee> {
-        self.knee
     }
 
     fn turn(&self) -> Option<Knee> {
@@ -171,7 +167,7 @@ mod tests {
             let found = Usl::of(&points(law(lambda, sigma, kappa), &CLIENTS)).unwrap();
             prop_assert!((found.lambda / lambda - 1.0).abs() < 1e-4, "{found:?}");
             prop_assert!((found.sigma - sigma).abs() < 1e-4, "{found:?}");
-            let at = found.knee().unwrap();
+            let at = found.knee.unwrap();
             prop_assert!((at.at / knee - 1.0).abs() < 1e-3 && (at.peak / found.at(knee) - 1.0).abs() < 1e-3, "{at:?}");
         }
 
@@ -188,11 +184,11 @@ mod tests {
     fn noise_moves_the_knee_little_and_makes_none_where_there_is_none() {
         let (turns, flattens) = (law(1000.0, 0.03, 0.97 / 1e4), law(1000.0, 0.03, 0.0));
         let near = |seed: &u64| {
-            let knee = Usl::of(&noisy(turns, 0.03, *seed)).and_then(|found| found.knee());
+            let knee = Usl::of(&noisy(turns, 0.03, *seed)).and_then(|found| found.knee);
             knee.is_some_and(|knee| (75.0..130.0).contains(&knee.at))
         };
         let has_knee =
-            |seed: &u64| Usl::of(&noisy(flattens, 0.03, *seed)).is_some_and(|found| found.knee().is_some());
+            |seed: &u64| Usl::of(&noisy(flattens, 0.03, *seed)).is_some_and(|found| found.knee.is_some());
         let (near, has_knee) = ((0..300).filter(near).count(), (0..300).filter(has_knee).count());
         assert!(near >= 290, "{near} of 300");
         // Half of the 5 % lies on the other side.
@@ -212,12 +208,12 @@ mod tests {
     #[test]
     fn a_knee_that_nobody_came_near_is_not_reported() {
         let far = law(1000.0, 0.03, 0.97 / 1e4);
-        let seen = |concurrencies| Usl::of(&points(far, concurrencies)).unwrap().knee();
+        let seen = |concurrencies| Usl::of(&points(far, concurrencies)).unwrap().knee;
         assert_eq!(seen(&[1.0, 2.0, 5.0, 10.0, 20.0]), None);
         assert!(seen(&[1.0, 2.0, 5.0, 10.0, 20.0, 50.0]).is_some());
         assert_eq!(seen(&[200.0, 300.0, 400.0, 500.0, 600.0]), None, "it only falls");
         let always_more = Usl::of(&points(law(1000.0, 0.0, 0.0), &CLIENTS)).unwrap();
-        assert_eq!(always_more.knee(), None);
+        assert_eq!(always_more.knee, None);
         assert!((always_more.at(7.0) / 7000.0 - 1.0).abs() < 1e-9);
     }
 }

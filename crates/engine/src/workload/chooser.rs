@@ -199,7 +199,7 @@ impl Chooser {
     /// Returns the next key in this client's part of the keys. If there are fewer keys than clients, several clients
     /// share a part.
     fn in_own_part(&self, n: u64, set: usize, draws: &mut Draws) -> u64 {
-        let (parts, client) = (self.clients.min(n), draws.client());
+        let (parts, client) = (self.clients.min(n), draws.client);
         let part = client % parts;
         let Range { start, end } = part_of(n, parts, part);
         start + draws.step(set) % (end - start)
@@ -245,7 +245,7 @@ impl Workload {
 pub struct Draws {
     pub(super) random: Pcg64Mcg,
     /// The number of the client in the run, from 0.
-    client: u64,
+    pub(super) client: u64,
     /// The index of the client's next operation, if it sends its operations in turn.
     turn: u64,
     /// The cursor in the reply to the client's last SCAN. It is sent once: after an error, the SCAN begins again.
@@ -263,11 +263,6 @@ impl Draws {
     /// Creates the random numbers for this seed, for client number `client` of the run, from 0.
     pub fn of_client(seed: u64, client: u64) -> Self {
         Self { client, ..Self::new(seed) }
-    }
-
-    /// Returns the number of the client in the run, from 0.
-    pub(super) fn client(&self) -> u64 {
-        self.client
     }
 
     /// Returns the index of the next operation if `n` operations are sent in turn.

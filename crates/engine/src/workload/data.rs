@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     Dataset, Distribution, KeyForm, KeyNaming, ReadyRequests, Trace, ValueKind,
     compiled::CompiledOnce,
-    quantity::{quantity, some_quantity},
+    quantity::{is_default, quantity, some_quantity},
     step::Step,
 };
 
@@ -189,11 +189,6 @@ fn one() -> u32 {
 
 fn is_usual(digits: &u8) -> bool {
     *digits == KeyForm::default().digits
-}
-
-/// Returns whether a file leaves a field out, because it has its default value.
-pub(super) fn is_default<T: Default + PartialEq>(field: &T) -> bool {
-    *field == T::default()
 }
 
 impl Operation {

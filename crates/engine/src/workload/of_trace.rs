@@ -78,7 +78,7 @@ impl Reading {
         let mut input = Input::open(file).map_err(|error| (0, error.to_string()))?;
         let mut line = Vec::new();
         loop {
-            let number = input.line();
+            let number = input.line;
             line.clear();
             input.begin_record();
             let read = input.read_until(b'\n', &mut line);

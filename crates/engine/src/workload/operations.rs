@@ -23,7 +23,9 @@ impl OpId {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Operations {
     all: Vec<Expected>,
-    parts: Parts,
+    /// Which parts of replies are needed: elements that show whether keys were found, or numbers for a later
+    /// request.
+    pub parts: Parts,
 }
 
 /// The requests of one operation, and their expected replies.
@@ -78,13 +80,6 @@ impl Operations {
     #[inline]
     pub fn of(&self, op: OpId) -> &Expected {
         &self.all[op.index()]
-    }
-
-    /// Returns which parts of replies are needed: elements that show whether keys were found, or numbers for a later
-    /// request.
-    #[inline]
-    pub fn parts(&self) -> Parts {
-        self.parts
     }
 
     /// Returns all operations, in the order of their numbers.

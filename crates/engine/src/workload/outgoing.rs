@@ -94,7 +94,7 @@ impl Outgoing {
     /// appended.
     #[inline]
     pub fn awaits_record(&self) -> bool {
-        self.record.is_awaited()
+        self.record.is_awaited
     }
 
     /// Removes the request that begins at byte `start`, because `key` is not a valid key.

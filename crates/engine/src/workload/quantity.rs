@@ -1,4 +1,4 @@
-//! Whole numbers in a workload's file, written as a number, or as a text with a suffix: `"1M"`.
+//! Fields of a workload's file: whole numbers, written as a number, or as a text with a suffix (`"1M"`).
 
 use serde::{Deserialize, Deserializer, de};
 
@@ -21,6 +21,11 @@ pub fn quantity<'de, D: Deserializer<'de>, N: TryFrom<u64>>(from: D) -> Result<N
         Written::Text(text) => parse_count(&text).map_err(de::Error::custom)?,
     };
     N::try_from(number).map_err(|_| de::Error::custom(format!("{number} is too large")))
+}
+
+/// Returns whether a file leaves a field out, because it has its default value.
+pub(super) fn is_default<T: Default + PartialEq>(field: &T) -> bool {
+    *field == T::default()
 }
 
 /// Reads a quantity that may be absent.

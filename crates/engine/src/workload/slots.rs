@@ -131,8 +131,8 @@ impl Filling<'_> {
     /// which is not copied, or else 0.
     #[inline(never)]
     fn write_other(&mut self, cut: Cut, out: &mut Vec<u8>) -> usize {
-        if cut.kind() >= FIELDS {
-            out.extend_from_slice(self.record.field(usize::from(cut.kind() - FIELDS)));
+        if cut.kind >= FIELDS {
+            out.extend_from_slice(self.record.field(usize::from(cut.kind - FIELDS)));
             return 0;
         }
         let [before, behind] = self.sources.values.frame(cut).unwrap_or_default();
@@ -178,7 +178,7 @@ impl Fill for Filling<'_> {
 
     #[inline(always)]
     fn write(&mut self, cut: Cut, out: &mut Vec<u8>) -> usize {
-        if cut.kind() < FIELDS && self.sources.values.append_bare(cut, LARGE, out) {
+        if cut.kind < FIELDS && self.sources.values.append_bare(cut, LARGE, out) {
             0
         } else {
             self.write_other(cut, out)

@@ -4,7 +4,10 @@ mod written;
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
-use super::{WorkloadError, data::is_default, quantity::MAX_WEIGHT};
+use super::{
+    WorkloadError,
+    quantity::{MAX_WEIGHT, is_default},
+};
 use serde::{Deserialize, Serialize};
 
 /// The maximum size of a value: 64 MiB.

@@ -32,10 +32,10 @@ type Measure = fn(&Seconds) -> &PerSecond;
 
 /// The figures that have a value for each second of a segment.
 const BY_SECONDS: [(Figure, Measure); 4] = [
-    (figures::OPS_PER_S, Seconds::ops_per_s),
-    (figures::SERVICE_P50, Seconds::service_p50_ns),
-    (figures::SERVICE_P99, Seconds::service_p99_ns),
-    (figures::RESPONSE_P99, Seconds::response_p99_ns),
+    (figures::OPS_PER_S, |seconds| &seconds.ops_per_s),
+    (figures::SERVICE_P50, |seconds| &seconds.service_p50_ns),
+    (figures::SERVICE_P99, |seconds| &seconds.service_p99_ns),
+    (figures::RESPONSE_P99, |seconds| &seconds.response_p99_ns),
 ];
 
 /// Returns whether higher or lower values of the figure are better.

@@ -65,11 +65,11 @@ impl Run {
     pub fn of(name: &str, timeline: &Timeline, segment: Option<u32>) -> Result<Self, RunError> {
         let is_measured =
             |of: &&SegmentTotal| of.start.knobs.load && of.start.aside().is_none() && of.total.ops > 0;
-        let mut measured: Vec<_> = timeline.segments().iter().filter(is_measured).collect();
+        let mut measured: Vec<_> = timeline.segments.iter().filter(is_measured).collect();
         let kind = if measured.is_empty() { "without load" } else { "under load" };
         if measured.is_empty() {
             let is_watched = |of: &&SegmentTotal| !of.start.knobs.load && of.pings.count() > 0;
-            measured.extend(timeline.segments().iter().filter(is_watched));
+            measured.extend(timeline.segments.iter().filter(is_watched));
         }
         let named = name.to_owned();
         let listed = || {
@@ -101,7 +101,7 @@ impl Run {
         };
         let session = timeline.session().cloned().ok_or_else(|| RunError::NoSession(name.to_owned()))?;
         let name = segment.map_or_else(|| name.to_owned(), |segment| format!("{name}#{segment}"));
-        Ok(Self { name, session, segment: found.clone(), until_s: timeline.now_s() })
+        Ok(Self { name, session, segment: found.clone(), until_s: timeline.now_s })
     }
 
     /// Returns the figures of the run.

@@ -300,7 +300,7 @@ mod tests {
             let is_measured = matches!(**record, Record::Interval(_));
             said.extend(limit(&findings).filter(|_| is_measured).map(|limit| limit.evidence.join(", ")));
         }
-        said.extend(timeline.segments().current().and_then(|segment| our_limit(&segment.total)));
+        said.extend(timeline.segments.current().and_then(|segment| our_limit(&segment.total)));
         said
     }
 

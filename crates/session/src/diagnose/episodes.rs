@@ -28,18 +28,14 @@ pub struct Episode {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Episodes {
     kept: Vec<Episode>,
-    left_out: u64,
+    /// The number of episodes that were too many to be kept.
+    pub left_out: u64,
 }
 
 impl Episodes {
     /// Returns the episodes, the earliest first.
     pub fn iter(&self) -> impl Iterator<Item = &Episode> {
         self.kept.iter()
-    }
-
-    /// Returns the number of episodes that were too many to be kept.
-    pub fn left_out(&self) -> u64 {
-        self.left_out
     }
 
     /// Takes the findings at `t_s`, in seconds of the session.

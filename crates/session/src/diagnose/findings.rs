@@ -73,7 +73,8 @@ fn rules() -> Vec<Box<dyn Rule>> {
 pub struct Findings {
     now: Now,
     watches: Vec<Watch>,
-    episodes: Episodes,
+    /// The findings so far, each with its begin and its end.
+    pub episodes: Episodes,
 }
 
 #[derive(Debug, Clone)]
@@ -104,11 +105,6 @@ impl Findings {
     /// Returns the name of every rule, and whether the rule has a finding now.
     pub fn by_rule(&self) -> impl Iterator<Item = (&'static str, bool)> {
         self.watches.iter().map(|watch| (watch.rule.name(), watch.stands.is_some()))
-    }
-
-    /// Returns the findings so far, each with its begin and its end.
-    pub fn episodes(&self) -> &Episodes {
-        &self.episodes
     }
 
     /// Returns where the time of requests goes at present: of all requests together, then of each command, those with
@@ -221,7 +217,7 @@ pub fn of_segment(segment: &Segment, total: &Interval, session: Option<&SessionS
 /// finding, and the numbers of all segments that have the finding.
 pub fn of_session(timeline: &Timeline) -> Vec<(Finding, String)> {
     let mut found: Vec<(Finding, String)> = Vec::new();
-    for segment in timeline.segments().iter() {
+    for segment in timeline.segments.iter() {
         for finding in of_segment(&segment.start, &segment.total, timeline.session()) {
             let number = segment.start.segment.to_string();
             match found.iter_mut().find(|(known, _)| known.rule == finding.rule) {

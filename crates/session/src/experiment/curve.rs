@@ -62,15 +62,11 @@ pub struct Point {
     /// Whether the figures of the point had become steady; `None` if that was not checked.
     pub is_steady: Option<bool>,
     others: Others,
-    measured: Interval,
+    /// The sum of all measurements.
+    pub measured: Interval,
 }
 
 impl Point {
-    /// Returns the sum of all measurements.
-    pub fn measured(&self) -> &Interval {
-        &self.measured
-    }
-
     /// Returns the good replies per second.
     pub fn ops_per_s(&self) -> f64 {
         self.measured.ops_per_s
@@ -105,8 +101,10 @@ impl Point {
 /// The points of one knob or parameter, sorted by value, then by segment.
 #[derive(Debug, Clone)]
 pub struct Curve {
-    dimension: Dimension,
-    points: Vec<Point>,
+    /// The dimension of the curve.
+    pub dimension: Dimension,
+    /// The points of the curve.
+    pub points: Vec<Point>,
 }
 
 impl Curve {
@@ -153,16 +151,6 @@ impl Curve {
         }
         point.measured.merge(measured);
         point
-    }
-
-    /// Returns the dimension of the curve.
-    pub fn dimension(&self) -> Dimension {
-        self.dimension
-    }
-
-    /// Returns the points of the curve.
-    pub fn points(&self) -> &[Point] {
-        &self.points
     }
 
     /// Returns the lines of the curve, in the order of their lowest value.
@@ -270,7 +258,7 @@ mod tests {
     }
 
     fn rows(curve: &Curve) -> Vec<(u64, Vec<u32>, f64)> {
-        curve.points().iter().map(|point| (point.value, point.segments.clone(), point.ops_per_s())).collect()
+        curve.points.iter().map(|point| (point.value, point.segments.clone(), point.ops_per_s())).collect()
     }
 
     #[test]
@@ -279,9 +267,9 @@ mod tests {
         let deep = Knobs { pipeline: 9, ..on(50) };
         let segments = [(on(100), 3000), (on(50), 1000), (off, 0), (deep, 9000), (on(50), 2000)];
         let timeline = timeline(segments.map(|(knobs, ops)| (knobs, None, ops)));
-        let curve = Curve::of_segments(CLIENTS, timeline.segments().iter());
+        let curve = Curve::of_segments(CLIENTS, timeline.segments.iter());
         assert_eq!(rows(&curve), [(50, vec![2, 5], 1500.0), (50, vec![4], 9000.0), (100, vec![1], 3000.0)]);
-        assert_eq!(curve.points()[0].latency().count(), 3000, "all of both");
+        assert_eq!(curve.points[0].latency().count(), 3000, "all of both");
         assert_eq!(curve.best(None).map(|point| point.segments.clone()), Some(vec![4]));
         let labels: Vec<_> = curve.lines().into_iter().map(|line| (line.points.len(), line.label)).collect();
         assert_eq!(labels, [(2, "pipeline 1".to_owned()), (1, "pipeline 9".to_owned())]);
@@ -292,9 +280,9 @@ mod tests {
         let set = [None, Some(("1", "4")), None, Some(("4", "1"))];
         let timeline = timeline(set.into_iter().map(|change| (on(50), change, 500)));
         let (threads, _) = Dimension::in_words("config io-threads 1").unwrap();
-        let curve = Curve::of_segments(threads, timeline.segments().iter());
+        let curve = Curve::of_segments(threads, timeline.segments.iter());
         assert_eq!(rows(&curve), [(1, vec![1, 4], 500.0), (4, vec![2, 3], 500.0)]);
-        let by_clients = Curve::of_segments(CLIENTS, timeline.segments().iter());
+        let by_clients = Curve::of_segments(CLIENTS, timeline.segments.iter());
         assert_eq!(rows(&by_clients), [(50, vec![1, 4], 500.0), (50, vec![2, 3], 500.0)], "counted apart");
     }
 
@@ -308,8 +296,8 @@ mod tests {
         curve.add(20, 1, &on(20), &failing);
         let best = |limit: &str| curve.best(Some(&limit.parse().unwrap())).map(|point| point.value);
         assert_eq!((curve.best(None).unwrap().value, best("p99<1ms"), best("p99<50us")), (20, Some(5), None));
-        assert_eq!(curve.points()[1].percentile_us(0.5).map(f64::round), Some(400.0));
-        assert_eq!(curve.points()[0].percentile_us(0.999), None, "a thousand are too few for it");
+        assert_eq!(curve.points[1].percentile_us(0.5).map(f64::round), Some(400.0));
+        assert_eq!(curve.points[0].percentile_us(0.999), None, "a thousand are too few for it");
     }
 
     #[test]
@@ -323,7 +311,7 @@ mod tests {
                 let ops = (all * n / (1.0 + 0.03 * (n - 1.0) + 0.97 / 900.0 * n * (n - 1.0))) as u64;
                 curve.add(n as u64, 1, &knobs, &second(1, ops, 100));
             }
-            curve.law().and_then(|law| law.knee()).map(|knee| knee.at.round())
+            curve.law().and_then(|law| law.knee).map(|knee| knee.at.round())
         };
         assert_eq!(over(CLIENTS, |_| {}), Some(30.0));
         assert_eq!(over(CLIENTS, |knobs| knobs.pipeline = knobs.clients), None);

@@ -14,7 +14,8 @@ pub(super) const TICK_S: f64 = TICK_NS as f64 / 1e9;
 
 /// A session without a server.
 pub(super) struct Simulated {
-    knobs: Knobs,
+    /// The knobs in force.
+    pub(super) knobs: Knobs,
     segment: u32,
     tick: u64,
     /// Orders that were sent, but not carried out.
@@ -30,11 +31,6 @@ impl Simulated {
     /// Returns the present time, in seconds of the session.
     pub(super) fn now_s(&self) -> f64 {
         seconds(self.tick * TICK_NS)
-    }
-
-    /// Returns the knobs in force.
-    pub(super) fn knobs(&self) -> &Knobs {
-        &self.knobs
     }
 
     /// Runs until the experiment is over; `measured` returns the load's results for each quarter of a second.

@@ -17,7 +17,8 @@ pub(super) struct Window {
     /// Until this time, in seconds of the session, a backlog delays the start of the measurement.
     backlog_until_s: f64,
     has_begun: bool,
-    measured: Interval,
+    /// The measurement so far.
+    pub(super) measured: Interval,
 }
 
 impl Window {
@@ -48,11 +49,6 @@ impl Window {
     /// Returns the measurement so far. Later intervals belong to the next measurement, which leaves no time out.
     pub(super) fn next(&mut self) -> Interval {
         std::mem::take(&mut self.measured)
-    }
-
-    /// Returns the measurement so far.
-    pub(super) fn measured(&self) -> &Interval {
-        &self.measured
     }
 
     /// Returns whether the measurement has this length.

@@ -26,7 +26,7 @@ fn server(faults: &[&str]) -> demo::Handle {
 }
 
 fn commission(server: &demo::Handle, knobs: Knobs) -> Commission {
-    let address = Address::Tcp { host: server.address().ip().to_string(), port: server.address().port() };
+    let address = Address::Tcp { host: server.address.ip().to_string(), port: server.address.port() };
     let run = RunId::random();
     let plan = LoadPlan {
         cluster: None,

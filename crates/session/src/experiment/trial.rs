@@ -106,7 +106,7 @@ impl Measured {
 
     /// Returns the measurement so far.
     pub(super) fn all(&self) -> &Interval {
-        self.stretch.measured()
+        &self.stretch.measured
     }
 
     /// Returns whether the trial has this length.

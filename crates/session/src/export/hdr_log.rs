@@ -59,7 +59,7 @@ const LEGEND: &str = r#""StartTimestamp","Interval_Length","Interval_Max","Inter
 
 impl HdrLog {
     fn lines(&self, interval: &Interval) -> Vec<String> {
-        let segment = self.timeline.segments().numbered(interval.segment);
+        let segment = self.timeline.segments.numbered(interval.segment);
         if let Some(aside) = segment.and_then(|segment| segment.start.aside()) {
             return line(interval, aside, &interval.service).into_iter().collect();
         }

@@ -157,7 +157,7 @@ impl Sink for Json {
         let timeline = &self.sheet.timeline;
         let summary = timeline.summary();
         let (operations, nodes) = (timeline.operations(), timeline.nodes());
-        let findings = self.findings.episodes().iter();
+        let findings = self.findings.episodes.iter();
         let whole = Whole {
             session: timeline.session(),
             summary: SheetRow::of_summary(&summary),

@@ -42,9 +42,12 @@ use crate::session::Sink;
 /// An export format. Each format has a file in this module, and an entry in [`ALL`](Self::ALL).
 #[derive(Debug, Clone, Copy)]
 pub struct Format {
-    name: &'static str,
-    extension: &'static str,
-    about: &'static str,
+    /// The name of the format on the command line.
+    pub name: &'static str,
+    /// The extension of the format's files.
+    pub extension: &'static str,
+    /// A short description.
+    pub about: &'static str,
     holds: Holds,
     sink: MakeSink,
 }
@@ -74,7 +77,7 @@ impl Eq for Format {}
 
 /// The error for an unknown name of a format.
 #[derive(Debug, Error, PartialEq, Eq)]
-#[error("there is no format '{0}'; there are {names}", names = Format::ALL.map(Format::name).join(", "))]
+#[error("there is no format '{0}'; there are {names}", names = Format::ALL.map(|format| format.name).join(", "))]
 pub struct NoFormat(String);
 
 impl Format {
@@ -106,24 +109,9 @@ impl Format {
         Self::ALL
             .into_iter()
             .filter(|format| format.has_rows())
-            .map(Self::name)
+            .map(|format| format.name)
             .collect::<Vec<_>>()
             .join(" and ")
-    }
-
-    /// Returns the name of the format on the command line.
-    pub fn name(self) -> &'static str {
-        self.name
-    }
-
-    /// Returns the extension of the format's files.
-    pub fn extension(self) -> &'static str {
-        self.extension
-    }
-
-    /// Returns a short description.
-    pub fn about(self) -> &'static str {
-        self.about
     }
 
     /// Returns whether the format has rows; then [`Rows`] chooses their kind.
@@ -146,6 +134,6 @@ impl FromStr for Format {
     type Err = NoFormat;
 
     fn from_str(name: &str) -> Result<Self, NoFormat> {
-        Self::ALL.into_iter().find(|format| format.name() == name).ok_or_else(|| NoFormat(name.to_owned()))
+        Self::ALL.into_iter().find(|format| format.name == name).ok_or_else(|| NoFormat(name.to_owned()))
     }
 }

@@ -163,7 +163,7 @@ impl Sheet {
     pub(super) fn push(&mut self, record: &Record, mut take: impl FnMut(&SheetRow)) {
         self.timeline.push(record);
         let Record::Interval(interval) = record else { return };
-        let segment = self.timeline.segments().numbered(interval.segment).map(|segment| &segment.start);
+        let segment = self.timeline.segments.numbered(interval.segment).map(|segment| &segment.start);
         let line = || SheetRow::of("interval", segment, Row::of_interval(interval));
         match self.rows {
             Rows::Intervals => take(&line()),
@@ -186,9 +186,9 @@ impl Sheet {
 
     /// Returns the segments, in order.
     pub(super) fn segments(&self) -> Vec<SheetRow<'_>> {
-        let now_s = self.timeline.now_s();
+        let now_s = self.timeline.now_s;
         let of = |segment| Row::of_segment(segment, now_s);
-        let segments = self.timeline.segments().iter();
+        let segments = self.timeline.segments.iter();
         segments.map(|segment| SheetRow::of("segment", Some(&segment.start), of(segment))).collect()
     }
 

@@ -292,7 +292,7 @@ fn as_the_csv_of_redis_benchmark_each_operation_is_a_row_of_eight_quoted_cells()
 #[test]
 fn a_format_is_read_by_its_name_or_refused_with_what_there_is() {
     for format in Format::ALL {
-        assert_eq!(format.name().parse(), Ok(format));
+        assert_eq!(format.name.parse(), Ok(format));
     }
     let error = "xml".parse::<Format>().unwrap_err().to_string();
     assert_eq!(

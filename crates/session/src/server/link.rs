@@ -40,7 +40,8 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(6);
 
 /// A connection. Dropping the link closes the socket.
 pub(super) struct RedisLink {
-    wire: Wire,
+    /// The sender of commands.
+    pub(super) wire: Wire,
     fred: ConnectHandle,
     _guard: JoinSet<()>,
 }
@@ -91,11 +92,6 @@ impl RedisLink {
         }
     }
 
-    /// Returns the sender of commands.
-    pub(super) fn wire(&self) -> &Wire {
-        &self.wire
-    }
-
     /// Waits until the connection is lost; returns the reason.
     pub(super) async fn lost(&mut self) -> String {
         let ended = (&mut self.fred).await;
@@ -115,7 +111,8 @@ pub(super) struct Wire {
     client: Client,
     /// The reason why the guard disconnected; empty until then.
     breach: Arc<OnceLock<String>>,
-    sent: Sent,
+    /// The commands that this connection has sent.
+    pub(super) sent: Sent,
     around: Around,
 }
 
@@ -171,11 +168,6 @@ impl Wire {
         // The next poll may show the new value before this reply is read.
         self.sent.set(name, value);
         self.ask(&["CONFIG", "SET", name, value]).await.map(|_| ())
-    }
-
-    /// Returns the commands that this connection has sent.
-    pub(super) fn sent(&self) -> &Sent {
-        &self.sent
     }
 
     /// Sends a command; returns its reply as a text of many lines.

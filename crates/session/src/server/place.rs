@@ -27,7 +27,7 @@ pub(super) struct Place {
     /// The end of the names of the list and of the markers: empty, or a hash tag such as `{7}` on a node of a cluster.
     tag: String,
     /// Whether the node had no near tag.
-    is_far: bool,
+    pub(super) is_far: bool,
     /// Whether the keys of the tag arrive from another node at present.
     is_arriving: bool,
 }
@@ -42,7 +42,7 @@ pub struct Slots {
     /// Own slots whose keys leave one by one.
     leaving: Vec<u16>,
     /// The nodes to which keys leave.
-    leaving_for: Vec<ClusterMember>,
+    pub leaving_for: Vec<ClusterMember>,
 }
 
 /// A node, as CLUSTER NODES names it.
@@ -107,11 +107,6 @@ impl Place {
     /// Returns the place on a server that is not a node of a cluster.
     pub(super) fn alone() -> Self {
         Self { tag: String::new(), is_far: false, is_arriving: false }
-    }
-
-    /// Returns whether another session on this node may not find the list, once the node has more slots.
-    pub(super) fn is_far(&self) -> bool {
-        self.is_far
     }
 
     /// Returns the sender of commands for the keys of this place.
@@ -200,11 +195,6 @@ impl Slots {
     pub fn own(&self) -> impl Iterator<Item = u16> {
         self.own.iter().flat_map(|(from, to)| *from..=*to)
     }
-
-    /// Returns the nodes to which keys leave.
-    pub fn leaving_for(&self) -> &[ClusterMember] {
-        &self.leaving_for
-    }
 }
 
 /// Returns the node of a line of CLUSTER NODES, `<id> 127.0.0.1:7001@17001,host …`, if it is node `id`.
@@ -241,9 +231,9 @@ mod tests {
         // No tag below 1024 has one of these slots.
         let few = Slots { own: vec![(6, 15)], ..Slots::default() };
         let far = Place::first(&few).unwrap();
-        assert!(far.is_far());
+        assert!(far.is_far);
         assert!(
-            Place::first(&Slots { own: vec![(0, 500)], ..Slots::default() }).is_some_and(|it| !it.is_far())
+            Place::first(&Slots { own: vec![(0, 500)], ..Slots::default() }).is_some_and(|it| !it.is_far)
         );
         let all = Place::of_slots(&few);
         assert!(all.contains(&far) && all.len() == 10, "{all:?}");

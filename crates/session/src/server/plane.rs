@@ -36,8 +36,8 @@ impl Link {
     /// Returns the sender of commands.
     pub(super) fn wire(&self) -> Wire {
         match self {
-            Self::Redis(link) => Wire::Redis(link.wire().clone()),
-            Self::Memcached(link) => Wire::Memcached(link.wire().clone()),
+            Self::Redis(link) => Wire::Redis(link.wire.clone()),
+            Self::Memcached(link) => Wire::Memcached(link.wire.clone()),
         }
     }
 

@@ -224,7 +224,7 @@ impl Poller {
             events.extend(news);
         }
         if let Some(found) = self.accepted(Question::Config, others.config, events)? {
-            events.extend(self.config.take(found, wire.sent()));
+            events.extend(self.config.take(found, &wire.sent));
         }
         status.config = self.config.values();
         if let Some(list) = self.accepted(Question::Clients, others.clients, events)? {

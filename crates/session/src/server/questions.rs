@@ -14,7 +14,7 @@ pub(super) async fn command_stats(
     wire: &Wire,
     are_apart: &mut bool,
 ) -> (BTreeMap<String, u64>, Result<String, ServerError>) {
-    let own = wire.sent().take();
+    let own = wire.sent.take();
     if !*are_apart {
         match wire.text(&["INFO", "commandstats", "errorstats"]).await {
             Err(error) if error.is_refusal("ERR syntax") => *are_apart = true,

@@ -172,9 +172,9 @@ pub(super) async fn keep(wire: &Wire, ledger: &Ledger) -> Result<Kept, ServerErr
 /// Moves a marker and its entry in the list to a place where any session finds them, if they are far away: a node that
 /// had few slots at first has more now.
 async fn come_nearer(wire: &Wire, ledger: &Ledger) -> Result<(), ServerError> {
-    let Some(far) = ledger.place().filter(Place::is_far) else { return Ok(()) };
+    let Some(far) = ledger.place().filter(|place| place.is_far) else { return Ok(()) };
     match Place::of(wire).await {
-        Ok(near) if !near.is_far() => {
+        Ok(near) if !near.is_far => {
             ledger.set_place(Some(near));
             // The next poll tries again what is refused now.
             if bring(wire, ledger).await.is_ok() {

@@ -61,7 +61,7 @@ pub(super) fn add_buffer(interval: &mut Interval, buffer: &IntervalBuffer) {
         errors.add_to(&mut part.errors);
         interval.nodes.entry(node).or_default().merge(&part);
     }
-    interval.add_slots(buffer.by_node.slots().iter().map(|(slot, requests)| (*slot, (*requests).into())));
+    interval.add_slots(buffer.by_node.slots.iter().map(|(slot, requests)| (*slot, (*requests).into())));
     for (expected, counts) in buffer.operations.iter().zip(&buffer.counts) {
         let counted = counts.answered + counts.hits + counts.misses + counts.conflicts;
         if counted + counts.bytes_in + counts.bytes_out == 0 && counts.errors.is_empty() {

@@ -46,7 +46,8 @@ pub struct Live {
     /// The probe of the replicas' lag, if it was started.
     lag: Option<LagProbe>,
     machine: Sender<probe::Message>,
-    intrinsic: IntrinsicProbe,
+    /// The probe of the machine's intrinsic latency, which runs on demand.
+    pub intrinsic: IntrinsicProbe,
     to_collector: Sender<Message>,
     collector: JoinHandle<()>,
 }
@@ -227,11 +228,6 @@ impl Live {
     fn send(&self, message: Message) {
         // The collector only ends after `finish`.
         drop(self.to_collector.send(message));
-    }
-
-    /// Returns the probe of the machine's intrinsic latency, which runs on demand.
-    pub fn intrinsic(&self) -> &IntrinsicProbe {
-        &self.intrinsic
     }
 
     /// Ends the load of all targets at once, and waits for the last replies. Probes and records continue.

@@ -265,7 +265,7 @@ mod tests {
         let mut timeline = Timeline::default();
         records.iter().for_each(|record| timeline.push(record));
         assert_eq!(timeline.time_text(61.0), "23:01:01");
-        let segments: Vec<_> = timeline.segments().iter().map(|segment| segment.start.segment).collect();
+        let segments: Vec<_> = timeline.segments.iter().map(|segment| segment.start.segment).collect();
         assert_eq!(segments, [1, 2]);
         let load = timeline.window(0.0, 70.0, 7).load();
         assert!(load[1].is_some() && load[3].is_none() && load[4].is_none() && load[6].is_some());

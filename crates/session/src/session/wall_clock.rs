@@ -70,7 +70,7 @@ impl Timeline {
     /// # Errors
     /// When it is not in the session, or the wall clock is unknown: what to give instead.
     pub fn moment(&self, given: GivenMoment) -> Result<f64, String> {
-        let (begins_s, ends_s) = (self.begins_s(), self.now_s());
+        let (begins_s, ends_s) = (self.begins_s(), self.now_s);
         let time = match given {
             GivenMoment::Seconds(s) if s > ends_s => {
                 return Err(format!("give at most {ends_s:.1}, the end of the recording"));

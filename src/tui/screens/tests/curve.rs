@@ -81,7 +81,7 @@ fn what_was_turned_most_is_shown_and_a_key_lays_the_curve_over_another() {
     assert!(text(&model, 120, 36).contains("throughput over pipeline, replies/s"));
     press(&mut model, KeyCode::Right);
     assert!(text(&model, 120, 36).contains("throughput over clients"));
-    assert_eq!(model.panel.wanted(), model.in_force(), "no knob was turned");
+    assert_eq!(&model.panel.wanted, model.in_force(), "no knob was turned");
 }
 
 #[test]

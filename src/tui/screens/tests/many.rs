@@ -72,7 +72,7 @@ fn the_selected_knob_is_always_in_sight() {
                 .lines()
                 .find_map(|line| line.split_once(GlyphSet::Unicode.glyphs().pointer))
                 .map(|(_, rest)| rest);
-            let name: String = knob.called(model.panel.wanted()).chars().take(6).collect();
+            let name: String = knob.called(&model.panel.wanted).chars().take(6).collect();
             assert!(pointed.is_some_and(|rest| rest.trim_start().starts_with(&name)), "{name}: {text}");
             press(&mut model, KeyCode::Down);
         }

@@ -191,8 +191,7 @@ fn the_selected_node_is_always_visible_in_any_order_and_at_any_size() {
         [KeyCode::End, KeyCode::Right, KeyCode::Right, KeyCode::Home, KeyCode::PageDown, KeyCode::Char('R')]
     {
         press(&mut model, key);
-        let address =
-            model.tracks()[model.selected_node()].timeline().session().unwrap().target.address.clone();
+        let address = model.tracks[model.selected_node()].timeline.session().unwrap().target.address.clone();
         for (width, height) in [(80, 24), (120, 36), (200, 60), (60, 12)] {
             let text = text_of(&drawn(&model, Theme::new(Colours::Mono, GlyphSet::Ascii), width, height));
             let is_marked =

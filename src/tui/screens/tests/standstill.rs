@@ -103,7 +103,7 @@ fn a_segment_that_begins_after_the_freeze_is_not_listed_and_the_one_before_does_
 fn figures(reading: &Reading) -> String {
     let windows = Measure::ALL.map(|measure| {
         let recent = reading.recent(measure);
-        (recent.now().clone(), recent.minute().clone())
+        (recent.now.clone(), recent.minute.clone())
     });
     let segments: Vec<_> = reading.segments().map(|s| (s.total.clone(), s.ended_s, s.cpu())).collect();
     let lists = (reading.ping_windows().collect::<Vec<_>>(), reading.events().count(), reading.status());
@@ -128,10 +128,10 @@ fn what_is_held_stands_still_to_the_last_digit_while_the_session_goes_on() {
     (0..50).for_each(|_| push_more(&mut timeline, &mut made));
     timeline.push(&made.turn(Knobs { clients: 7, ..knobs }));
     push_more(&mut timeline, &mut made);
-    assert_eq!(figures(&timeline.held_at(&held, held.t_s())), latest);
+    assert_eq!(figures(&timeline.held_at(&held, held.t_s)), latest);
     assert_ne!(figures(&timeline.latest()), latest);
     // At an earlier moment of the segment, the reading shows the sums up to then.
     let earlier = timeline.held_at(&held, 5.0);
-    assert_eq!(earlier.segment().map(|s| s.total.ops), held.segments().current().map(|s| s.total.ops));
-    assert_eq!((earlier.now_s(), earlier.known_s()), (5.0, held.t_s()));
+    assert_eq!(earlier.segment().map(|s| s.total.ops), held.segments.current().map(|s| s.total.ops));
+    assert_eq!((earlier.now_s(), earlier.known_s()), (5.0, held.t_s));
 }

@@ -25,7 +25,8 @@ pub struct Database {
     pub volatile: usize,
     /// The index at which the next search for expired keys begins.
     swept: usize,
-    bytes: usize,
+    /// The estimated size of all keys and values in bytes.
+    pub bytes: usize,
     /// The number of keys in each slot of a cluster; empty if they are not counted.
     in_slots: Vec<usize>,
     now_ms: u64,
@@ -239,11 +240,6 @@ impl Database {
         self.entries.len()
     }
 
-    /// Returns the estimated size of all keys and values in bytes.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
     fn is_over(&self, entry: &Entry) -> bool {
         entry.expires_ms > 0 && entry.expires_ms <= self.now_ms
     }
@@ -349,7 +345,7 @@ mod tests {
         assert_eq!((database.len(), database.expired, database.volatile), (1, 2, 0));
         assert!(!database.expire_at(b"b", None));
         assert!(database.expire_at(b"c", Some(1)), "a moment that has passed removes the key");
-        assert_eq!((database.len(), database.bytes()), (0, 0));
+        assert_eq!((database.len(), database.bytes), (0, 0));
     }
 
     proptest! {
@@ -374,7 +370,7 @@ mod tests {
             for key in model.keys() {
                 database.remove(&[*key]);
             }
-            prop_assert_eq!(database.bytes(), 0);
+            prop_assert_eq!(database.bytes, 0);
         }
     }
 }

@@ -48,7 +48,7 @@ impl Worker {
         let Some(quota) = self.allowance.quota().map(Arc::clone) else { return };
         let (share, clients) = (self.setup.share(), u64::from(self.setting.knobs.clients));
         let sum = self.clients.part(|i| quota.part(share.nth(i as u64), clients));
-        if quota.is_parted() {
+        if quota.is_parted {
             self.allowance.grant(sum);
         }
     }

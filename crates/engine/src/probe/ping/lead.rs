@@ -22,7 +22,8 @@ const DOWN_NS: u64 = 500;
 /// The lead and its maximum, in ns.
 #[derive(Debug)]
 pub(super) struct Lead {
-    ns: u64,
+    /// The lead, in ns.
+    pub(super) ns: u64,
     most_ns: u64,
 }
 
@@ -31,11 +32,6 @@ impl Lead {
     pub(super) fn new(per_second: NonZeroU32) -> Self {
         let most_ns = MOST_NS.min(SECOND_NS / u64::from(per_second.get()) / MOST_PART);
         Self { ns: most_ns, most_ns }
-    }
-
-    /// Returns the lead, in ns.
-    pub(super) fn ns(&self) -> u64 {
-        self.ns
     }
 
     /// Adjusts the lead after a sleep that ended `late_ns` later than planned.
@@ -60,7 +56,7 @@ mod tests {
         for n in 0..100_000_u64 {
             lead.learn(n * 37 % 100 * 1_000);
         }
-        assert!((80_000..100_000).contains(&lead.ns()), "{}", lead.ns());
+        assert!((80_000..100_000).contains(&lead.ns), "{}", lead.ns);
     }
 
     #[test]
@@ -70,13 +66,13 @@ mod tests {
             usual.learn(5_000_000);
             fast.learn(5_000_000);
         }
-        assert_eq!((usual.ns(), fast.ns()), (150_000, 10_000));
+        assert_eq!((usual.ns, fast.ns), (150_000, 10_000));
     }
 
     #[test]
     fn a_machine_that_wakes_at_once_is_asked_for_next_to_nothing() {
         let mut lead = lead(100);
         (0..1000).for_each(|_| lead.learn(3_000));
-        assert!(lead.ns() < 8_000, "{}", lead.ns());
+        assert!(lead.ns < 8_000, "{}", lead.ns);
     }
 }

@@ -59,7 +59,8 @@ pub(super) struct WakeUp {
 /// An open connection, from the greeting to the PINGs.
 #[derive(Debug)]
 pub(super) struct PingLine {
-    socket: StampedSocket,
+    /// The underlying socket.
+    pub(super) socket: StampedSocket,
     ping: &'static [u8],
     skipper: Skipper,
     /// The greeting in progress; PINGs follow after it.
@@ -106,11 +107,6 @@ impl PingLine {
             last_error: None,
             greeted_by_ns,
         }
-    }
-
-    /// Returns the underlying socket.
-    pub(super) fn socket(&self) -> &StampedSocket {
-        &self.socket
     }
 
     /// Returns whether the greeting is done, so that PINGs may follow.

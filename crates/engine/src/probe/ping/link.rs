@@ -79,12 +79,12 @@ impl PingLink {
 
     /// Returns whether the kernel timestamps the connection, or why not; `None` without a connection.
     pub(super) fn timing(&self) -> Option<Timing> {
-        self.line().and_then(|line| line.socket().timing())
+        self.line().and_then(|line| line.socket.timing())
     }
 
     /// Returns the kernel's own round-trip figures; `None` if there are none.
     pub(super) fn tcp(&self) -> Option<TcpRtt> {
-        self.line().and_then(|line| line.socket().tcp())
+        self.line().and_then(|line| line.socket.tcp())
     }
 
     fn line(&self) -> Option<&PingLine> {
@@ -177,7 +177,7 @@ impl PingLink {
         let longest = Duration::from_nanos(until_ns.min(self.deadline_ns()).saturating_sub(now_ns));
         match &self.phase {
             PingPhase::Connecting { socket, .. } => socket.wait(true, longest),
-            PingPhase::Connected(line) => line.socket().wait(false, longest),
+            PingPhase::Connected(line) => line.socket.wait(false, longest),
             PingPhase::Resolving { .. } => {
                 pause(longest.min(LOOK_FOR_NAME));
                 Readiness::default()

@@ -184,7 +184,7 @@ impl Pinging {
 
     /// Returns the time at which the thread must be awake for the next PING.
     fn nearly_due_ns(&self) -> u64 {
-        self.schedule.as_ref().map_or(u64::MAX, |s| s.next_due_ns().saturating_sub(self.lead.ns()))
+        self.schedule.as_ref().map_or(u64::MAX, |s| s.next_due_ns().saturating_sub(self.lead.ns))
     }
 
     /// Returns whether the next PING is due so soon that a sleep would make it late, and no reply is awaited.
@@ -193,7 +193,7 @@ impl Pinging {
     }
 
     fn next_event_ns(&self, now_ns: u64) -> u64 {
-        self.nearly_due_ns().min(self.ticker.end_ns()).min(now_ns + LONGEST_WAIT_NS)
+        self.nearly_due_ns().min(self.ticker.end_ns).min(now_ns + LONGEST_WAIT_NS)
     }
 }
 

@@ -53,7 +53,7 @@ impl JsonLines {
     /// Reads the next line that is not empty; returns the line's number.
     fn read_line(&mut self) -> Result<Option<u64>, Fault> {
         loop {
-            let number = self.input.line();
+            let number = self.input.line;
             self.input.begin_record();
             self.line.clear();
             let read = self.input.read_until(b'\n', &mut self.line);

@@ -127,7 +127,7 @@ pub(in crate::workload) struct Taken {
     place: usize,
     failed: Option<DatasetError>,
     /// Whether the next record is needed, but not read yet.
-    is_awaited: bool,
+    pub(in crate::workload) is_awaited: bool,
 }
 
 impl Taken {
@@ -141,12 +141,6 @@ impl Taken {
     #[inline]
     pub(in crate::workload) fn failure(&self) -> Option<&DatasetError> {
         self.failed.as_ref()
-    }
-
-    /// Returns whether the next record is needed, but not read yet.
-    #[inline]
-    pub(in crate::workload) fn is_awaited(&self) -> bool {
-        self.is_awaited
     }
 
     /// Sets whether the next record is needed, but not read yet.

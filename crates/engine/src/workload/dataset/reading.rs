@@ -142,7 +142,8 @@ pub(super) const LARGEST_RECORD: u64 = 16 << 20;
 /// A file that is being read.
 pub(in crate::workload) struct Input {
     from: Box<dyn BufRead + Send>,
-    line: u64,
+    /// The number of the current line, from 1.
+    pub(in crate::workload) line: u64,
     /// How many more bytes the current record may have.
     left: u64,
 }
@@ -160,11 +161,6 @@ impl Input {
             Box::new(file)
         };
         Ok(Self { from, line: 1, left: LARGEST_RECORD })
-    }
-
-    /// Returns the number of the current line, from 1.
-    pub(in crate::workload) fn line(&self) -> u64 {
-        self.line
     }
 
     /// Begins a record: resets the limit of its size.

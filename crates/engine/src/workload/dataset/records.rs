@@ -301,9 +301,9 @@ mod tests {
         let (dataset, reader) = dataset.with_hanging_reader();
         let mut taken = Taken::default();
         dataset.take(&mut taken);
-        assert!(taken.is_awaited() && taken.failure().is_none());
+        assert!(taken.is_awaited && taken.failure().is_none());
         drop(reader);
         dataset.take(&mut taken);
-        assert!(taken.failure().unwrap().to_string().ends_with("its reader died") && !taken.is_awaited());
+        assert!(taken.failure().unwrap().to_string().ends_with("its reader died") && !taken.is_awaited);
     }
 }

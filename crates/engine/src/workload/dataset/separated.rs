@@ -120,7 +120,7 @@ impl Separated {
 
     fn begin_row(&mut self) -> u64 {
         self.input.begin_record();
-        self.input.line()
+        self.input.line
     }
 
     /// Returns the next byte.
@@ -153,7 +153,7 @@ impl Separated {
 
     /// Reads the rest of a quoted column; returns whether only the column ends, or also its row.
     fn read_quoted(&mut self) -> Result<End, Fault> {
-        let opened = self.input.line();
+        let opened = self.input.line;
         let fault =
             |error| Fault::at(opened, format!("{error}; the quote that opens here is not closed before"));
         self.input.consume(1);
@@ -180,7 +180,7 @@ impl Separated {
                     self.row.end();
                     return Ok(self.ended_by(end));
                 }
-                _ => return Err(closed_within(opened, self.input.line())),
+                _ => return Err(closed_within(opened, self.input.line)),
             }
         }
     }

@@ -59,10 +59,10 @@ impl Xml {
     fn read_record(&mut self) -> Result<Option<u64>, Fault> {
         self.record.clear();
         self.reader.get_mut().begin_record();
-        let mut begins = self.reader.get_ref().line();
+        let mut begins = self.reader.get_ref().line;
         loop {
             self.buffer.clear();
-            let line = self.reader.get_ref().line();
+            let line = self.reader.get_ref().line;
             let event = self.reader.read_event_into(&mut self.buffer);
             match event.map_err(|error| Fault::at(line, error))? {
                 Event::Start(tag) => {

@@ -38,7 +38,8 @@ enum Sizes {
 /// A value: the position and the size of its bytes in a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut {
-    kind: u16,
+    /// The number of the value's kind.
+    pub(in crate::workload) kind: u16,
     offset: u32,
     size: u32,
 }
@@ -48,12 +49,6 @@ impl Cut {
     #[inline]
     pub(in crate::workload) fn whole(kind: u16, length: usize) -> Self {
         Self { kind, offset: 0, size: length as u32 }
-    }
-
-    /// Returns the number of the value's kind.
-    #[inline]
-    pub(in crate::workload) fn kind(self) -> u16 {
-        self.kind
     }
 
     /// Returns the value's size in bytes, without the text around it.

@@ -63,7 +63,7 @@ impl Plan {
 
     /// Returns whether a measurement is long enough for a part.
     fn is_enough(&self, filling: &Window) -> bool {
-        let latencies = filling.measured().response.as_ref();
+        let latencies = filling.measured.response.as_ref();
         filling.has(self.part_s)
             && (latencies.is_none_or(|response| response.count() >= ENOUGH_FOR_P99)
                 || filling.has(self.longest_part_s))
@@ -80,7 +80,8 @@ pub(super) struct Alternation {
     plan: Plan,
     /// Whether both sides are open loops; the response times then decide.
     is_open: bool,
-    side: Side,
+    /// The side that is in force or has been requested.
+    pub side: Side,
     /// The measurement of the present side, and the number of its parts that are still missing: one part for the
     /// previous pair, and one for the next pair.
     block: Option<(Window, usize)>,
@@ -88,7 +89,7 @@ pub(super) struct Alternation {
     before: Option<Interval>,
     /// The start of the alternation, in seconds of the session.
     since_s: Option<f64>,
-    pairs: Vec<Pair>,
+    pub pairs: Vec<Pair>,
     /// The sum of all counted parts of A, and that of B.
     sums: [Interval; 2],
     /// Whether no more pairs are measured, because the time is over.
@@ -109,15 +110,6 @@ pub(super) enum Then {
 impl Alternation {
     pub fn new(plan: Plan, is_open: bool) -> Self {
         Self { plan, is_open, ..Self::default() }
-    }
-
-    /// Returns the side that is in force or has been requested.
-    pub fn side(&self) -> Side {
-        self.side
-    }
-
-    pub fn pairs(&self) -> &[Pair] {
-        &self.pairs
     }
 
     pub fn counted(&self) -> impl Iterator<Item = &Pair> {
@@ -265,7 +257,7 @@ mod tests {
         let mut alternation = second();
         let done: Vec<_> = (0..30).map(|n| alternation.take(&quarter(n), quarter(n).t_s)).collect();
         assert_eq!(done.iter().position(|then| *then == Then::Switch), Some(27));
-        let [pair] = alternation.pairs() else { panic!("{:?}", alternation.pairs()) };
+        let [pair] = &alternation.pairs[..] else { panic!("{:?}", alternation.pairs) };
         assert_eq!((pair.parts[1].ops, pair.parts[1].t_s, pair.t_s), (120, 11.0, 11.0));
         let before = alternation.before.unwrap();
         assert_eq!((before.ops, before.t_s, alternation.side), (120, 14.0, Side::A));
@@ -279,7 +271,7 @@ mod tests {
             let mut alternation = second();
             (0..100).find(|n| {
                 alternation.take(&open(*n, behind(*n), count), 8.0);
-                !alternation.pairs().is_empty()
+                !alternation.pairs.is_empty()
             })
         };
         assert_eq!(ends(|_| 0, 1000), Some(15));

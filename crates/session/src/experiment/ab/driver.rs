@@ -29,7 +29,8 @@ use crate::{
 /// Two sides in alternation.
 #[derive(Debug, Clone)]
 pub struct Ab {
-    settings: [Setting; 2],
+    /// Both settings.
+    pub settings: [Setting; 2],
     /// The names of the targets, if the sides are targets.
     targets: Vec<String>,
     in_force: InForce,
@@ -68,14 +69,9 @@ impl Ab {
         !self.targets.is_empty()
     }
 
-    /// Returns both settings.
-    pub fn settings(&self) -> &[Setting; 2] {
-        &self.settings
-    }
-
     /// Returns all pairs so far, including those that are left out.
     pub fn pairs(&self) -> &[Pair] {
-        self.alternation.pairs()
+        &self.alternation.pairs
     }
 
     /// Returns the pairs that are not left out.
@@ -123,7 +119,7 @@ impl Ab {
 
     /// Returns the side that is in force or has been requested.
     fn side(&self) -> Side {
-        self.readied.unwrap_or(self.alternation.side())
+        self.readied.unwrap_or(self.alternation.side)
     }
 
     /// Returns the orders that request the present side.
@@ -190,7 +186,7 @@ impl Ab {
 
 impl Experiment for Ab {
     fn title(&self) -> String {
-        let [a, b] = self.settings().each_ref().map(|setting| setting.words.as_str());
+        let [a, b] = self.settings.each_ref().map(|setting| setting.words.as_str());
         if a == Setting::AS_IT_IS { format!("A/B {b}") } else { format!("A/B {a} | {b}") }
     }
 
@@ -236,14 +232,14 @@ impl Experiment for Ab {
         if self.readied.is_some() {
             return "preparing both".to_owned();
         }
-        let (side, pair) = (self.alternation.side(), self.pairs().len() + 1);
+        let (side, pair) = (self.alternation.side, self.pairs().len() + 1);
         let holds =
             if self.is_of_targets() { format!("load on {side:?}") } else { format!("measuring {side:?}") };
         format!("{holds}, pair {pair} of {} at most; {}", self.alternation.most_pairs(), self.so_far())
     }
 
     fn pairs(&self) -> Option<Pairs> {
-        let [a, b] = self.settings();
+        let [a, b] = &self.settings;
         let title = format!("{} of B, {}, against A, {}", self.verdict().name(), b.words, a.words);
         let text = if self.is_over() { self.report() } else { self.table().text() };
         Some(Pairs { title, text, course: self.course() })

@@ -21,7 +21,7 @@ const RUNS: u64 = 100;
 /// Runs an A/B on a server with random noise, whose throughput is higher under B by the share `step`. Returns the time
 /// when the A/B ended, in seconds.
 fn run(ab: &mut Ab, noise: &[f64], step: f64) -> f64 {
-    let [a, b] = ab.settings().each_ref().map(|setting| setting.knobs.clone());
+    let [a, b] = ab.settings.each_ref().map(|setting| setting.knobs.clone());
     let mut session = Simulated::new(a);
     session.drive(ab, |knobs, t_s| {
         let ops_per_s = 100_000.0 * noise[t_s as usize].exp() * if *knobs == b { 1.0 + step } else { 1.0 };
@@ -100,7 +100,7 @@ fn an_ab_that_compares_redyno_with_itself_ends_after_three_pairs() {
     let setting = |text| Setting::parse(text, &on).unwrap();
     let run = |cpu: f64| {
         let mut ab = Ab::new(setting("clients 50"), setting("clients 100"), Plan::default());
-        let mut session = Simulated::new(ab.settings()[0].knobs.clone());
+        let mut session = Simulated::new(ab.settings[0].knobs.clone());
         session.drive(&mut ab, |_, t_s| {
             let client = Some(Client::of(vec![WorkerCost { cpu, ..WorkerCost::default() }]));
             let ops_per_s = if (t_s as u64).is_multiple_of(7) { 50_000.0 } else { 100_000.0 };

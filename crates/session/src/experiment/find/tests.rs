@@ -43,7 +43,7 @@ fn the_highest_rate_is_found_and_is_the_last_segment() {
             (found.lower, found.value) == (found.value, found.lower)
                 && found.upper.unwrap() as f64 > capacity
         );
-        assert_eq!(session.knobs().rate.map(u64::from), Some(found.value));
+        assert_eq!(session.knobs.rate.map(u64::from), Some(found.value));
         assert!(session.now_s() < 45.0, "{}", session.now_s());
         assert_eq!((find.ending(), find.bounds().0.map(u64::from)), (Some(&Ending::Done), Some(found.lower)));
         assert_eq!(session.sent.last(), Some(&Order::Event(EventKind::Found { found: found.clone() })));

@@ -17,13 +17,15 @@ use crate::{
 /// A sweep: the load runs with several values of one knob, one after the other.
 #[derive(Debug, Clone)]
 pub struct Sweep {
-    plan: SweepPlan,
+    /// The plan.
+    pub plan: SweepPlan,
     settings: Vec<Setting>,
     in_force: InForce,
     /// The number of the present step; `None` before the first.
     at: Option<usize>,
     step: Option<Step>,
-    curve: Curve,
+    /// The results of the steps so far, without the time that is left out of each step.
+    pub curve: Curve,
     /// The p99 of the service time in the last step, in seconds: about how long requests are in flight.
     in_flight_s: f64,
     best: Option<Best>,
@@ -53,16 +55,6 @@ impl Sweep {
             best: None,
             ending: None,
         }
-    }
-
-    /// Returns the plan.
-    pub fn plan(&self) -> &SweepPlan {
-        &self.plan
-    }
-
-    /// Returns the results of the steps so far, without the time that is left out of each step.
-    pub fn curve(&self) -> &Curve {
-        &self.curve
     }
 
     /// Returns the best step; `None` before the end, and if no step keeps the limit.
@@ -114,9 +106,9 @@ impl Sweep {
         self.step = None;
         let limit = self.plan.limit.as_ref();
         let dimension = self.plan.dimension;
-        let knee = self.curve.law().and_then(|law| law.knee());
+        let knee = self.curve.law().and_then(|law| law.knee);
         // A server that died might have been faster with the other values.
-        let silent = self.curve.points().iter().find(|point| point.measured().ops == 0);
+        let silent = self.curve.points.iter().find(|point| point.measured.ops == 0);
         self.best = self.curve.best(limit).filter(|_| silent.is_none()).map(|point| Best {
             knob: dimension.word(),
             value: point.value,
@@ -124,7 +116,7 @@ impl Sweep {
             ops_per_s: point.ops_per_s(),
             p99_us: point.percentile_us(0.99),
             limit: limit.map(ToString::to_string),
-            steps: self.curve.points().len() as u32,
+            steps: self.curve.points.len() as u32,
             of: self.plan.values.len() as u32,
             knee: knee.map(|knee| KneeAt { value: knee.at, ops_per_s: knee.peak }),
         });
@@ -277,7 +269,7 @@ mod tests {
             (15.9..16.1).contains(&knee.value) && (0.99..1.01).contains(&(knee.ops_per_s / best.ops_per_s)),
             "{knee:?}"
         );
-        assert_eq!((sweep.ending(), session.knobs()), (Some(&Ending::Done), &on()));
+        assert_eq!((sweep.ending(), &session.knobs), (Some(&Ending::Done), &on()));
         assert!(session.now_s() < 9.0 * 3.5 + 1.0, "{}", session.now_s());
         let steps = session.sent.iter().filter(|it| matches!(it, Order::Event(EventKind::Stepped { .. })));
         assert_eq!(steps.count(), 9);
@@ -307,7 +299,7 @@ mod tests {
         let (under, session) = sweep("rate 1k..50k p99<5ms", open);
         let best = under.best().unwrap();
         assert_eq!((best.value, best.limit.as_deref(), &best.knee), (20_000, Some("p99<5ms"), &None));
-        assert_eq!(session.knobs().rate, None);
+        assert_eq!(session.knobs.rate, None);
         assert!(under.report().contains("of the response time\n"), "{}", under.report());
         let (none, _) = sweep("rate 1k..50k p50<1us", open);
         assert_eq!(
@@ -324,7 +316,7 @@ mod tests {
         };
         let (sweep, session) = sweep("clients 1,2", climbing);
         let steady: Vec<_> =
-            sweep.curve().points().iter().map(|point| (point.measured().length_s, point.is_steady)).collect();
+            sweep.curve.points.iter().map(|point| (point.measured.length_s, point.is_steady)).collect();
         assert_eq!(steady, [(3.0, Some(true)), (10.0, Some(false))]);
         assert!(session.now_s() < 15.0 && sweep.report().contains("not steady"), "{}", sweep.report());
     }
@@ -351,7 +343,7 @@ mod tests {
         let mut sweep = Sweep::new("pipeline 1,2,4,8".parse().unwrap(), &on()).unwrap();
         let mut session = Simulated::new(on());
         session.drive_until(&mut sweep, turning, 8.0);
-        assert_eq!(session.knobs().pipeline, 4);
+        assert_eq!(session.knobs.pipeline, 4);
         let orders = sweep.stop();
         assert_eq!(orders.last(), Some(&Order::SetKnobs(on())));
         let best = sweep.best().unwrap();

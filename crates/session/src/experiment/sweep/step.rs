@@ -59,6 +59,6 @@ impl Step {
 
     /// Returns the measurement so far.
     pub(super) fn measured(&self) -> &Interval {
-        self.stretch.measured()
+        &self.stretch.measured
     }
 }

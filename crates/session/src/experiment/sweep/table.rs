@@ -12,19 +12,19 @@ const LEVELS: [(&str, f64); 3] = [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)]
 
 /// Returns the conclusions, and below them the table.
 pub(super) fn written(curve: &Curve, best: Option<&Best>) -> String {
-    let points = curve.points();
+    let points = &curve.points;
     if points.is_empty() {
         return String::new();
     }
     let is_open = points.iter().any(Point::is_open);
     let of = if is_open { "response" } else { "service" };
-    let name = curve.dimension().name();
-    let first = points.iter().map(|point| curve.dimension().written(point.value).chars().count());
+    let name = curve.dimension.name();
+    let first = points.iter().map(|point| curve.dimension.written(point.value).chars().count());
     let width = first.chain([name.len()]).max().unwrap_or_default();
     let levels: String = LEVELS.iter().map(|(level, _)| format!(" {level:>9}")).collect();
     let mut text = format!("{name:>width$} {:>10}{levels}  of the {of} time\n", "ops/s");
     for point in points {
-        let value = curve.dimension().written(point.value);
+        let value = curve.dimension.written(point.value);
         let level =
             |quantile| point.latency().percentile(quantile).map_or_else(|| "-".to_owned(), units::latency);
         let levels: String = LEVELS.iter().map(|(_, quantile)| format!(" {:>9}", level(*quantile))).collect();
@@ -38,13 +38,13 @@ pub(super) fn written(curve: &Curve, best: Option<&Best>) -> String {
 
 /// Returns the conclusions.
 pub(super) fn words(curve: &Curve, best: Option<&Best>) -> String {
-    let (points, mut text) = (curve.points(), String::new());
+    let (points, mut text) = (&curve.points, String::new());
     if let Some(best) = best {
         text += &format!("{best}\n");
     }
     if let Some(knee) = best.and_then(|best| best.knee) {
         let (at, peak) =
-            (driver::words(curve.dimension(), knee.value.round() as u64), units::rate(knee.ops_per_s));
+            (driver::words(curve.dimension, knee.value.round() as u64), units::rate(knee.ops_per_s));
         text += &format!("the knee is near {at}, {peak} (a model: the universal scalability law)\n");
     }
     let limits: Vec<_> = points.iter().filter_map(Point::our_limit).collect();
@@ -56,7 +56,7 @@ pub(super) fn words(curve: &Curve, best: Option<&Best>) -> String {
 }
 
 fn remarks(point: &Point, best: Option<&Best>) -> Vec<String> {
-    let errors: u64 = point.measured().errors.values().sum();
+    let errors: u64 = point.measured.errors.values().sum();
     let is_best = best.is_some_and(|best| best.value == point.value);
     let remarks = [
         is_best.then(|| "best".to_owned()),

@@ -114,7 +114,7 @@ pub(super) async fn look(
     let (info, keys) = tokio::join!(wire.info(), wire.dbsize());
     let (info, keys) = (info?, keys?);
     shared.publish(|seen| (seen.db, seen.keys) = (target.db, keys));
-    let sent = wire.sent().clone();
+    let sent = wire.sent.clone();
     let target = Target { dialect: Dialect::Resp2, ..target };
     let open = move || Line::open(&target, sent);
     if way == KeyWay::Scan {

@@ -25,7 +25,8 @@ const CLOSED: &str = "the server closed the connection";
 
 /// A connection. The connection is closed when the link and all its [`Wire`]s are dropped.
 pub(in crate::server) struct MemcachedLink {
-    wire: Wire,
+    /// The sender of commands.
+    pub(in crate::server) wire: Wire,
     ended: oneshot::Receiver<Infallible>,
 }
 
@@ -63,11 +64,6 @@ impl MemcachedLink {
             drop(end);
         });
         Ok(Self { wire, ended })
-    }
-
-    /// Returns the sender of commands.
-    pub(in crate::server) fn wire(&self) -> &Wire {
-        &self.wire
     }
 
     /// Waits until the connection is lost; returns the reason. If the server closes the connection, that is noticed
@@ -191,10 +187,10 @@ mod tests {
         let target = Target { address, dialect: Dialect::Memcached, ..Target::default() };
         let talk = spawn_blocking(move || talk(&target, Duration::from_secs(6))).await.unwrap();
         let mut link = MemcachedLink::open(talk.unwrap()).unwrap();
-        let late = link.wire().text("stats").await.unwrap_err();
+        let late = link.wire.text("stats").await.unwrap_err();
         assert!(matches!(late, ServerError::Timeout { .. }), "{late}");
         assert_eq!(link.lost().await, "the connection was lost: timed out");
-        let lost = link.wire().text("stats").await.unwrap_err();
+        let lost = link.wire.text("stats").await.unwrap_err();
         assert!(lost.ends_connection() && matches!(lost, ServerError::Lost { .. }), "{lost}");
         drop(link);
         assert_eq!(spawn_blocking(|| server.join().unwrap()).await.unwrap(), ["stats"]);

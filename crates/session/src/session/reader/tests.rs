@@ -241,7 +241,7 @@ fn a_stretch_of_a_long_recording_is_found_and_read_again_as_fine_as_it_is() {
     timeline.refine(&stretch(&mut reader, asked), 0);
     let now = |t_s| timeline.at(t_s).ops_per_s().map(f64::round);
     assert_eq!((now(705.0), now(707.0), now(709.0)), (Some(600.0), Some(800.0), Some(1000.0)));
-    assert_eq!(timeline.at(705.0).service().now().max_ns(), (705 % 7 + 1) * 200_000);
+    assert_eq!(timeline.at(705.0).service().now.max_ns(), (705 % 7 + 1) * 200_000);
     assert_eq!(timeline.at(705.0).segment().unwrap().start.segment, 1);
 }
 

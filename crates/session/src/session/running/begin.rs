@@ -295,7 +295,7 @@ fn pass(
             let said = if said.is_some() { said } else { first_admission(node, signals)? };
             match said {
                 Some(Admission::Pass(knobs)) => *own = Some(knobs),
-                None if node.gate.stage().is_allowed() => {}
+                None if node.gate.stage.is_allowed() => {}
                 // The rest follows after the user's answer.
                 said if commission.is_attended => {
                     if let Some(Err(notice)) = said.map(|said| said.knobs(true)) {
@@ -316,9 +316,9 @@ fn first_admission(node: &mut Node, signals: &Receiver<Signal>) -> Result<Option
     let deadline = Instant::now() + GATE_LIMIT;
     let gate = &mut node.gate;
     // Each step of a setup has its own time limit.
-    while (Instant::now() < deadline || gate.stage().is_extending())
+    while (Instant::now() < deadline || gate.stage.is_extending())
         && !gate.is_stuck()
-        && !gate.stage().is_allowed()
+        && !gate.stage.is_allowed()
     {
         if let Some(admission) = gate.look(LOOK_EVERY, &mut node.holders) {
             return Ok(Some(admission));

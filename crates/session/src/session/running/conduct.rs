@@ -128,11 +128,11 @@ impl Running {
     fn look_at_nodes(&mut self) {
         for node in &mut self.nodes {
             node.look(&mut self.live, &mut self.peers);
-            if node.gate.stage().is_asking() {
+            if node.gate.stage.is_asking() {
                 return;
             }
         }
-        if !self.nodes.iter().any(|node| node.gate.stage().is_undecided()) {
+        if !self.nodes.iter().any(|node| node.gate.stage.is_undecided()) {
             for node in &mut self.nodes {
                 let admission = node.gate.open(&mut node.holders);
                 node.obey(admission, &mut self.live, &mut self.peers);
@@ -154,7 +154,7 @@ impl Running {
                 }
                 self.commission.check_clients(knobs)?;
                 self.nodes.iter().filter(|node| !node.is_watched).try_for_each(|node| {
-                    let spoken = knobs.workload.check_dialect(node.target.dialect, node.gate.names());
+                    let spoken = knobs.workload.check_dialect(node.target.dialect, &node.gate.names);
                     spoken.map_err(|error| error.to_string())
                 })?;
                 self.set_knobs(knobs, matches!(order, Order::Prefill(_)));
@@ -171,9 +171,9 @@ impl Running {
                 None => return Err(format!("the session has no node {node}")),
             },
             Order::StopKeys => self.nodes.iter().for_each(|node| node.stop_keys(Duration::ZERO)),
-            Order::RunIntrinsic(length) => self.live.intrinsic().run(*length),
-            Order::StopIntrinsic => self.live.intrinsic().stop(),
-            Order::GentleIntrinsic(on) => self.live.intrinsic().gentle(*on),
+            Order::RunIntrinsic(length) => self.live.intrinsic.run(*length),
+            Order::StopIntrinsic => self.live.intrinsic.stop(),
+            Order::GentleIntrinsic(on) => self.live.intrinsic.gentle(*on),
             Order::AllowWrites(yes) => self.answer(*yes),
             Order::Event(what) => self.live.event(0, what.clone()),
             Order::Mark(mark) => self.live.mark(mark),
@@ -204,7 +204,7 @@ impl Running {
 
     /// Handles the user's answer to the question about a node.
     fn answer(&mut self, yes: bool) {
-        if let Some(node) = self.nodes.iter_mut().find(|node| node.gate.stage().is_asking()) {
+        if let Some(node) = self.nodes.iter_mut().find(|node| node.gate.stage.is_asking()) {
             node.fills &= yes;
             node.gate.answer(yes);
         }

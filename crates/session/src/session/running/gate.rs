@@ -29,7 +29,8 @@ use crate::{
 /// The gate of a node: how far the steps before the first write are.
 #[derive(Debug)]
 pub(super) struct Gate {
-    stage: Stage,
+    /// The present step.
+    pub stage: Stage,
     /// The load settings that wait at the gate.
     held: Option<Knobs>,
     /// Whether the command line allows everything (`--yes`).
@@ -43,7 +44,8 @@ pub(super) struct Gate {
     agreed: Option<BTreeSet<String>>,
     /// The reason why the last survey failed.
     trouble: Option<String>,
-    names: KeyNames,
+    /// The names of the keys that the load uses.
+    pub names: KeyNames,
     /// The key names that the session writes without a load; empty if they were refused.
     besides_load: KeySpan,
     seed: u64,
@@ -100,11 +102,6 @@ impl Gate {
             self.stage = std::mem::replace(before, Stage::Shut);
             self.unsent = None;
         }
-    }
-
-    /// Returns the names of the keys that the load uses.
-    pub fn names(&self) -> &KeyNames {
-        &self.names
     }
 
     /// Returns whether the keys of this run stay on the server at the end; `None` if the run cannot have written keys to
@@ -202,11 +199,6 @@ impl Gate {
     fn lacking<'a>(&self, knobs: &'a Knobs) -> Option<&'a Steps> {
         let setup = Some(&knobs.workload.setup).filter(|setup| knobs.load && !setup.is_empty());
         setup.filter(|setup| !self.run.contains(setup))
-    }
-
-    /// Returns the present step.
-    pub fn stage(&self) -> &Stage {
-        &self.stage
     }
 
     /// Continues with load settings that [are allowed](Stage::is_allowed).

@@ -135,7 +135,7 @@ impl Node {
             Some(knobs) => self.turn(knobs, live),
             // The gate has these knobs: they wait for the marker, the setup or the user, and the present load
             // continues.
-            None if self.gate.stage().keeps_load() => {}
+            None if self.gate.stage.keeps_load() => {}
             // The present load must not continue with knobs that are no longer requested, whatever waits at the gate.
             None => live.turn(self.number, Knobs { load: false, ..knobs }),
         }
@@ -197,7 +197,7 @@ impl Node {
             self.keys.take_if(|_| seen.state != KeyState::Running);
             peers.send(self.number, Notice::Keys(Box::new(seen)));
         }
-        let prefilled = self.fill.look(self.number, live, &self.holders, self.gate.names());
+        let prefilled = self.fill.look(self.number, live, &self.holders, &self.gate.names);
         if let Some(prefilled) = prefilled.filter(|prefilled| !prefilled.is_whole()) {
             let text = format!("the prefill left keys out: {prefilled}; reads of these will miss");
             peers.send(self.number, Notice::Warning(text));

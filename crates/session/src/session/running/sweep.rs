@@ -107,7 +107,7 @@ fn slots(holders: &mut Holders) -> Result<Vec<(u16, Slots)>, ServerError> {
         let mut slots = all(holders, |holder| holder.control.slots())?;
         slots.sort_by_key(|(number, _)| *number);
         let mut is_new = false;
-        for member in slots.iter().flat_map(|(_, slots)| slots.leaving_for()) {
+        for member in slots.iter().flat_map(|(_, slots)| &slots.leaving_for) {
             is_new |= holders.include(member).map_err(ServerError::Unreachable)?;
         }
         if !is_new {

@@ -22,7 +22,7 @@ use crate::{
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn commission(server: &demo::Handle, keys: Keys) -> Commission {
-    let address = Address::Tcp { host: server.address().ip().to_string(), port: server.address().port() };
+    let address = Address::Tcp { host: server.address.ip().to_string(), port: server.address.port() };
     let run = RunId::random();
     let plan = Plan {
         cluster: None,

@@ -98,7 +98,7 @@ pub(super) fn undo_writes(nodes: &mut [Node], signals: &Receiver<Signal>, peers:
                 peers.send(*number, Notice::Undone(outcome(&ended, holders)));
             }
             Some(true) => {
-                let prefix = gate.names().prefix();
+                let prefix = gate.names.prefix();
                 let later = later("them", holders);
                 let line =
                     format!("the keys stay under {prefix}; --key-prefix {prefix} uses them again, {later}");

@@ -13,7 +13,8 @@ const SHARED: u32 = 0;
 #[derive(Debug, Clone, Default)]
 pub struct BySegment {
     parts: Vec<OfSegment>,
-    worst: Option<Worst>,
+    /// The longest latency of all segments.
+    pub(super) worst: Option<Worst>,
 }
 
 #[derive(Debug, Clone)]
@@ -68,11 +69,6 @@ impl BySegment {
                 self.add_part(OfSegment { segment: SHARED, ..part });
             }
         }
-    }
-
-    /// Returns the longest latency of all segments.
-    pub(super) fn worst(&self) -> Option<Worst> {
-        self.worst
     }
 
     /// Adds the latencies of `segment` to `blend`.
@@ -140,7 +136,7 @@ fn levels_of(segment: Option<u32>, cells: &[&BySegment], all: &[&BySegment], ble
         cells.iter().for_each(|cell| cell.blend(segment, blend));
     }
     let mut quantiles = Quantiles::of(&blend.take());
-    if let Some(worst) = all.iter().filter_map(|cell| cell.worst()).map(|worst| worst.ns).max() {
+    if let Some(worst) = all.iter().filter_map(|cell| cell.worst).map(|worst| worst.ns).max() {
         debug_assert!(quantiles.get(Level::Max).is_none_or(|max| max <= worst));
         quantiles.lift_max(worst);
     }
@@ -161,7 +157,7 @@ mod tests {
         let levels = levels(&[&parts], &mut Blend::default());
         assert!(levels.get(Level::P50).is_some_and(|ns| ns.abs_diff(500_000) < 16_000));
         assert_eq!(levels.get(Level::Max), Some(90_000_000));
-        assert_eq!(parts.worst(), Some(Worst { t_s: 0.25, ns: 90_000_000 }));
+        assert_eq!(parts.worst, Some(Worst { t_s: 0.25, ns: 90_000_000 }));
     }
 
     #[test]
@@ -195,6 +191,6 @@ mod tests {
         let mut rows = [0; 2];
         parts.add_to_rows(|_| true, &[26_000, u64::MAX], &mut rows);
         assert_eq!(rows, [500, 500]);
-        assert_eq!(parts.worst().map(|worst| worst.ns), Some(50_000));
+        assert_eq!(parts.worst.map(|worst| worst.ns), Some(50_000));
     }
 }

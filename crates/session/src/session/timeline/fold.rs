@@ -57,11 +57,13 @@ impl Default for TimelineOptions {
 /// The timeline of a session: everything that screens and reports show, computed from the session's records.
 #[derive(Debug, Clone)]
 pub struct Timeline {
-    pub(super) now_s: f64,
+    /// The time of the latest record, in seconds of the session.
+    pub now_s: f64,
     pub(super) session: Option<SessionStart>,
     pub(super) load: History<LoadCell>,
     pub(super) recent_ops: VecDeque<(f64, f64, u64)>,
-    pub(super) outages: Outages,
+    /// The times in which the load had no connection.
+    pub outages: Outages,
     pub(super) lanes: [Lane; Measure::ALL.len()],
     pub(super) operations: OperationLanes,
     pub(super) openings: OperationLanes,
@@ -76,15 +78,17 @@ pub struct Timeline {
     pub(super) host: Option<Moment<Sample>>,
     /// The baselines of the figures. Their shifts are events of the session, so those found here are dropped.
     pub(super) watches: Watches,
-    pub(super) segments: Segments,
+    /// The segments.
+    pub segments: Segments,
     pub(super) pings: PingWindows,
     pub(super) ping_cells: History<PingCell>,
-    pub(super) errors: ErrorLog,
+    /// The errors of the load and of PING, by kind.
+    pub errors: ErrorLog,
     pub(super) error_cells: History<ErrorCell>,
     pub(super) events: VecDeque<Event>,
     pub(super) marks: VecDeque<Mark>,
     /// The number of events and notes that are no longer listed.
-    pub(super) forgotten: u64,
+    pub forgotten: u64,
     pub(super) end: Option<End>,
     pub(super) memos: Memos,
     /// A part of the recording that was read again with more detail, if there is one.

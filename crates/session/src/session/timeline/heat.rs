@@ -10,7 +10,8 @@ use super::by_segment::BySegment;
 /// The number of requests in each bin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heat {
-    counts: Box<[u64]>,
+    /// The number of requests in each bin, from the shortest latency to the longest.
+    pub counts: Box<[u64]>,
     is_open_loop: bool,
 }
 
@@ -22,11 +23,6 @@ const DECADES: usize = 9;
 impl Heat {
     /// The number of bins from one power of ten to the next.
     const A_DECADE: usize = 24;
-
-    /// Returns the number of requests in each bin, from the shortest latency to the longest.
-    pub fn counts(&self) -> &[u64] {
-        &self.counts
-    }
 
     /// Returns the number of the bin for a latency of `ns` nanoseconds.
     pub fn bin(ns: f64) -> usize {
@@ -65,7 +61,7 @@ mod tests {
     }
 
     fn filled(heat: &Heat) -> Vec<(usize, u64)> {
-        heat.counts().iter().copied().enumerate().filter(|(_, n)| *n > 0).collect()
+        heat.counts.iter().copied().enumerate().filter(|(_, n)| *n > 0).collect()
     }
 
     #[test]

@@ -13,7 +13,8 @@ const WINDOW_S: u64 = 60;
 /// One latency measurement over time.
 #[derive(Debug, Clone)]
 pub struct Lane {
-    cells: History<BySegment>,
+    /// The distributions of the whole session, by time and segment.
+    pub(super) cells: History<BySegment>,
     /// The distributions of the last second, each with its end in seconds.
     pieces: VecDeque<(f64, Latency)>,
     /// The distributions of the last minute by second, oldest first; the current segment only.
@@ -36,11 +37,6 @@ impl Lane {
             minute: OnceLock::new(),
             now: OnceLock::new(),
         }
-    }
-
-    /// Returns the distributions of the whole session, by time and segment.
-    pub(super) fn cells(&self) -> &History<BySegment> {
-        &self.cells
     }
 
     /// Returns the latencies of the last second, without those before the current segment.
@@ -153,8 +149,8 @@ mod tests {
         let mut lane = Lane::new(100, f64::INFINITY);
         lane.push(2, 1.0, 0.25, &repeated(1000, 100));
         lane.push_late(1, 1.0, 0.0, &repeated(70_000, 1));
-        let cell = lane.cells().between(0.0, 1.0).next().unwrap();
-        assert_eq!(cell.value.worst().map(|worst| worst.ns), Some(70_000));
+        let cell = lane.cells.between(0.0, 1.0).next().unwrap();
+        assert_eq!(cell.value.worst.map(|worst| worst.ns), Some(70_000));
         assert_eq!(lane.minute().max_ns(), 1000);
     }
 }

@@ -20,15 +20,18 @@ use crate::{
 /// A copy of the exact values of a timeline's latest moment.
 #[derive(Debug, Clone)]
 pub struct Latest {
-    pub(super) t_s: f64,
-    pub(super) segments: Segments,
+    /// The moment of the copy, in seconds of the session.
+    pub t_s: f64,
+    /// The segments at the moment of the copy.
+    pub segments: Segments,
     pub(super) pings: PingWindows,
     /// The counts of the pings in the last second, and in the last 60 s.
     pub(super) recent_pings: (PingCell, PingCell),
     pub(super) commands_minute: CommandCell,
     pub(super) ping_tcp: Option<TcpRtt>,
     pub(super) intrinsic_run: Option<IntrinsicRun>,
-    pub(super) errors: ErrorLog,
+    /// The errors up to the moment of the copy, by kind.
+    pub errors: ErrorLog,
     pub(super) status: Option<Moment<Status>>,
     pub(super) host: Option<Moment<Sample>>,
     pub(super) standings: Standings,
@@ -36,23 +39,6 @@ pub struct Latest {
     pub(super) ops_per_s_minute: Option<f64>,
     /// The latencies of each measurement in the last second, and in the last 60 s.
     pub(super) windows: [(Latency, Latency); Measure::ALL.len()],
-}
-
-impl Latest {
-    /// Returns the moment of the copy, in seconds of the session.
-    pub fn t_s(&self) -> f64 {
-        self.t_s
-    }
-
-    /// Returns the segments at the moment of the copy.
-    pub fn segments(&self) -> &Segments {
-        &self.segments
-    }
-
-    /// Returns the errors up to the moment of the copy, by kind.
-    pub fn errors(&self) -> &ErrorLog {
-        &self.errors
-    }
 }
 
 impl Timeline {

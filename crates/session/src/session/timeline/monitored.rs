@@ -54,7 +54,7 @@ impl Timeline {
     /// Returns the `most` stretches with the slowest PINGs, the worst first: seconds of a session of up to ten minutes,
     /// otherwise minutes.
     pub fn worst_pings(&self, most: usize) -> Vec<PingStretch> {
-        let span_s = self.now_s() - self.begins_s();
+        let span_s = self.now_s - self.begins_s();
         let length_s = if span_s <= BY_SECONDS_S { 1.0 } else { MINUTE_S };
         let columns = (span_s / length_s).ceil() as usize;
         let begins_s = self.begins_s();
@@ -71,7 +71,7 @@ impl Timeline {
 
     /// Returns the figures of the server over the whole session: the highest value of each gauge, and all commands.
     pub fn server_whole(&self) -> ServerCell {
-        let cells = self.window(self.begins_s(), self.now_s().max(self.begins_s() + 1.0), 1).server();
+        let cells = self.window(self.begins_s(), self.now_s.max(self.begins_s() + 1.0), 1).server();
         cells.into_iter().next().flatten().unwrap_or_default()
     }
 
@@ -132,7 +132,7 @@ mod tests {
         let worst = timeline.worst_pings(3);
         assert_eq!((worst.len(), worst[0].from_s, worst[0].length_s), (3, 20.0, 1.0));
         assert_eq!(worst[0].levels.get(Level::Max), Some(45 * MS));
-        let segment = timeline.segments().current().unwrap();
+        let segment = timeline.segments.current().unwrap();
         assert_eq!((segment.pings.count(), segment.pings_lost, segment.pings.max_ns()), (3000, 2, 45 * MS));
     }
 

@@ -1,6 +1,6 @@
 //! The values of a timeline that screens and reports read.
 
-use super::{ErrorLog, IntrinsicRun, Lane, Measure, Outages, Segments, Timeline};
+use super::{IntrinsicRun, Lane, Measure, Timeline};
 use crate::{
     events::EventKind,
     protocol::{Dialect, Words},
@@ -9,11 +9,6 @@ use crate::{
 };
 
 impl Timeline {
-    /// Returns the time of the latest record, in seconds of the session.
-    pub fn now_s(&self) -> f64 {
-        self.now_s
-    }
-
     /// Returns the start of the timeline, in seconds of the session; above 0 for the second and later files of a
     /// recording.
     pub fn begins_s(&self) -> f64 {
@@ -51,11 +46,6 @@ impl Timeline {
         (length_s > 0.0).then(|| ops as f64 / length_s)
     }
 
-    /// Returns the times in which the load had no connection.
-    pub fn outages(&self) -> &Outages {
-        &self.outages
-    }
-
     /// Returns one latency measurement over time.
     pub fn lane(&self, measure: Measure) -> &Lane {
         &self.lanes[measure as usize]
@@ -71,16 +61,6 @@ impl Timeline {
         self.status.as_ref()
     }
 
-    /// Returns the segments.
-    pub fn segments(&self) -> &Segments {
-        &self.segments
-    }
-
-    /// Returns the errors of the load and of PING, by kind.
-    pub fn errors(&self) -> &ErrorLog {
-        &self.errors
-    }
-
     /// Returns the latest events, at most ten thousand, oldest first.
     pub fn events(&self) -> impl DoubleEndedIterator<Item = &Event> {
         self.events.iter()
@@ -94,11 +74,6 @@ impl Timeline {
     /// Returns the user's latest notes, at most ten thousand, oldest first.
     pub fn marks(&self) -> impl DoubleEndedIterator<Item = &Mark> {
         self.marks.iter()
-    }
-
-    /// Returns the number of events and notes that are no longer listed.
-    pub fn forgotten(&self) -> u64 {
-        self.forgotten
     }
 
     /// Returns the summary without the warm-up: that of the end record; without an end record, the sum of the segments.

@@ -29,7 +29,8 @@ const NOW_S: f64 = 1.0;
 /// the window is a whole time slot.
 #[derive(Debug, Clone)]
 pub struct Reading<'a> {
-    timeline: &'a Timeline,
+    /// The timeline of the node.
+    pub timeline: &'a Timeline,
     /// The timeline with the most detail in the last minute: that of the session, or of the part that was read again.
     pub(super) cells: &'a Timeline,
     t_s: f64,
@@ -46,20 +47,10 @@ pub struct Reading<'a> {
 /// The latencies of one measurement before a moment, within the segment of this moment.
 #[derive(Debug, Clone)]
 pub struct Recent<'a> {
-    now: Cow<'a, Latency>,
-    minute: Cow<'a, Latency>,
-}
-
-impl Recent<'_> {
-    /// Returns the latencies of the second before the moment.
-    pub fn now(&self) -> &Latency {
-        &self.now
-    }
-
-    /// Returns the latencies of the 60 s before the moment.
-    pub fn minute(&self) -> &Latency {
-        &self.minute
-    }
+    /// The latencies of the second before the moment.
+    pub now: Cow<'a, Latency>,
+    /// The latencies of the 60 s before the moment.
+    pub minute: Cow<'a, Latency>,
 }
 
 impl Timeline {
@@ -106,11 +97,6 @@ impl<'a> Reading<'a> {
     /// Returns the values that contain `measure`: those of this machine are with the first node.
     pub fn with(&self, measure: Measure) -> &Self {
         self.first.as_deref().filter(|_| measure.is_of_machine()).unwrap_or(self)
-    }
-
-    /// Returns the timeline of the node.
-    pub fn timeline(&self) -> &'a Timeline {
-        self.timeline
     }
 
     /// Returns the moment, in seconds of the session.
@@ -162,7 +148,7 @@ impl<'a> Reading<'a> {
         let segment = self.timeline.segments.holding_at(self.t_s).map_or(1, |segment| segment.start.segment);
         let mut blend = Blend::default();
         let mut over = |length_s: f64| {
-            let cells = self.cells.lane(measure).cells().between(self.t_s - length_s, self.t_s);
+            let cells = self.cells.lane(measure).cells.between(self.t_s - length_s, self.t_s);
             cells.for_each(|cell| BySegment::blend(cell.value, segment, &mut blend));
             Cow::Owned(blend.take())
         };
@@ -293,7 +279,7 @@ impl<'a> Reading<'a> {
         let (segment, began_s) =
             values.segment().map_or((1, 0.0), |segment| (segment.start.segment, segment.start.t_s));
         let mut blend = Blend::default();
-        let cells = values.timeline.lane(probe).cells().between(began_s, values.t_s);
+        let cells = values.timeline.lane(probe).cells.between(began_s, values.t_s);
         cells.for_each(|cell| cell.value.blend(segment, &mut blend));
         blend.take()
     }

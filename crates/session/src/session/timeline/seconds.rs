@@ -15,10 +15,15 @@ const ENOUGH: u64 = 1000;
 /// Replies after the end of the segment are excluded.
 #[derive(Debug, Clone, Default)]
 pub struct Seconds {
-    ops_per_s: PerSecond,
-    service_p50_ns: PerSecond,
-    service_p99_ns: PerSecond,
-    response_p99_ns: PerSecond,
+    /// The good replies in each second.
+    pub ops_per_s: PerSecond,
+    /// The median service time of each second, in nanoseconds; each value covers more than a second if there
+    /// are fewer than 1000 replies a second.
+    pub service_p50_ns: PerSecond,
+    /// The p99 of the service times, in nanoseconds, for the same periods as the medians.
+    pub service_p99_ns: PerSecond,
+    /// The p99 of the response times, in nanoseconds; empty in closed loop.
+    pub response_p99_ns: PerSecond,
     length_s: f64,
     ops: u64,
     service: Piece,
@@ -44,9 +49,9 @@ impl PerSecond {
 
     /// Returns the values as a time series that begins at `start_s`.
     pub fn stretch(&self, start_s: f64) -> TimeSeries<'_> {
-        let of = self.series.each();
+        let of = self.series.each;
         let each_s = self.length_s / f64::from(self.added.max(1)) * f64::from(of);
-        TimeSeries { start_s, each_s, of, values: self.series.values() }
+        TimeSeries { start_s, each_s, of, values: &self.series.values }
     }
 }
 
@@ -74,27 +79,6 @@ impl Piece {
 }
 
 impl Seconds {
-    /// Returns the good replies in each second.
-    pub fn ops_per_s(&self) -> &PerSecond {
-        &self.ops_per_s
-    }
-
-    /// Returns the median service time of each second, in nanoseconds; each value covers more than a second if there
-    /// are fewer than 1000 replies a second.
-    pub fn service_p50_ns(&self) -> &PerSecond {
-        &self.service_p50_ns
-    }
-
-    /// Returns the p99 of the service times, in nanoseconds, for the same periods as the medians.
-    pub fn service_p99_ns(&self) -> &PerSecond {
-        &self.service_p99_ns
-    }
-
-    /// Returns the p99 of the response times, in nanoseconds; empty in closed loop.
-    pub fn response_p99_ns(&self) -> &PerSecond {
-        &self.response_p99_ns
-    }
-
     pub(super) fn push(&mut self, interval: &Interval) {
         let (length_s, ops) = (interval.timed_s(), interval.ops);
         if length_s <= 0.0 {
@@ -136,17 +120,17 @@ mod tests {
         let mut seconds = Seconds::default();
         (0..9).for_each(|n| seconds.push(&tick(100 + n, 300)));
         seconds.push(&Interval { length_s: 0.0, ops: 1_000_000, ..Interval::default() });
-        assert_eq!(values(seconds.ops_per_s()), [406.0, 422.0]);
-        assert_eq!(values(seconds.service_p99_ns()).len(), 2);
-        assert!(values(seconds.response_p99_ns()).is_empty());
+        assert_eq!(values(&seconds.ops_per_s), [406.0, 422.0]);
+        assert_eq!(values(&seconds.service_p99_ns).len(), 2);
+        assert!(values(&seconds.response_p99_ns).is_empty());
     }
 
     #[test]
     fn a_slow_load_has_a_p99_of_more_than_a_second() {
         let mut seconds = Seconds::default();
         (0..16).for_each(|_| seconds.push(&tick(100, 100)));
-        let (ops, p50, p99) = (seconds.ops_per_s(), seconds.service_p50_ns(), seconds.service_p99_ns());
-        assert_eq!((values(ops).len(), values(p50).len(), values(p99).len()), (4, 1, 1));
+        let (ops, p50, p99) = (seconds.ops_per_s, seconds.service_p50_ns, seconds.service_p99_ns);
+        assert_eq!((values(&ops).len(), values(&p50).len(), values(&p99).len()), (4, 1, 1));
         assert_eq!(
             (ops.stretch(7.0).each_s, p99.stretch(7.0).each_s, p99.stretch(7.0).start_s),
             (1.0, 2.5, 7.0)
@@ -157,7 +141,7 @@ mod tests {
     fn a_second_without_a_reply_counts_as_one() {
         let mut seconds = Seconds::default();
         (0..4).for_each(|_| seconds.push(&tick(0, 0)));
-        assert_eq!(values(seconds.ops_per_s()), [0.0]);
-        assert!(values(seconds.service_p99_ns()).is_empty());
+        assert_eq!(values(&seconds.ops_per_s), [0.0]);
+        assert!(values(&seconds.service_p99_ns).is_empty());
     }
 }

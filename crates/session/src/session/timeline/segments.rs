@@ -53,7 +53,8 @@ pub struct Segments {
     /// The listed segments; copies of the list share them until they change.
     kept: VecDeque<Arc<SegmentTotal>>,
     older: Summary,
-    forgotten: u64,
+    /// The number of segments that are no longer listed.
+    pub forgotten: u64,
 }
 
 impl Default for Segments {
@@ -89,11 +90,6 @@ impl Segments {
     /// [`summary`](Self::summary).
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &SegmentTotal> {
         self.kept.iter().map(Arc::as_ref)
-    }
-
-    /// Returns the number of segments that are no longer listed.
-    pub fn forgotten(&self) -> u64 {
-        self.forgotten
     }
 
     /// Returns the sum of all segments except prefill and warm-up. The summary contains no messages of errors.
@@ -219,7 +215,7 @@ mod tests {
             segments.push(&interval(number, 2));
         }
         assert_eq!(segments.iter().count(), 200);
-        assert_eq!(segments.forgotten(), 102);
+        assert_eq!(segments.forgotten, 102);
         let summary = segments.summary();
         assert_eq!((summary.ops, summary.length_s), (602, 301.0 * 0.25));
         assert_eq!(summary.ops_per_s, 8.0);

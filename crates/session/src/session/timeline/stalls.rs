@@ -39,7 +39,7 @@ impl Window<'_> {
         if ns < SHORTEST_NS {
             return false;
         }
-        let segment = self.session().segments().holding_at(self.end_s(column) - 1e-6);
+        let segment = self.session.segments.holding_at(self.end_s(column) - 1e-6);
         let median = segment.and_then(|segment| segment.total.service.percentile(0.5));
         median.is_none_or(|median| ns >= median.saturating_mul(TIMES_THE_MEDIAN))
     }

@@ -59,7 +59,8 @@ impl Reread {
 /// A part of a recording that was read again.
 #[derive(Debug, Clone)]
 pub struct Excerpt {
-    asked: Reread,
+    /// The request for this part.
+    pub asked: Reread,
     /// The timeline of each node, for this part.
     timelines: Vec<Timeline>,
 }
@@ -69,11 +70,6 @@ impl Excerpt {
     pub fn new(asked: Reread) -> Self {
         let timeline = || Timeline::no_coarser(TimelineOptions::default(), asked.cell_s);
         Self { asked, timelines: std::iter::repeat_with(timeline).take(asked.nodes).collect() }
-    }
-
-    /// Returns the request for this part.
-    pub fn asked(&self) -> Reread {
-        self.asked
     }
 
     /// Adds the next record of the recording, also one outside the part: the segments before the part are needed too.

@@ -22,7 +22,7 @@ pub struct Window<'a> {
     /// The timeline whose history is shown.
     timeline: &'a Timeline,
     /// The timeline of the whole session.
-    session: &'a Timeline,
+    pub(super) session: &'a Timeline,
     from_s: f64,
     step_s: f64,
     columns: usize,
@@ -48,7 +48,7 @@ impl Timeline {
 
     /// Returns the longest latency of `measure` in the whole session, and its time.
     pub fn worst(&self, measure: Measure) -> Option<Worst> {
-        worst_of(self.lane(measure).cells().between(0.0, f64::INFINITY))
+        worst_of(self.lane(measure).cells.between(0.0, f64::INFINITY))
     }
 }
 
@@ -63,17 +63,12 @@ impl<'a> Window<'a> {
     /// record with this latency, which may be a little after the column.
     pub fn worst(&self, measure: Measure, column: usize) -> Option<Worst> {
         let column = Self { from_s: self.end_s(column) - self.step_s, columns: 1, ..*self };
-        worst_of(column.placed(self.timeline.lane(measure).cells()).map(|(_, cell)| cell))
+        worst_of(column.placed(&self.timeline.lane(measure).cells).map(|(_, cell)| cell))
     }
 
     /// Returns the load in each column; `None` without measurements.
     pub fn load(&self) -> Vec<Option<LoadCell>> {
         self.remembered(&self.timeline.memos.load, |window| window.merged(&window.timeline.load))
-    }
-
-    /// Returns the timeline of the whole session.
-    pub(super) fn session(&self) -> &'a Timeline {
-        self.session
     }
 
     /// Returns the listed events of the whole session, oldest first.
@@ -96,7 +91,7 @@ impl<'a> Window<'a> {
     pub fn levels(&self, measure: Measure) -> Vec<Option<Quantiles>> {
         self.remembered(&self.timeline.memos.levels[measure as usize], |window| {
             let mut blend = Blend::default();
-            let columns = window.cells(window.timeline.lane(measure).cells());
+            let columns = window.cells(&window.timeline.lane(measure).cells);
             columns
                 .iter()
                 .map(|cells| (!cells.is_empty()).then(|| by_segment::levels(cells, &mut blend)))
@@ -136,7 +131,7 @@ impl<'a> Window<'a> {
     pub fn levels_of_pings(&self) -> Vec<Option<Quantiles>> {
         self.remembered(&self.timeline.memos.pings_reached, |window| {
             let mut columns = window.levels(Measure::Ping);
-            let cells = window.timeline.lane(Measure::Ping).cells();
+            let cells = &window.timeline.lane(Measure::Ping).cells;
             let mut blend = Blend::default();
             for (n, column) in columns.iter_mut().enumerate() {
                 let Some(column) = column else { continue };
@@ -166,7 +161,7 @@ impl<'a> Window<'a> {
     pub fn heat_of_pings(&self) -> Vec<Option<Heat>> {
         let [.., memo] = &self.timeline.memos.heat;
         self.remembered(memo, |window| {
-            let columns = window.cells(window.timeline.lane(Measure::Ping).cells());
+            let columns = window.cells(&window.timeline.lane(Measure::Ping).cells);
             columns.iter().map(|cells| (!cells.is_empty()).then(|| heat::of(cells, &[]))).collect()
         })
     }
@@ -174,7 +169,7 @@ impl<'a> Window<'a> {
     /// Returns the service times and the response times of each column; no response times if `timed` requests service
     /// times.
     fn requests(&self, timed: Timed) -> impl Iterator<Item = (Vec<&'a BySegment>, Vec<&'a BySegment>)> {
-        let cells = |measure| self.cells(self.timeline.lane(measure).cells());
+        let cells = |measure| self.cells(&self.timeline.lane(measure).cells);
         let response = match timed {
             Timed::FromDue => cells(Measure::Response),
             Timed::FromWrite => vec![Vec::new(); self.columns],
@@ -274,7 +269,7 @@ impl<'a> Window<'a> {
 fn worst_of<'a>(cells: impl DoubleEndedIterator<Item = Cell<'a, BySegment>>) -> Option<Worst> {
     // A record that ended a little late is in the cell before.
     let of_cell = |cell: Cell<'_, BySegment>| {
-        cell.value.worst().map(|worst| Worst { t_s: worst.t_s.min(cell.to_s), ..worst })
+        cell.value.worst.map(|worst| Worst { t_s: worst.t_s.min(cell.to_s), ..worst })
     };
     cells.filter_map(of_cell).rev().max_by_key(|worst| worst.ns)
 }
@@ -299,7 +294,7 @@ mod tests {
             window.load().iter().map(|cell| cell.as_ref().map_or(0, |cell| cell.ops)).collect()
         };
         (1..=6).for_each(|n| tick(&mut timeline, n));
-        let until_s = timeline.now_s();
+        let until_s = timeline.now_s;
         assert_eq!(ops(timeline.window(0.0, 2.0, 2).until(until_s)), [4, 2]);
         (7..=8).for_each(|n| tick(&mut timeline, n));
         assert_eq!(ops(timeline.window(0.0, 2.0, 2).until(until_s)), [4, 2]);
@@ -323,7 +318,7 @@ mod tests {
                 Interval { t_s: t_s.max(0.25), length_s, ops: 20, service, errors, ..Interval::default() };
             timeline.push(&Record::Interval(Box::new(interval)));
             for step_s in [0.25, 1.0, 5.0] {
-                let to_s = (timeline.now_s() / step_s).ceil().max(30.0) * step_s;
+                let to_s = (timeline.now_s / step_s).ceil().max(30.0) * step_s;
                 let asked = |timeline: &Timeline| {
                     let window = timeline.window(to_s - 30.0 * step_s, to_s, 30);
                     let (levels, heat) = (window.latency(Timed::FromDue), window.heat(Timed::FromDue));

@@ -39,7 +39,7 @@ fn a_tick_sums_the_throughput_of_all_its_segments_and_mixes_no_percentile() {
     assert!(cell.get(Level::P50).is_some_and(|ns| ns.abs_diff(500_000) < 16_000));
     assert_eq!(cell.get(Level::Max), Some(90_000_000));
     assert_eq!(timeline.lane(Measure::Service).minute().count(), 50);
-    let totals: Vec<_> = timeline.segments().iter().map(|s| s.total.ops).collect();
+    let totals: Vec<_> = timeline.segments.iter().map(|s| s.total.ops).collect();
     assert_eq!(totals, [101, 50]);
 }
 
@@ -101,7 +101,7 @@ fn errors_come_from_load_and_ping_with_their_first_message() {
     ]);
     let errors = timeline.window(0.0, 1.0, 1).errors();
     assert_eq!(errors[0].as_ref().map(ErrorCell::total), Some(28), "those of load and ping");
-    let kinds: Vec<_> = timeline.errors().by_count().into_iter().map(|(k, e)| (k, e.count)).collect();
+    let kinds: Vec<_> = timeline.errors.by_count().into_iter().map(|(k, e)| (k, e.count)).collect();
     assert_eq!(kinds, [("timeout", 25), ("OOM", 3)]);
     let summary = timeline.summary();
     assert_eq!(summary.first_errors.get("OOM").map(String::as_str), Some("OOM no memory"));
