@@ -101,7 +101,9 @@ impl Model {
             (_, Some((since_s, cause))) if !is_live => Some((since_s, cause.to_owned())),
             _ => None,
         };
+        // The events about members are on the axes of all nodes.
         let membership = |event: &Event| match event.what {
+            _ if usize::from(event.node) != number => None,
             EventKind::NodeLeft { .. } => Some("left"),
             EventKind::NodeJoined { .. } | EventKind::NodeBack { .. } => Some(""),
             _ => None,
@@ -264,11 +266,11 @@ mod tests {
         let mut model = model([1.0, 2.0, 3.0]);
         let mut role = |what| {
             model.push(&Record::Event(Event::new(2.0, what)).at_node(1));
-            model.node_rows()[1].role.to_owned()
+            [0, 1].map(|row| model.node_rows()[row].role.to_owned())
         };
         let address = "b:2".to_owned();
-        assert_eq!(role(EventKind::NodeLeft { address: address.clone() }), "left");
-        assert_eq!(role(EventKind::NodeBack { address }), "master");
+        assert_eq!(role(EventKind::NodeLeft { address: address.clone() }), ["master", "left"]);
+        assert_eq!(role(EventKind::NodeBack { address }), ["master", "master"]);
     }
 
     #[test]
