@@ -270,6 +270,21 @@ fn a_replica_without_a_cluster_that_is_killed_is_replaced_by_the_other() {
 }
 
 #[test]
+fn while_a_primary_without_a_cluster_is_away_its_replicas_are_read() {
+    let mut servers = copies();
+    let args = ["--headless", "--json", "--ratio", "0:1", "-c", "6", "--read-from", "replica"];
+    let running = Running::start(redyno(&[&["-p", &servers[0].port_text()], &args[..]].concat()));
+    running.wait_for_lines(2, r#""kind":"interval""#);
+    servers[0].kill();
+    for server in &servers[1..] {
+        let before = server.calls(&[], "get");
+        wait_for("reads", || (server.calls(&[], "get") > before + 2000).then_some(()));
+    }
+    running.signal(Signal::INT);
+    assert_eq!(sums(&running.end()).errors, BTreeMap::new());
+}
+
+#[test]
 fn a_choice_of_nodes_that_has_no_effect_is_refused_in_one_line() {
     let (alone, nodes) = (Server::redis().start(), Nodes::start(Server::redis, false));
     let refused = |server: &Server, more: &[&str], code: i32, why: &str| {

@@ -114,9 +114,15 @@ impl Spread {
         }
     }
 
-    /// Returns the node for a client's own connection: the primaries in turn.
+    /// Returns the node for a client's own connection: the primaries in turn, or a single primary and its replicas, so
+    /// that clients can read while it is away.
     pub(super) fn home(&self, turn: usize) -> Option<NodeNumber> {
-        nth_primary(&self.cluster.topology(), turn)
+        let topology = self.cluster.topology();
+        if self.placement != Placement::Copies {
+            return nth_primary(&topology, turn);
+        }
+        let members = || topology.nodes().filter(|(_, node)| node.role != Role::Outside);
+        members().nth(turn % members().count().max(1)).map(|(number, _)| number)
     }
 
     /// Returns the node that `redirect` names; `by` is the node that sent the redirect.
