@@ -3,16 +3,19 @@
 use std::collections::VecDeque;
 
 use super::bus::{Bus, BusError};
-use crate::clock::Clock;
+use crate::clock::{Clock, SECOND_NS};
 
-/// How many samples are kept; the one with the shortest round trip is used.
+/// How many samples are kept; the one with the smallest possible error is used.
 const KEPT: usize = 16;
+/// Two clocks differ by at most a ten-thousandth (100 ppm) more after some time.
+const DRIFT: u64 = 10_000;
+/// How often the bus is asked, in nanoseconds.
+const MEASURE_EVERY_NS: u64 = SECOND_NS;
 
 /// The offset of the bus's clock from this process's.
 #[derive(Debug, Default)]
 pub(super) struct Axis {
-    /// Round trip, and offset, in nanoseconds.
-    samples: VecDeque<(u64, i64)>,
+    samples: VecDeque<Sample>,
 }
 
 impl Axis {
@@ -29,16 +32,47 @@ impl Axis {
 
     fn push(&mut self, before_ns: u64, bus_ns: u64, after_ns: u64) {
         let middle_ns = before_ns + (after_ns - before_ns) / 2;
-        self.samples.push_back((after_ns - before_ns, bus_ns.wrapping_sub(middle_ns) as i64));
+        let sample = Sample {
+            at_ns: middle_ns,
+            round_trip_ns: after_ns - before_ns,
+            offset_ns: bus_ns.wrapping_sub(middle_ns) as i64,
+        };
+        // A machine that was suspended, or another server as the bus, has another offset from now on.
+        let is_other = |(offset_ns, error_ns): (i64, u64)| {
+            offset_ns.abs_diff(sample.offset_ns) > error_ns + sample.error_ns(middle_ns)
+        };
+        if self.offset().is_some_and(is_other) {
+            self.samples.clear();
+        }
+        self.samples.push_back(sample);
         if self.samples.len() > KEPT {
             self.samples.pop_front();
         }
     }
 
-    /// Returns the bus's clock minus this process's, and the largest possible error, in nanoseconds: half of the shortest
-    /// round trip.
+    /// Returns the bus's clock minus this process's, and the largest possible error until the next measurement, in
+    /// nanoseconds: half of a round trip, and the drift since then.
     pub(super) fn offset(&self) -> Option<(i64, u64)> {
-        self.samples.iter().min().map(|(round_trip_ns, offset_ns)| (*offset_ns, round_trip_ns / 2))
+        let until_ns = self.samples.back()?.at_ns + MEASURE_EVERY_NS;
+        let known = self.samples.iter().map(|sample| (sample.error_ns(until_ns), sample.offset_ns));
+        known.min().map(|(error_ns, offset_ns)| (offset_ns, error_ns))
+    }
+}
+
+/// An answer of the bus.
+#[derive(Debug)]
+struct Sample {
+    /// This process's clock at the middle of the round trip.
+    at_ns: u64,
+    round_trip_ns: u64,
+    /// The bus's clock minus this process's.
+    offset_ns: i64,
+}
+
+impl Sample {
+    /// Returns the largest possible error of the offset at this time.
+    fn error_ns(&self, at_ns: u64) -> u64 {
+        self.round_trip_ns / 2 + at_ns.saturating_sub(self.at_ns) / DRIFT
     }
 }
 
@@ -47,14 +81,50 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shortest_round_trip_counts_and_its_half_is_the_error() {
+    fn the_shortest_round_trip_counts_unless_it_is_old() {
         let mut axis = Axis::default();
         assert_eq!(axis.offset(), None);
         axis.push(1000, 1_000_600, 2000);
         axis.push(3000, 1_003_025, 3050);
         axis.push(5000, 1_009_000, 9000);
-        assert_eq!(axis.offset(), Some((1_000_000, 25)));
-        (0..KEPT as u64).for_each(|n| axis.push(n, 5_000_000 + n, n + 100));
-        assert_eq!(axis.offset(), Some((4_999_950, 50)), "old samples do not count: clocks drift");
+        assert_eq!(axis.offset(), Some((1_000_000, 25 + 100_000)), "100 us are the drift of a second");
+        axis.push(10 * SECOND_NS, 10 * SECOND_NS + 1_300_000, 10 * SECOND_NS + 200_000);
+        let (offset_ns, error_ns) = axis.offset().unwrap();
+        assert_eq!((offset_ns, error_ns), (1_200_000, 200_000), "the former ones may be wrong by 1.1 ms");
+    }
+
+    #[test]
+    fn a_clock_that_stood_still_meanwhile_is_noticed_at_once() {
+        let mut axis = Axis::default();
+        (0..5).for_each(|n| axis.push(n * SECOND_NS, n * SECOND_NS + 50, n * SECOND_NS + 100));
+        axis.push(5 * SECOND_NS, 65 * SECOND_NS + 500_000, 5 * SECOND_NS + 1_000_000);
+        assert_eq!(axis.offset(), Some((60 * SECOND_NS as i64, 600_000)));
+    }
+
+    /// Clocks that are 3 s apart and drift by 100 ppm in both directions, and a bus whose replies take 0.1 to 3 ms, more on
+    /// the way there than back.
+    #[test]
+    fn clocks_that_drift_give_one_axis_within_the_error_that_is_stated() {
+        let own_ns = |at_ns: u64, apart_ns: u64, ppm: i64| {
+            (apart_ns + at_ns).saturating_add_signed(at_ns as i64 / 1_000_000 * ppm)
+        };
+        let bus_ns = |at_ns: u64| 1_700_000_000 * SECOND_NS + at_ns;
+        for (apart_ns, ppm) in [(0, 100), (3 * SECOND_NS, -100), (7 * SECOND_NS, 0)] {
+            let own = |at_ns: u64| own_ns(at_ns, apart_ns, ppm);
+            let (mut axis, mut worst_ns) = (Axis::default(), 0);
+            for second in 0..600_u64 {
+                let at_ns = second * SECOND_NS;
+                let there_ns = 100_000 * (1 + second * 7 % 23);
+                axis.push(own(at_ns), bus_ns(at_ns + there_ns), own(at_ns + there_ns + 50_000));
+                for later_ms in [4, 500, 990] {
+                    let now_ns = at_ns + later_ms * 1_000_000;
+                    let (offset_ns, error_ns) = axis.offset().unwrap();
+                    let wrong_ns = own(now_ns).wrapping_add_signed(offset_ns).abs_diff(bus_ns(now_ns));
+                    assert!(wrong_ns <= error_ns, "{wrong_ns} ns of {error_ns} ns after {second} s");
+                    worst_ns = worst_ns.max(error_ns);
+                }
+            }
+            assert!(worst_ns < 2_000_000, "{worst_ns}");
+        }
     }
 }
