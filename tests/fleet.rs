@@ -342,9 +342,13 @@ fn two_agents_with_one_number_are_refused() {
 fn what_cannot_be_a_fleet_is_refused_in_one_line() {
     let fleet = Fleet::start();
     let port = fleet.bus.port_text();
-    let same = ["-p", &port, "--bus", &fleet.uri, "--agents", "2", "--load", "--headless", "--yes"];
-    let outcome = run(&same).expect_code(2);
-    assert!(outcome.err.starts_with("redyno: the bus is the target"), "{}", outcome.err);
+    // By another name it is the same server.
+    for host in ["127.0.0.1", "localhost"] {
+        let same =
+            ["-h", host, "-p", &port, "--bus", &fleet.uri, "--agents", "2", "--load", "--headless", "--yes"];
+        let outcome = run(&[&same[..], &["--local", "-n", "100"]].concat()).expect_code(2);
+        assert!(outcome.err.starts_with("redyno: the bus is the target"), "{}", outcome.err);
+    }
     for (words, part) in [
         (&["agent", "--bus", "redis://h", "--index", "0", "--of", "1"][..], "--target"),
         (&["agent", "--target", "a:1", "--index", "0", "--of", "1"], "--bus is missing"),

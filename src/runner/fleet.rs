@@ -14,7 +14,7 @@ use super::{Failure, UsageError};
 use crate::{
     demo,
     endpoint::{Address, Cluster, Credentials, Password, ReadFrom, Target},
-    fleet::{FleetName, Layout, Terms, clear, forget, gather},
+    fleet::{FleetName, Layout, Terms, clear, forget, gather, is_one_of},
     load::{Fleet, Requests},
     print::words::StreamText,
     session::{
@@ -107,11 +107,6 @@ impl FleetPlan {
                 Target { address: Address::Tcp { host, port }, ..Target::default() }
             }
         };
-        if target.address == bus.address && !self.may_be_target {
-            let text = "the bus is the target, so that messages and load disturb each other; give another --bus, or \
-                --bus-is-target";
-            return Err(UsageError::of(text).into());
-        }
         if commission.read_from == ReadFrom::Nearest {
             let text = "--read-from nearest cannot be used with --agents, since each machine has another nearest node; \
                 give primary, replica or any";
@@ -119,6 +114,12 @@ impl FleetPlan {
         }
         let cluster = commission.cluster().cloned();
         let (servers, layout) = servers(target, cluster.as_deref());
+        if !self.may_be_target && is_one_of(&bus, servers.iter().filter_map(|it| target.at(it.clone()).ok()))
+        {
+            let text = "the bus is the target, so that messages and load disturb each other; give another --bus, or \
+                --bus-is-target";
+            return Err(UsageError::of(text).into());
+        }
         let wrong = |why| Failure::Failed(anyhow!("{why}"));
         clear(&bus, &self.name).map_err(wrong)?;
         if self.is_local {

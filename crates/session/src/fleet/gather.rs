@@ -76,6 +76,18 @@ pub fn gather(
     Ok(Some(Gathered { bus: target.clone(), name: name.clone(), agents, after }))
 }
 
+/// Returns whether the bus is one of these servers, whatever its address is called.
+pub fn is_one_of(bus: &Target, mut servers: impl Iterator<Item = Target>) -> bool {
+    let name = FleetName::default();
+    let id = Bus::new(bus, &name).run_id().ok();
+    servers.any(|server| {
+        server.address == bus.address
+            || server.dialect.has_collections()
+                && id.is_some()
+                && Bus::new(&server, &name).run_id().ok() == id
+    })
+}
+
 /// Removes the streams of a session, whose agents have ended.
 pub fn forget(bus: &Target, name: &FleetName) {
     // They expire if the bus does not answer now.

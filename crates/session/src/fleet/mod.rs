@@ -21,6 +21,6 @@ mod words;
 
 pub use agent::{AgentEnd, AgentPlan, attend};
 pub use bus::{BusError, FleetName};
-pub use gather::{Gathered, clear, forget, gather};
+pub use gather::{Gathered, clear, forget, gather, is_one_of};
 pub use permit::Permit;
 pub use words::{Layout, Terms};
