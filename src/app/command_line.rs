@@ -56,7 +56,7 @@ fn options(knobs: &Knobs) -> Option<String> {
     if let Some(rate) = knobs.rate {
         text += &format!(" --rate {rate}");
         if knobs.arrivals != Arrivals::default() {
-            text += &format!(" --arrivals {}", knobs.arrivals);
+            text += &format!(" --arrivals {}", quoted(&knobs.arrivals.to_string()));
         }
     }
     let usual = Knobs::default();

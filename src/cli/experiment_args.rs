@@ -100,6 +100,9 @@ impl ExperimentArgs {
             let sweep = Sweep::of(plan.clone(), settings.clone());
             return Ok(Course { knobs, settings, experiment: Some(Box::new(sweep)), ends_session: true });
         }
+        if self.find.is_some() {
+            Find::check(&knobs).map_err(|error| UsageError::of(format!("--find: {error}")))?;
+        }
         let find = self.find.clone().map(|limit| Find::new(limit, knobs.clone()));
         let experiment = find.map(|find| Box::new(find) as Box<dyn Experiment>);
         Ok(Course { knobs, settings: Vec::new(), experiment, ends_session: true })

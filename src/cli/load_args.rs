@@ -46,8 +46,8 @@ pub struct LoadArgs {
     /// a client sends again when its replies have arrived]
     #[arg(long, value_name = "RATE", value_parser = count)]
     pub rate: Option<u32>,
-    /// Arrivals under --rate: constant, poisson for random gaps, or trace for those of --trace [default: constant, with
-    /// --trace its own]
+    /// Arrivals under --rate: constant, poisson for random gaps, 'bursty 10x 1s/10s' for ten times the rate during 1 s of
+    /// every 10 s, or trace for those of --trace [default: constant, with --trace its own]
     #[arg(long, value_name = "NAME")]
     pub arrivals: Option<Arrivals>,
     /// What to do if no connection is free for a request that is due: queue sends it late, shed drops and counts it

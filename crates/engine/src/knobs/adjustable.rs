@@ -1,6 +1,6 @@
 //! Settings as a user types them, a name and a value: `clients 200`, `rate max`, `weight GET 5`, `backlog shed`.
 
-use super::{Arrivals, Backlog, Knob, KnobError, Knobs, TurnError, steps::DISTRIBUTIONS};
+use super::{Backlog, Knob, KnobError, Knobs, TurnError, steps::DISTRIBUTIONS};
 use crate::{
     units,
     workload::{Chosen, presets},
@@ -78,7 +78,7 @@ impl Adjustable {
     pub fn choices(self) -> Vec<&'static str> {
         match self {
             Self::Knob(Knob::Rate) => vec!["max"],
-            Self::Knob(Knob::Arrivals) => vec![Arrivals::Constant.name(), Arrivals::Poisson.name()],
+            Self::Knob(Knob::Arrivals) => vec!["constant", "poisson"],
             Self::Knob(Knob::Distribution) => DISTRIBUTIONS.to_vec(),
             Self::Knob(_) | Self::Weight => Vec::new(),
             Self::Backlog => Backlog::NAMES.to_vec(),
@@ -94,7 +94,7 @@ impl Adjustable {
             Self::Knob(Knob::Rate) => "requests a second, or max",
             Self::Knob(Knob::Reads) => "percent",
             Self::Knob(Knob::ValueSize) => "bytes: 100, 4k, 1M",
-            Self::Knob(Knob::Arrivals) => "constant, poisson, or trace with a trace",
+            Self::Knob(Knob::Arrivals) => "constant, poisson, bursty 10x 1s/10s, or trace with a trace",
             Self::Knob(Knob::Distribution) => {
                 "a distribution with its parameters: zipfian 1.1, hotspot 0.2 0.8"
             }

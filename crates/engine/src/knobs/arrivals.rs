@@ -5,9 +5,11 @@ use std::{fmt, str::FromStr};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::units;
+
 /// The distribution of the times at which requests are due.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(into = "String", try_from = "String")]
 pub enum Arrivals {
     /// Requests are due at equal intervals.
     #[default]
@@ -16,6 +18,71 @@ pub enum Arrivals {
     Poisson,
     /// Requests are due at the times of the workload's trace, in the proportion of the rate to the trace's mean rate.
     Trace,
+    /// Requests come in bursts; within a burst and between bursts they are due at equal intervals.
+    Bursty(Bursts),
+}
+
+/// Bursts of requests: `10x 1s/10s` is ten times the rate for one second of every ten. The mean rate is the rate of the
+/// load, and each period begins with its burst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bursts {
+    /// The rate of a burst, as a multiple of the rate between bursts: 2 to 1000.
+    times: u32,
+    /// The length of a burst, less than that of the period.
+    length_ms: u32,
+    /// The time from the beginning of a burst to that of the next one: 2 ms to an hour.
+    period_ms: u32,
+}
+
+impl Bursts {
+    /// Returns the share of a period's requests that belong to its burst, and the share of its time.
+    fn shares(self) -> (f64, f64) {
+        let (burst, period) = (f64::from(self.length_ms), f64::from(self.period_ms));
+        let requests = burst * f64::from(self.times);
+        (requests / (requests + period - burst), burst / period)
+    }
+
+    /// Returns when the request is due that an even schedule with the same mean rate has at `even_ns`, both after the
+    /// beginning of the first burst.
+    pub fn due_ns(self, even_ns: f64) -> f64 {
+        self.moved(even_ns, self.shares())
+    }
+
+    /// Returns the inverse of [`due_ns`](Self::due_ns).
+    pub fn even_ns(self, due_ns: f64) -> f64 {
+        let (requests, time) = self.shares();
+        self.moved(due_ns, (time, requests))
+    }
+
+    /// Stretches the first part of each period, whose share is `from`, to the share `to`, and the rest likewise.
+    fn moved(self, at_ns: f64, (from, to): (f64, f64)) -> f64 {
+        let period_ns = f64::from(self.period_ms) * 1e6;
+        let periods = (at_ns / period_ns).floor();
+        let at = at_ns / period_ns - periods;
+        let moved = if at < from { at / from * to } else { to + (at - from) / (1.0 - from) * (1.0 - to) };
+        (periods + moved) * period_ns
+    }
+}
+
+impl fmt::Display for Bursts {
+    /// Writes `10x 1s/10s`.
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let length =
+            |ms: u32| if ms.is_multiple_of(1000) { format!("{}s", ms / 1000) } else { format!("{ms}ms") };
+        write!(f, "{}x {}/{}", self.times, length(self.length_ms), length(self.period_ms))
+    }
+}
+
+impl Bursts {
+    fn read(text: &str) -> Option<Self> {
+        let (times, lengths) = text.trim().split_once(' ')?;
+        let times = times.strip_suffix('x')?.parse().ok()?;
+        let (length, period) = lengths.split_once('/')?;
+        let ms = |text: &str| u32::try_from(units::parse_duration(text.trim()).ok()?.as_millis()).ok();
+        let (length_ms, period_ms) = (ms(length)?, ms(period)?);
+        let is_possible = (2..=1000).contains(&times) && (1..period_ms).contains(&length_ms);
+        (is_possible && period_ms <= 3_600_000).then_some(Self { times, length_ms, period_ms })
+    }
 }
 
 /// What happens to requests that are due while every connection waits for replies.
@@ -39,6 +106,20 @@ pub const SHED_AFTER_NS: u64 = 10_000_000;
 pub struct ParseChoiceError {
     given: String,
     allowed: &'static [&'static str],
+}
+
+/// The given text describes no arrivals.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum ParseArrivalsError {
+    /// It begins with an unknown word.
+    #[error("'{0}' must be constant, poisson, trace, or bursts such as 'bursty 10x 1s/10s'")]
+    Unknown(String),
+    /// The bursts are not well-formed or not possible.
+    #[error(
+        "'{0}' is no burst such as 'bursty 10x 1s/10s': 2 to 1000 times the rate between bursts, the length of a burst, and the \
+         longer period of at most 1h"
+    )]
+    Bursts(String),
 }
 
 macro_rules! choice {
@@ -74,8 +155,55 @@ macro_rules! choice {
     };
 }
 
-choice!(Arrivals: Constant "constant", Poisson "poisson", Trace "trace");
 choice!(Backlog: Queue "queue", Shed "shed");
+
+impl Arrivals {
+    /// The values on the command line.
+    pub const NAMES: &[&str] = &["constant", "poisson", "trace", "bursty 10x 1s/10s"];
+}
+
+impl fmt::Display for Arrivals {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Constant => f.pad("constant"),
+            Self::Poisson => f.pad("poisson"),
+            Self::Trace => f.pad("trace"),
+            Self::Bursty(bursts) => f.pad(&format!("bursty {bursts}")),
+        }
+    }
+}
+
+impl FromStr for Arrivals {
+    type Err = ParseArrivalsError;
+
+    fn from_str(given: &str) -> Result<Self, Self::Err> {
+        match given.trim().to_lowercase().as_str() {
+            "constant" => Ok(Self::Constant),
+            "poisson" => Ok(Self::Poisson),
+            "trace" => Ok(Self::Trace),
+            other => match other.strip_prefix("bursty") {
+                None => Err(ParseArrivalsError::Unknown(given.to_owned())),
+                Some(bursts) => Bursts::read(bursts)
+                    .map(Self::Bursty)
+                    .ok_or_else(|| ParseArrivalsError::Bursts(given.to_owned())),
+            },
+        }
+    }
+}
+
+impl TryFrom<String> for Arrivals {
+    type Error = ParseArrivalsError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<Arrivals> for String {
+    fn from(arrivals: Arrivals) -> Self {
+        arrivals.to_string()
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -85,7 +213,36 @@ mod tests {
     fn the_error_for_an_unknown_word_lists_the_choices() {
         assert_eq!("Poisson".parse(), Ok(Arrivals::Poisson));
         assert_eq!("shed".parse(), Ok(Backlog::Shed));
-        let error = "uniform".parse::<Arrivals>().unwrap_err();
-        assert_eq!(error.to_string(), "'uniform' must be constant or poisson or trace");
+        let error = "never".parse::<Backlog>().unwrap_err();
+        assert_eq!(error.to_string(), "'never' must be queue or shed");
+        let error = "uniform".parse::<Arrivals>().unwrap_err().to_string();
+        assert!(error.starts_with("'uniform' must be constant, poisson, trace, or bursts"), "{error}");
+        for bad in ["bursty", "bursty 1x 1s/10s", "bursty 9x 10s/10s", "bursty 9x 1s/2h", "bursty 9 1s/2s"] {
+            let error = bad.parse::<Arrivals>().unwrap_err().to_string();
+            assert!(error.starts_with(&format!("'{bad}' is no burst such as")), "{error}");
+        }
+    }
+
+    #[test]
+    fn bursts_are_read_as_they_are_written() {
+        for text in ["bursty 10x 1s/10s", "bursty 2x 50ms/1s"] {
+            let bursts: Arrivals = text.parse().unwrap();
+            assert_eq!(bursts.to_string(), text);
+            let json = serde_json::to_string(&bursts).unwrap();
+            assert_eq!(json, format!("\"{text}\""));
+            assert_eq!(serde_json::from_str::<Arrivals>(&json).unwrap(), bursts);
+        }
+    }
+
+    #[test]
+    fn a_burst_has_its_multiple_of_requests_and_the_mean_rate_stays() {
+        let bursts = Bursts::read("10x 1s/10s").unwrap();
+        // A period of 10 s has 10 + 9 units of requests, of which 10 are due in its first second.
+        let dues: Vec<_> = (0..1900).map(|k| bursts.due_ns((f64::from(k) + 0.5) * 1e10 / 1900.0)).collect();
+        assert_eq!(dues.iter().filter(|due_ns| **due_ns < 1e9).count(), 1000);
+        assert!(dues.is_sorted() && dues[1899] < 1e10 && bursts.due_ns(1e10) == 1e10);
+        for even_ns in [0.0, 1e9, 6e9, 2.7e10] {
+            assert!((bursts.even_ns(bursts.due_ns(even_ns)) - even_ns).abs() < 1.0, "{even_ns}");
+        }
     }
 }

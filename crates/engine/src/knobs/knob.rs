@@ -3,7 +3,8 @@
 use thiserror::Error;
 
 use super::{
-    Arrivals, KnobError, Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE, ParseChoiceError,
+    Arrivals, KnobError, Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE, ParseArrivalsError,
+    ParseChoiceError,
     steps::{
         Direction, doubled, step_125, stepped, turned_distribution, turned_exponent, turned_percent,
         turned_rate, turned_weight,
@@ -81,6 +82,9 @@ pub enum TurnError {
     /// The typed word is not a value of the setting.
     #[error(transparent)]
     Choice(#[from] ParseChoiceError),
+    /// The typed text describes no arrivals.
+    #[error(transparent)]
+    Arrivals(#[from] ParseArrivalsError),
     /// The typed distribution or workload is unknown or invalid.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
@@ -169,7 +173,7 @@ impl Knob {
             Self::Rate => {
                 knobs.rate.map_or_else(|| "max".to_owned(), |rate| units::setting(rate.into()) + "/s")
             }
-            Self::Arrivals => knobs.rate.map_or("closed", |_| knobs.arrivals.name()).to_owned(),
+            Self::Arrivals => knobs.rate.map_or_else(|| "closed".to_owned(), |_| knobs.arrivals.to_string()),
             Self::Reads => knobs.workload.read_share().map_or_else(|| "none".to_owned(), units::percent),
             Self::ValueSize if knobs.workload.has_own_sizes() => "its own".to_owned(),
             Self::ValueSize => units::bytes(knobs.value_size.into()),

@@ -11,7 +11,7 @@
 use super::poisson::Poisson;
 use crate::{
     clock::SECOND_NS,
-    knobs::Arrivals,
+    knobs::{Arrivals, Bursts},
     workload::{Share, Trace},
 };
 
@@ -31,8 +31,8 @@ pub(super) struct Schedule {
 #[derive(Debug, Clone)]
 enum Gaps {
     /// The next request has the number `next` among the requests of all workers. Request number 0 is due half an
-    /// interval after the start.
-    Constant { interval_ns: f64, next: u64, stride: u64 },
+    /// interval after the start, if there are no bursts.
+    Constant { interval_ns: f64, next: u64, stride: u64, bursts: Option<Bursts> },
     /// The next request is due `after_ns` after the start. The Poisson processes of all workers together are a
     /// Poisson process with the sum of their rates.
     Poisson { after_ns: f64, later: Poisson },
@@ -47,11 +47,14 @@ impl Schedule {
     pub(super) fn new(arrivals: Arrivals, per_second: f64, share: Share, start_ns: u64, seed: u64) -> Self {
         let interval_ns = SECOND_NS as f64 / per_second;
         let mean_gap_ns = interval_ns * share.of as f64;
+        let even = |bursts| {
+            let (next, stride) = (share.index as u64, share.of as u64);
+            Gaps::Constant { interval_ns, next, stride, bursts }
+        };
         let gaps = match arrivals {
             // The schedule of a trace is `of_trace`.
-            Arrivals::Constant | Arrivals::Trace => {
-                Gaps::Constant { interval_ns, next: share.index as u64, stride: share.of as u64 }
-            }
+            Arrivals::Constant | Arrivals::Trace => even(None),
+            Arrivals::Bursty(bursts) => even(Some(bursts)),
             Arrivals::Poisson => {
                 let mut later = Poisson::new(mean_gap_ns, seed);
                 Gaps::Poisson { after_ns: later.next_ns(), later }
@@ -104,7 +107,8 @@ impl Schedule {
         }
         let until_ns = (until_ns - self.start_ns) as f64;
         let passed = match &mut self.gaps {
-            Gaps::Constant { interval_ns, next, stride } => {
+            Gaps::Constant { interval_ns, next, stride, bursts } => {
+                let until_ns = bursts.map_or(until_ns, |bursts| bursts.even_ns(until_ns));
                 let steps = ((until_ns / *interval_ns - 0.5 - *next as f64) / *stride as f64).ceil() as u64;
                 // One less, since rounding may have added one; the loop below adds the missing steps.
                 let mut passed = steps.saturating_sub(1);
@@ -129,7 +133,10 @@ impl Schedule {
     #[inline]
     fn set_due(&mut self) {
         let after_ns = match &self.gaps {
-            Gaps::Constant { interval_ns, next, .. } => moment_ns(*next, *interval_ns),
+            Gaps::Constant { interval_ns, next, bursts, .. } => {
+                let even_ns = moment_ns(*next, *interval_ns);
+                bursts.map_or(even_ns, |bursts| bursts.due_ns(even_ns))
+            }
             Gaps::Poisson { after_ns, .. } => *after_ns,
             Gaps::Trace { trace, base_us, speed } => {
                 trace.due_us(trace.position()).saturating_sub(*base_us) as f64 * 1000.0 / *speed
@@ -175,6 +182,23 @@ mod tests {
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
         let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
         variance.sqrt() / mean
+    }
+
+    #[test]
+    fn bursts_are_of_all_workers_together_and_are_passed_like_other_requests() {
+        let arrivals: Arrivals = "bursty 5x 200ms/1s".parse().unwrap();
+        for workers in [1, 3] {
+            let dues = dues(arrivals, 1800.0, workers, 2 * SECOND_NS);
+            assert_eq!(dues.len(), 3600);
+            let within = |from_ms: u64, to_ms: u64| {
+                dues.iter().filter(|due_ns| (from_ms..to_ms).contains(&(**due_ns / 1_000_000))).count()
+            };
+            // 1800 = 5 × 200 + 800: five a millisecond in a burst, one in the rest.
+            assert_eq!([within(0, 200), within(200, 1000), within(1000, 1200)], [1000, 800, 1000]);
+        }
+        let mut schedule = Schedule::new(arrivals, 1800.0, ALONE, 7, 1);
+        assert_eq!(schedule.pass(7 + SECOND_NS), 1800);
+        assert_eq!(schedule.pass(7 + SECOND_NS + 100_000_000), 500);
     }
 
     #[test]

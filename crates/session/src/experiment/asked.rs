@@ -52,6 +52,7 @@ impl ExperimentSpec {
     fn find(text: &str, knobs: Knobs) -> Result<Self, WordsError> {
         let text = text.trim();
         let limit = text.strip_prefix("rate ").unwrap_or(text).parse()?;
+        Find::check(&knobs)?;
         Ok(Self::Find(limit, knobs))
     }
 
@@ -171,6 +172,9 @@ mod tests {
             title("ab from clients 50 to clients 100, rate 5k"),
             "A/B clients 50 | clients 100, rate 5k"
         );
+        let bursts = Knobs { arrivals: "bursty 10x 1s/10s".parse().unwrap(), ..Knobs::default() };
+        let refused = ExperimentSpec::parse("find p99<1ms", &bursts).unwrap().unwrap_err().to_string();
+        assert!(refused.contains("needs arrivals without bursts"), "{refused}");
         for (word, example, _) in ExperimentSpec::WORDS {
             title(&format!("{word} {example}"));
         }

@@ -43,8 +43,13 @@ fn arrivals_turn_once_there_is_a_rate() {
     let open = Knobs { rate: Some(1000), ..closed };
     assert_eq!(walk(Knob::Arrivals, Direction::Up, open.clone(), 9), ["poisson"]);
     assert_eq!(Knob::Arrivals.typed(&open, "poisson").unwrap().arrivals, Arrivals::Poisson);
+    let bursts = Knob::Arrivals.typed(&open, "bursty 5x 1s/3s").unwrap();
+    assert_eq!(
+        (Knob::Arrivals.value(&bursts), bursts.pace()),
+        ("bursty 5x 1s/3s".into(), "1000/s bursty 5x 1s/3s".into())
+    );
     let error = Knob::Arrivals.typed(&open, "x").unwrap_err().to_string();
-    assert_eq!(error, "'x' must be constant or poisson or trace");
+    assert_eq!(error, "'x' must be constant, poisson, trace, or bursts such as 'bursty 10x 1s/10s'");
 }
 
 #[test]
