@@ -189,7 +189,7 @@ mod tests {
     fn a_setting_without_a_value_is_continued_and_a_bad_one_is_reported() {
         let mut model = model();
         assert_eq!(press(&mut model, ":clients\n0\n"), []);
-        assert_eq!(model.message().unwrap().text, "clients must be between 1 and 10000, not 0");
+        assert_eq!(model.message().unwrap().text, "clients must be between 1 and 18000, not 0");
         assert_eq!(model.palette().unwrap().0.text(), "clients 0");
         assert_eq!(press(&mut model, "\x087\n").len(), 1);
         assert_eq!(press(&mut model, ":xyzzy\n"), []);

@@ -351,7 +351,7 @@ mod tests {
         assert_eq!((offers.len(), &offers[0].command), (1, &Command::Set(knobs)));
         assert_eq!(offers[0].help, "50 now, then 200");
         let offers = model().offers("clients 0");
-        assert_eq!(offers[0].help, "clients must be between 1 and 10000, not 0");
+        assert_eq!(offers[0].help, "clients must be between 1 and 18000, not 0");
         assert!(matches!(&offers[0].command, Command::Refuse(_)));
     }
 

@@ -59,7 +59,7 @@ fn a_number_is_typed_taken_dropped_or_refused() {
     assert_eq!(press(&mut model, "\n99\x1b"), []);
     assert_eq!(model.panel.wanted.clients, 250);
     assert_eq!(press(&mut model, "\n20k\n"), []);
-    assert_eq!(model.message().unwrap().text, "clients must be between 1 and 10000, not 20000");
+    assert_eq!(model.message().unwrap().text, "clients must be between 1 and 18000, not 20000");
     assert_eq!(press(&mut model, "jj\n5k\n").len(), 1);
     assert_eq!(model.panel.wanted.rate, Some(5000));
 }

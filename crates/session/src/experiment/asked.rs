@@ -208,9 +208,9 @@ mod tests {
         assert!(error("find p98<1ms").starts_with("'p98' is not a percentile; give one of p50,"));
         assert!(error("find 1ms").starts_with("'1ms' is not a limit; write for example p99<1ms"));
         assert!(error("sweep clients").starts_with("'clients' must begin with one of"));
-        assert!(error("sweep clients 1..20k").contains("between 1 and 10000"));
+        assert!(error("sweep clients 1..20k").contains("between 1 and 18000"));
         assert!(error("ab nonsense").starts_with("'nonsense' is not a setting"));
         assert!(error("ab from clients 50").starts_with("'from clients 50' has no second setting"));
-        assert!(error("ab clients 0").contains("between 1 and 10000"));
+        assert!(error("ab clients 0").contains("between 1 and 18000"));
     }
 }

@@ -125,7 +125,7 @@ mod tests {
             ("", "'' is not a setting; write for example clients 50, pipeline, rate, "),
             ("clients", "'clients' is not a setting"),
             ("wheels 4", "'wheels 4' is not a setting"),
-            ("clients 0", "clients must be between 1 and 10000, not 0"),
+            ("clients 0", "clients must be between 1 and 18000, not 0"),
             ("arrivals poisson", "the loop is closed"),
             ("preset huge", "there is no preset 'huge'; give one of cache, "),
             (

@@ -183,6 +183,6 @@ mod tests {
             assert!(error.starts_with(expected), "{text}: {error}");
         }
         let beyond = plan("clients 1..20000").unwrap().settings(&Knobs::default()).unwrap_err().to_string();
-        assert_eq!(beyond, "clients must be between 1 and 10000, not 20000");
+        assert_eq!(beyond, "clients must be between 1 and 18000, not 20000");
     }
 }
