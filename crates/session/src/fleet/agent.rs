@@ -14,12 +14,12 @@ use super::{
     Permit,
     axis::Axis,
     bus::{Bus, BusError, FleetName, Stream},
-    follower::Follower,
-    words::{Layout, Order, RECORD, REPORT, Report, Terms, VERSION, WAIT, read_order},
+    follower::{Follower, find_cluster},
+    words::{Order, RECORD, REPORT, Report, Terms, VERSION, WAIT, read_order},
 };
 use crate::{
     clock::Clock,
-    endpoint::{Cluster, Target},
+    endpoint::Target,
     knobs::Knobs,
     load::{ClusterPlan, FirstWords, Fleet, LatencyTo, Load, Plan, Requests, most_connections},
     session::{Host, Numbering, PauseWatch, Segment, TargetRecords},
@@ -37,8 +37,6 @@ const STILL_WAITS_AFTER: Duration = Duration::from_secs(10);
 const REPORT_EVERY: Duration = Duration::from_millis(250);
 /// How often the bus is asked for its time.
 const MEASURE_EVERY: Duration = Duration::from_secs(1);
-/// How long a node may take to connect, and again to name the nodes of its cluster.
-const FIND_LIMIT: Duration = Duration::from_secs(1);
 /// How many reports wait for a bus that takes none; after that the oldest are dropped, and the session notices the gap
 /// in their numbers.
 const MOST_WAITING: usize = 400;
@@ -224,7 +222,13 @@ impl<'a> Agent<'a> {
         }
         self.heard = Instant::now();
         if order.is_over && self.running.is_none() {
-            return Ok(order.terms.run == self.refused);
+            // The session waits for the last report of each agent, also of one that has not begun.
+            let is_refused = order.terms.run == self.refused;
+            self.over.clone_from(&order.terms.run);
+            self.begin_reports(order.terms.run);
+            self.make_report(true);
+            self.report.run.clear();
+            return Ok(is_refused);
         }
         if self.running.is_none() {
             self.begin(&order)?;
@@ -254,7 +258,7 @@ impl<'a> Agent<'a> {
         for _ in 0..5 {
             axis.measure(&mut self.bus, clock).map_err(broken)?;
         }
-        let cluster = cluster(&targets, *layout)?.map(Arc::new);
+        let cluster = find_cluster(&targets, *layout)?.map(Arc::new);
         let most = order.terms.max_connections.map(|most| self.plan.share.part(most.into()) as usize);
         let plan = Plan {
             target: target.clone(),
@@ -294,10 +298,15 @@ impl<'a> Agent<'a> {
             pauses: PauseWatch::begin(clock.now_ns()),
             closed_tick: 0,
         });
-        let Report { host, process, .. } = std::mem::take(&mut self.report);
-        self.report = Report { run: order.terms.run.clone(), ..first_report(self.plan, host, process) };
-        self.waiting.clear();
+        self.begin_reports(order.terms.run.clone());
         Ok(())
+    }
+
+    /// Begins the reports about a run, which are numbered from 0.
+    fn begin_reports(&mut self, run: String) {
+        let Report { host, process, .. } = std::mem::take(&mut self.report);
+        self.report = Report { run, ..first_report(self.plan, host, process) };
+        self.waiting.clear();
     }
 
     fn measure(&mut self) {
@@ -371,24 +380,4 @@ fn first_report(plan: &AgentPlan, host: String, process: u64) -> Report {
     let (version, Share { index, of }, most_clients) =
         (VERSION.to_owned(), plan.share, plan.permit.most_clients);
     Report { version, index, of, host, process, most_clients, ..Report::default() }
-}
-
-/// Returns the cluster or the ring of these servers, if the load is one on several. A cluster is found by the first node that
-/// answers.
-fn cluster(targets: &[Target], layout: Layout) -> Result<Option<Cluster>, String> {
-    let mut failure = String::new();
-    match layout {
-        Layout::Server => return Ok(None),
-        Layout::Ring => {
-            return Cluster::of_ring(targets).map(Some).map_err(|error| error.to_string());
-        }
-        Layout::Cluster => {}
-    }
-    for target in targets {
-        match Cluster::find(target, FIND_LIMIT) {
-            Ok(cluster) => return Ok(Some(cluster)),
-            Err(error) => failure = error.to_string(),
-        }
-    }
-    Err(failure)
 }

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{Permit, axis::Axis};
+use super::{Layout, Permit, axis::Axis};
 use crate::{
     clock::{Clock, SECOND_NS, TICK_NS, seconds},
     endpoint::{Cluster, Target},
@@ -11,6 +11,9 @@ use crate::{
     session::{PauseWatch, Record, Segment, TargetRecords, line},
     workload::{KeyNames, Share},
 };
+
+/// How long a node may take to connect, and again to name the nodes of its cluster.
+const FIND_LIMIT: Duration = Duration::from_secs(1);
 
 /// A session in progress.
 pub(super) struct Follower {
@@ -110,4 +113,24 @@ impl Follower {
         self.closed_tick = self.closed_tick.max(complete);
         lines
     }
+}
+
+/// Returns the cluster or the ring of these servers, if the load is one on several. A cluster is found by the first node that
+/// answers.
+pub(super) fn find_cluster(targets: &[Target], layout: Layout) -> Result<Option<Cluster>, String> {
+    let mut failure = String::new();
+    match layout {
+        Layout::Server => return Ok(None),
+        Layout::Ring => {
+            return Cluster::of_ring(targets).map(Some).map_err(|error| error.to_string());
+        }
+        Layout::Cluster => {}
+    }
+    for target in targets {
+        match Cluster::find(target, FIND_LIMIT) {
+            Ok(cluster) => return Ok(Some(cluster)),
+            Err(error) => failure = error.to_string(),
+        }
+    }
+    Err(failure)
 }

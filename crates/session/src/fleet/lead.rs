@@ -79,7 +79,7 @@ impl Known {
         }
         let reports = report.number.saturating_sub(state.next);
         events.extend((reports > 0).then_some(EventKind::ReportsLost { agent, reports }));
-        if !state.has_begun {
+        if !(state.has_begun || report.is_last && is_over) {
             let error_us = report.error_ns as f64 / 1e3;
             events.push(EventKind::AgentJoined { agent, host: host.clone(), error_us });
         }

@@ -32,6 +32,9 @@ const GIVEN_UP_AFTER: Duration = Duration::from_secs(10);
 const SOON_TICKS: u64 = 20;
 /// The most different messages about what cannot be used.
 const MOST_SHOWN: usize = 20;
+/// An agent that was last heard this long ago sends nothing more: it ends its load when there is no order for 4 s. The
+/// keys are removed after that.
+const STOPS_AFTER: Duration = Duration::from_secs(6);
 /// An agent without a report for this long is lost.
 const LOST_AFTER: Duration = Duration::from_millis(2500);
 
@@ -276,7 +279,8 @@ impl Reading {
 
     fn has_ended(&self) -> bool {
         let state = self.lead.state();
-        let is_away = |Known { state, .. }: &Known| state.has_ended || state.is_lost || !state.has_begun;
+        let has_stopped = |agent: &Known| agent.state.is_lost && agent.heard.elapsed() > STOPS_AFTER;
+        let is_away = |agent: &Known| agent.state.has_ended || has_stopped(agent);
         let is_given_up = self.bus_lost.is_some_and(|since| since.elapsed() > GIVEN_UP_AFTER);
         state.is_over && (is_given_up || self.bus_lost.is_none() && state.agents.iter().all(is_away))
     }

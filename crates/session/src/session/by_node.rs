@@ -1,6 +1,6 @@
 //! The results of the load by node of a cluster, by agent of a fleet, and the busiest slots.
 
-use super::{Client, Interval, OperationInterval, part::per_s};
+use super::{AgentState, Client, Interval, OperationInterval, part::per_s};
 
 /// The largest number of slots in an interval. In the sum of many intervals, those with the fewest requests are left out.
 const MOST_SLOTS: usize = 64;
@@ -21,6 +21,20 @@ impl Numbering {
     /// Returns the number of node `node` of the cluster; a topology has at most 4 000.
     pub fn of(self, node: usize) -> u16 {
         self.first + self.step * node as u16
+    }
+}
+
+impl AgentState {
+    /// Returns the state of an agent that reports this interval, whose times are wrong by at most `error_us`.
+    pub fn of(interval: &Interval, error_us: f64) -> Self {
+        let client = interval.client.as_ref();
+        let late_ns = client.and_then(|client| client.late.as_ref()?.percentile(0.99));
+        Self {
+            clients: interval.clients,
+            cpu: client.map(|client| client.cpu),
+            late_us: late_ns.map(|ns| ns as f64 / 1e3),
+            error_us,
+        }
     }
 }
 

@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Interval, part::merge_some};
+use super::part::merge_some;
 use crate::stats::{Latency, coarse};
 
 /// The CPU cost of the load generator, and how long replies waited until it read them.
@@ -64,20 +64,6 @@ pub struct AgentState {
     pub late_us: Option<f64>,
     /// The largest possible error of the agent's times, in microseconds.
     pub error_us: f64,
-}
-
-impl AgentState {
-    /// Returns the state of an agent that reports this interval, whose times are wrong by at most `error_us`.
-    pub fn of(interval: &Interval, error_us: f64) -> Self {
-        let client = interval.client.as_ref();
-        let late_ns = client.and_then(|client| client.late.as_ref()?.percentile(0.99));
-        Self {
-            clients: interval.clients,
-            cpu: client.map(|client| client.cpu),
-            late_us: late_ns.map(|ns| ns as f64 / 1e3),
-            error_us,
-        }
-    }
 }
 
 impl Client {
