@@ -165,13 +165,12 @@ fn agents_load_all_nodes_of_a_cluster_and_each_node_has_its_own_account() {
     let (fleet, nodes) = (Fleet::start(), Nodes::start(Server::redis, false));
     let agents: Vec<_> = (0..2).map(|index| fleet.agent_of(&nodes.0[1], index, 2, &[])).collect();
     let more =
-        ["--load", "--ratio", "1:1", "-r", "300", "--no-prefill", "--rate", "2000", "--duration", "600"];
+        ["--load", "--ratio", "1:1", "-r", "100000", "--no-prefill", "--rate", "2000", "--duration", "600"];
     let session = fleet.session_of(&nodes.0[0], 2, &more);
     session.wait_for_lines(2, r#""1":{"ops""#);
     (0..100).for_each(|slot| nodes.move_slot(slot, 0, 2));
-    let seen = session.out().lines().count();
-    let redirects = |out: &str| out.lines().skip(seen.saturating_sub(100)).any(|line| line.contains("MOVED"));
-    session.wait_for("a redirect", |out| redirects(out).then_some(()));
+    // Each agent follows a redirect at least once, since the keys are in most of the slots.
+    session.wait_for("a redirect", |out| out.contains("MOVED").then_some(()));
     session.signal(Signal::TERM);
     let outcome = session.end().expect_code(130);
     let intervals = intervals(&outcome);

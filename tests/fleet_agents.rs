@@ -10,7 +10,7 @@ use crate::{
     fleet::{Fleet, intervals, ops},
     support::{
         certificates::{Authority, HERE, TlsServer, Valid},
-        program::{Running, redyno},
+        program::{Running, redyno, run},
         wait_for,
     },
 };
@@ -100,4 +100,64 @@ fn an_agent_that_waits_says_so_and_ends_at_a_signal_whatever_the_bus_does() {
     agent.signal(Signal::TERM);
     agent.end().expect_code(130);
     fleet.bus.resume();
+}
+
+#[test]
+fn a_bus_that_loses_its_memory_or_has_garbage_leaves_no_silent_hole() {
+    let fleet = Fleet::start();
+    let agents: Vec<_> = (0..2).map(|index| fleet.agent(index, 2, &[])).collect();
+    let session = fleet.session(2, &["--load", "--rate", "2000", "--duration", "600", "--no-prefill"]);
+    let both = r#""1":{"ops""#;
+    session.wait_for_lines(2, both);
+    fleet.bus.cli(&["FLUSHALL"]);
+    let more = |what: &str| {
+        let seen = session.out().lines().count();
+        session.wait_for(what, |out| {
+            (out.lines().skip(seen).filter(|line| line.contains(both)).count() > 4).then_some(())
+        });
+    };
+    more("results after the loss");
+    fleet.bus.cli(&["XADD", "redyno:fleet:{redyno}:reports", "*", "report", "{\"half"]);
+    session.wait_for_lines(1, "a report on the bus is not readable");
+    more("results after the garbage");
+    // An order that is not readable is not carried out, and a part of the load must not look like the whole.
+    fleet.bus.cli(&["XADD", "redyno:fleet:{redyno}:orders", "*", "order", "[]"]);
+    let outcome = session.end().expect_code(1);
+    assert!(outcome.err.contains("an order is not readable"), "{}", outcome.err);
+    let lost = outcome.out.lines().filter(|line| line.contains("reports_lost")).count();
+    let (counted, server) = (ops(&intervals(&outcome)), fleet.calls());
+    assert!(lost > 0 || counted == server, "{counted:?} of {server:?}");
+    for agent in agents {
+        agent.end();
+    }
+    assert_eq!(fleet.target.cli(&["DBSIZE"]), "0", "no agent writes after the keys are removed");
+}
+
+#[test]
+fn a_recording_of_a_fleet_replays_exports_and_compares() {
+    let (fleet, folder) = (Fleet::start(), tempfile::tempdir().unwrap());
+    let recording = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let files = ["a.jsonl", "b.jsonl"].map(recording);
+    for file in &files {
+        let load = ["--local", "--load", "--no-prefill", "-n", "3000", "--record", file];
+        fleet.session(2, &load).end().expect_code(0);
+    }
+    let exported = run(&["export", &files[0], "--format", "json"]).expect_code(0).out;
+    let exported: serde_json::Value = serde_json::from_str(&exported).unwrap();
+    let agents: Vec<_> = exported["agents"].as_array().unwrap().iter().map(|row| &row["ops"]).collect();
+    assert_eq!(agents, [1500, 1500]);
+    let rows = run(&["export", &files[0], "--format", "csv", "--rows", "agents"]).expect_code(0).out;
+    assert!(
+        rows.lines().skip(1).all(|line| line.starts_with("agent,")) && rows.lines().count() > 2,
+        "{rows}"
+    );
+    let report = recording("report.md");
+    run(&["report", &files[0], "-o", &report]).expect_code(0);
+    let report = std::fs::read_to_string(report).unwrap();
+    assert!(report.contains("Agents") && report.contains("1 on "), "{report}");
+    let screen = recording("nodes.txt");
+    run(&["replay", &files[0], "--screenshot", &screen, "--screen", "nodes"]).expect_code(0);
+    let screen = std::fs::read_to_string(screen).unwrap();
+    assert!(screen.contains("2 agents: their parts of the load"), "{screen}");
+    run(&["compare", &files[0], &files[1]]).expect_code(0);
 }

@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 use clap::Args;
 
 use crate::{
-    experiment::{Experiment, Find, Limit, Script, Setting, Sweep, SweepPlan},
+    experiment::{Experiment, ExperimentSpec, Find, Limit, Script, Setting, Sweep, SweepPlan},
     knobs::Knobs,
     runner::UsageError,
     workload::text_of,
@@ -101,7 +101,7 @@ impl ExperimentArgs {
             return Ok(Course { knobs, settings, experiment: Some(Box::new(sweep)), ends_session: true });
         }
         if self.find.is_some() {
-            Find::check(&knobs).map_err(|error| UsageError::of(format!("--find: {error}")))?;
+            ExperimentSpec::check_find(&knobs).map_err(|error| UsageError::of(format!("--find: {error}")))?;
         }
         let find = self.find.clone().map(|limit| Find::new(limit, knobs.clone()));
         let experiment = find.map(|find| Box::new(find) as Box<dyn Experiment>);

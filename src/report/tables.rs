@@ -1,5 +1,7 @@
 //! The tables of a session: segments, operations, errors, events.
 
+use std::collections::BTreeMap;
+
 use super::{
     account::Account,
     environment, monitored,
@@ -8,6 +10,7 @@ use super::{
 use crate::{
     diagnose::{Finding, of_session},
     session::{
+        OperationInterval,
         figures::{self, Figure, Row as Figures},
         timeline::folded,
     },
@@ -38,8 +41,14 @@ pub(super) fn all(account: &Account) -> Vec<Table> {
     let timeline = &account.timeline;
     let over_time = monitored::findings(timeline, &account.findings.episodes);
     // Without a load, a table of segments has no figures.
-    let of_load =
-        [segments(account), findings(account), operations(account), nodes(account), errors(account)];
+    let of_load = [
+        segments(account),
+        findings(account),
+        operations(account),
+        nodes(account),
+        agents(account),
+        errors(account),
+    ];
     let of_load = of_load.into_iter().filter(|_| monitored::has_load(timeline));
     let of_server = [monitored::pings, monitored::worst, monitored::commands].map(|table| table(timeline));
     let rest = of_server.into_iter().chain([events(account), monitored::unread(timeline)]);
@@ -107,12 +116,26 @@ fn operations(account: &Account) -> Table {
 
 /// Returns a row for each node of a cluster with load.
 fn nodes(account: &Account) -> Table {
+    numbered("Nodes", "node", account, &account.timeline.nodes(), |node| account.timeline.address_of(node))
+}
+
+/// Returns a row for each agent of a fleet.
+fn agents(account: &Account) -> Table {
+    numbered("Agents", "agent", account, &account.timeline.agents(), |agent| {
+        account.timeline.agent_name(agent)
+    })
+}
+
+fn numbered(
+    title: &str,
+    first: &str,
+    account: &Account,
+    sums: &BTreeMap<u16, OperationInterval>,
+    name: impl Fn(u16) -> String,
+) -> Table {
     let summary = account.timeline.summary();
-    let sums = account.timeline.nodes();
-    let row = |(node, part): (&u16, _)| {
-        (account.timeline.address_of(*node), Figures::of_summary(&summary).of_operation(part))
-    };
-    parts("Nodes", "node", sums.iter().map(row).collect())
+    let row = |(number, part): (&u16, _)| (name(*number), Figures::of_summary(&summary).of_operation(part));
+    parts(title, first, sums.iter().map(row).collect())
 }
 
 /// Returns a row for each part of the load.

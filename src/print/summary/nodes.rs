@@ -26,10 +26,7 @@ pub(super) fn tables(timeline: &Timeline) -> impl Iterator<Item = String> {
     let summary = timeline.summary();
     let whole = || Row::of_summary(&summary);
     let nodes = table("node", whole(), &timeline.nodes(), |node| timeline.address_of(node));
-    let known = timeline.latest().agents();
-    let name =
-        |agent| known.get(&agent).map_or_else(|| agent.to_string(), |row| format!("{agent} on {}", row.host));
-    let agents = table("agent", whole(), &timeline.agents(), name);
+    let agents = table("agent", whole(), &timeline.agents(), |agent| timeline.agent_name(agent));
     [nodes, agents].into_iter().filter(|table| !table.is_empty())
 }
 

@@ -161,7 +161,7 @@ impl Topology {
 
     fn read_copies(&self, reply: &[u8], asked: &Address) -> Result<Self, TopologyError> {
         let reply = RespValue::read(reply);
-        let info = reply.as_ref().and_then(RespValue::text).map(String::from_utf8_lossy).unwrap_or_default();
+        let info = reply.as_ref().and_then(RespValue::text).map(untrusted::lines).unwrap_or_default();
         if !info.contains("role:master") {
             return Err(TopologyError::NoPrimary);
         }

@@ -1,7 +1,10 @@
 //! Experiments as text, as a person types them: `find p99<1ms`, `ab pipeline 16`, `ab from clients 50 to clients 100`.
 
 use super::{Ab, Experiment, Find, Limit, Plan, Script, Setting, Sweep, SweepPlan, WordsError};
-use crate::{knobs::Knobs, server::Parameter};
+use crate::{
+    knobs::{Arrivals, Knobs},
+    server::Parameter,
+};
 
 /// A requested experiment.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,10 +52,24 @@ impl ExperimentSpec {
         }
     }
 
+    /// Checks that a search for the highest rate can use these knobs.
+    ///
+    /// # Errors
+    /// When requests come in bursts, since a trial may be shorter than their period.
+    pub fn check_find(knobs: &Knobs) -> Result<(), WordsError> {
+        match knobs.arrivals {
+            Arrivals::Bursty(_) => Err(WordsError::of(
+                "a search for the highest rate needs arrivals without bursts, since its trials may be shorter than their \
+                 period; give --arrivals constant or poisson",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     fn find(text: &str, knobs: Knobs) -> Result<Self, WordsError> {
         let text = text.trim();
         let limit = text.strip_prefix("rate ").unwrap_or(text).parse()?;
-        Find::check(&knobs)?;
+        Self::check_find(&knobs)?;
         Ok(Self::Find(limit, knobs))
     }
 

@@ -11,7 +11,7 @@
 //! finds a rate.
 
 use super::{
-    Bounds, Dimension, Drawn, Ending, Experiment, Interruption, Limit, Setting, WordsError,
+    Bounds, Dimension, Drawn, Ending, Experiment, Interruption, Limit, Setting,
     in_force::{InForce, Observed},
     t_s,
     trial::{Disturbance, Measured, Outcome},
@@ -19,7 +19,7 @@ use super::{
 use crate::{
     diagnose::our_limit,
     events::{EventKind, Found},
-    knobs::{Arrivals, Knob, Knobs},
+    knobs::{Knob, Knobs},
     session::{Delivery, Interval, Order},
     stats::{
         Latency,
@@ -97,20 +97,6 @@ pub struct Find {
 }
 
 impl Find {
-    /// Checks that a search can use these knobs.
-    ///
-    /// # Errors
-    /// When requests come in bursts, since a trial may be shorter than their period.
-    pub fn check(knobs: &Knobs) -> Result<(), WordsError> {
-        match knobs.arrivals {
-            Arrivals::Bursty(_) => Err(WordsError::of(
-                "a search for the highest rate needs arrivals without bursts, since its trials may be shorter than their \
-                 period; give --arrivals constant or poisson",
-            )),
-            _ => Ok(()),
-        }
-    }
-
     /// Returns a search with these knobs; the search sets the rate.
     pub fn new(limit: Limit, knobs: Knobs) -> Self {
         Self {

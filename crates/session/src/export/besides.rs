@@ -32,7 +32,7 @@ pub(super) struct Besides {
 /// Returns the column names of these rows; `None` for rows of the load.
 pub(super) fn names(rows: Rows) -> Vec<&'static str> {
     match rows {
-        Rows::Intervals | Rows::Operations | Rows::Nodes | Rows::Segments => Vec::new(),
+        Rows::Intervals | Rows::Operations | Rows::Nodes | Rows::Agents | Rows::Segments => Vec::new(),
         Rows::Probes => ["kind", "t_s", "length_s", "samples", "lost", "min_us", "mean_us"]
             .into_iter()
             .chain(PERCENTILE_NAMES)

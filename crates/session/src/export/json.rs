@@ -70,6 +70,9 @@ struct Whole<'a> {
     /// The nodes of a cluster with load; absent without.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     nodes: Vec<SheetRow<'a>>,
+    /// The agents of a fleet; absent without.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    agents: Vec<SheetRow<'a>>,
     segments: Vec<SheetRow<'a>>,
     /// The figures of each probe over the whole session.
     probes: Vec<Besides>,
@@ -156,7 +159,7 @@ impl Sink for Json {
     fn finish(&mut self) -> Vec<String> {
         let timeline = &self.sheet.timeline;
         let summary = timeline.summary();
-        let (operations, nodes) = (timeline.operations(), timeline.nodes());
+        let (operations, nodes, agents) = (timeline.operations(), timeline.nodes(), timeline.agents());
         let findings = self.findings.episodes.iter();
         let whole = Whole {
             session: timeline.session(),
@@ -165,6 +168,7 @@ impl Sink for Json {
             first_errors: &summary.first_errors,
             operations: SheetRow::of_operations(&summary, &operations).collect(),
             nodes: self.sheet.of_nodes(&summary, &nodes),
+            agents: self.sheet.of_agents(&summary, &agents),
             segments: self.sheet.segments(),
             probes: self.besides.probes(),
             failovers: timeline.failovers().collect(),

@@ -60,10 +60,11 @@ impl Sink for Markdown {
             let lines = SheetRow::of_operations(&summary, &operations);
             rows.extend(lines.map(|line| (escaped(line.words()[3]), line)));
         }
-        let nodes = self.0.timeline.nodes();
-        rows.extend(
-            self.0.of_nodes(&summary, &nodes).into_iter().map(|line| (escaped(line.words()[4]), line)),
-        );
+        let (nodes, agents) = (self.0.timeline.nodes(), self.0.timeline.agents());
+        let nodes = self.0.of_nodes(&summary, &nodes).into_iter();
+        rows.extend(nodes.map(|line| (escaped(line.words()[4]), line)));
+        let agents = self.0.of_agents(&summary, &agents).into_iter();
+        rows.extend(agents.map(|line| (format!("agent {}", escaped(line.words()[4])), line)));
         rows.push(("all".to_owned(), SheetRow::of_summary(&summary)));
         vec![head.unwrap_or_default() + &table(&rows)]
     }

@@ -20,6 +20,8 @@ pub enum Rows {
     Operations,
     /// A row for each node of a cluster in each second of a segment.
     Nodes,
+    /// A row for each agent of a fleet in each second of a segment.
+    Agents,
     /// A row for each segment.
     Segments,
     /// A row for each probe in each second.
@@ -30,8 +32,15 @@ pub enum Rows {
 
 impl Rows {
     /// All kinds.
-    pub const ALL: [Self; 6] =
-        [Self::Intervals, Self::Operations, Self::Nodes, Self::Segments, Self::Probes, Self::Server];
+    pub const ALL: [Self; 7] = [
+        Self::Intervals,
+        Self::Operations,
+        Self::Nodes,
+        Self::Agents,
+        Self::Segments,
+        Self::Probes,
+        Self::Server,
+    ];
 
     /// Returns a short description.
     pub fn about(self) -> &'static str {
@@ -39,6 +48,7 @@ impl Rows {
             Self::Intervals => "a row for each second of a segment",
             Self::Operations => "a row for each operation in each second",
             Self::Nodes => "a row for each node of a cluster in each second",
+            Self::Agents => "a row for each agent of a fleet in each second",
             Self::Segments => "a row a segment",
             Self::Probes => "a row for each probe in each second",
             Self::Server => "a row for each poll of the server",
@@ -51,6 +61,7 @@ impl Rows {
             Self::Intervals => "intervals",
             Self::Operations => "operations",
             Self::Nodes => "nodes",
+            Self::Agents => "agents",
             Self::Segments => "segments",
             Self::Probes => "probes",
             Self::Server => "server",
@@ -64,14 +75,14 @@ pub(super) const WORDS: [&str; 5] = ["kind", "phase", "workload", "operation", "
 /// A row with its text columns.
 #[derive(Debug)]
 pub(super) struct SheetRow<'a> {
-    /// `interval`, `operation`, `node`, `segment` or `summary`.
+    /// `interval`, `operation`, `node`, `agent`, `segment` or `summary`.
     kind: &'static str,
     /// The kind of the row's segment: `load`, `idle`, `warm-up` or `prefill`; empty for a summary.
     phase: &'static str,
     workload: String,
     /// The operation; empty for all operations together.
     operation: &'a str,
-    /// The address of the node; empty for all nodes together.
+    /// The address of the node, or the number of the agent; empty for all together.
     node: String,
     pub(super) row: Row<'a>,
 }
@@ -95,9 +106,9 @@ impl<'a> SheetRow<'a> {
         Self { kind: "operation", operation: name, row: self.row.of_operation(operation), ..self }
     }
 
-    /// Returns the row of a node.
-    fn of_node(self, node: String, part: &'a OperationInterval) -> Self {
-        Self { kind: "node", node, row: self.row.of_operation(part), ..self }
+    /// Returns the row of a node, or of an agent.
+    fn of_part(self, kind: &'static str, node: String, part: &'a OperationInterval) -> Self {
+        Self { kind, node, row: self.row.of_operation(part), ..self }
     }
 
     /// Returns the rows of all operations over the whole session.
@@ -171,7 +182,10 @@ impl Sheet {
                 interval.commands.iter().for_each(|(name, part)| take(&line().of_operation(name, part)));
             }
             Rows::Nodes => interval.nodes.iter().for_each(|(node, part)| {
-                take(&line().of_node(self.timeline.address_of(*node), part));
+                take(&line().of_part("node", self.timeline.address_of(*node), part));
+            }),
+            Rows::Agents => interval.agents.iter().for_each(|(agent, part)| {
+                take(&line().of_part("agent", agent.to_string(), part));
             }),
             Rows::Segments | Rows::Probes | Rows::Server => {}
         }
@@ -199,8 +213,20 @@ impl Sheet {
         nodes: &'a BTreeMap<u16, OperationInterval>,
     ) -> Vec<SheetRow<'a>> {
         let row = |(node, part): (&u16, &'a OperationInterval)| {
-            SheetRow::of_summary(summary).of_node(self.timeline.address_of(*node), part)
+            SheetRow::of_summary(summary).of_part("node", self.timeline.address_of(*node), part)
         };
         nodes.iter().map(row).collect()
+    }
+
+    /// Returns the rows of all agents of a fleet over the whole session.
+    pub(super) fn of_agents<'a>(
+        &self,
+        summary: &'a Summary,
+        agents: &'a BTreeMap<u16, OperationInterval>,
+    ) -> Vec<SheetRow<'a>> {
+        let row = |(agent, part): (&u16, &'a OperationInterval)| {
+            SheetRow::of_summary(summary).of_part("agent", self.timeline.agent_name(*agent), part)
+        };
+        agents.iter().map(row).collect()
     }
 }

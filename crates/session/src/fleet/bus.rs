@@ -120,7 +120,7 @@ impl Bus {
     /// Returns the number that a server has drawn for itself at its start.
     pub(super) fn run_id(&mut self) -> Result<String, BusError> {
         self.ask(&[b"INFO", b"server"], LIMIT, |reply| {
-            let text = String::from_utf8_lossy(reply.text()?);
+            let text = untrusted::lines(reply.text()?);
             text.lines().find_map(|line| line.strip_prefix("run_id:")).map(str::to_owned)
         })
     }

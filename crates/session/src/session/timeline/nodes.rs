@@ -101,6 +101,12 @@ impl Timeline {
         sums(self.segments.iter(), |total| &total.agents)
     }
 
+    /// Returns the number of an agent and the name of its machine: `0 on load-a`.
+    pub fn agent_name(&self, agent: u16) -> String {
+        let agents = self.latest().agents();
+        agents.get(&agent).map_or_else(|| agent.to_string(), |row| format!("{agent} on {}", row.host))
+    }
+
     /// Returns the address of a node; its number if the address is unknown.
     pub fn address_of(&self, node: u16) -> String {
         let address = self.session().and_then(|session| session.address_of(node));
