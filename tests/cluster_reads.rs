@@ -47,7 +47,7 @@ fn start_at(server: &Server, more: &[&str]) -> Running {
 }
 
 /// A primary without a cluster, and two replicas of it that have copied its data.
-fn copies() -> [Server; 3] {
+pub fn copies() -> [Server; 3] {
     let primary = Server::redis().start();
     let port = primary.port_text();
     let replica = || Server::redis().with_args(&["--replicaof", "127.0.0.1", &port]).start();

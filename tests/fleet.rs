@@ -146,7 +146,7 @@ fn a_prefill_and_sequential_keys_are_divided_without_overlap() {
 }
 
 /// The good replies by node.
-fn by_node(intervals: &[Interval]) -> BTreeMap<u16, u64> {
+pub fn by_node(intervals: &[Interval]) -> BTreeMap<u16, u64> {
     let mut ops = BTreeMap::new();
     for (node, part) in intervals.iter().flat_map(|interval| &interval.nodes) {
         *ops.entry(*node).or_default() += part.ops;

@@ -7,8 +7,10 @@ use redyno::{
 use rustix::process::Signal;
 
 use crate::{
-    fleet::{Fleet, intervals, ops},
+    cluster_reads::copies,
+    fleet::{Fleet, by_node, intervals, ops},
     support::{
+        Server,
         certificates::{Authority, HERE, TlsServer, Valid},
         program::{Running, redyno, run},
         wait_for,
@@ -160,4 +162,22 @@ fn a_recording_of_a_fleet_replays_exports_and_compares() {
     let screen = std::fs::read_to_string(screen).unwrap();
     assert!(screen.contains("2 agents: their parts of the load"), "{screen}");
     run(&["compare", &files[0], &files[1]]).expect_code(0);
+}
+
+#[test]
+fn agents_read_from_the_replicas_of_a_primary_without_a_cluster() {
+    let servers = copies();
+    let [primary, replicas @ ..] = &servers;
+    let bus = Server::redis().start();
+    let (port, bus) = (primary.port_text(), format!("redis://127.0.0.1:{}", bus.port()));
+    let fleet = ["-p", &port, "--bus", &bus, "--agents", "2", "--local", "--read-from", "replica"];
+    let load = ["--headless", "--json", "--yes", "--load", "--no-prefill", "--ratio", "1:4", "-n", "5000"];
+    let outcome = run(&[&fleet[..], &load].concat()).expect_code(0);
+    let [gets, sets] = ops(&intervals(&outcome));
+    assert_eq!((primary.calls(&[], "get"), primary.calls(&[], "set")), (0, sets));
+    let read: Vec<_> = replicas.iter().map(|replica| replica.calls(&[], "get")).collect();
+    assert_eq!(read.iter().sum::<u64>(), gets);
+    assert!(read.iter().all(|read| *read > 0), "{read:?}");
+    let by_node = by_node(&intervals(&outcome));
+    assert_eq!((by_node[&0], by_node.values().sum::<u64>()), (sets, gets + sets));
 }

@@ -112,7 +112,7 @@ impl FleetPlan {
                 give primary, replica or any";
             return Err(UsageError::of(text).into());
         }
-        let cluster = commission.cluster().cloned();
+        let cluster = commission.clusters.get(&0).cloned();
         let (servers, layout) = servers(target, cluster.as_deref());
         if !self.may_be_target && is_one_of(&bus, servers.iter().filter_map(|it| target.at(it.clone()).ok()))
         {
@@ -190,9 +190,10 @@ fn servers(target: &Target, cluster: Option<&Cluster>) -> (Vec<Address>, Layout)
     let Some(cluster) = cluster else { return (vec![target.address.clone()], Layout::Server) };
     let topology = cluster.topology();
     let nodes = topology.nodes().map(|(_, node)| node.address.clone());
-    match cluster.is_ring() {
-        true => (nodes.collect(), Layout::Ring),
-        false => (nodes.take(MOST_NAMED).collect(), Layout::Cluster),
+    match (cluster.is_ring(), cluster.is_of_copies()) {
+        (true, _) => (nodes.collect(), Layout::Ring),
+        (_, true) => (vec![target.address.clone()], Layout::Copies),
+        _ => (nodes.take(MOST_NAMED).collect(), Layout::Cluster),
     }
 }
 

@@ -26,7 +26,7 @@ pub(super) struct Follower {
     pub(super) pauses: PauseWatch,
     pub(super) names: KeyNames,
     pub(super) target: Target,
-    /// The cluster that is loaded, or the ring.
+    /// The servers among which the load is divided, if they are several.
     pub(super) cluster: Option<Arc<Cluster>>,
     /// The last setting.
     pub(super) turn: Option<Turn>,
@@ -115,19 +115,22 @@ impl Follower {
     }
 }
 
-/// Returns the cluster or the ring of these servers, if the load is one on several. A cluster is found by the first node that
-/// answers.
+/// Returns the servers among which the load is divided, if they are several. A cluster is found by the first node that answers.
 pub(super) fn find_cluster(targets: &[Target], layout: Layout) -> Result<Option<Cluster>, String> {
-    let mut failure = String::new();
+    let find = |target: &Target| match layout {
+        Layout::Copies => Cluster::of_copies(target, FIND_LIMIT),
+        _ => Cluster::find(target, FIND_LIMIT),
+    };
     match layout {
         Layout::Server => return Ok(None),
         Layout::Ring => {
             return Cluster::of_ring(targets).map(Some).map_err(|error| error.to_string());
         }
-        Layout::Cluster => {}
+        Layout::Cluster | Layout::Copies => {}
     }
+    let mut failure = String::new();
     for target in targets {
-        match Cluster::find(target, FIND_LIMIT) {
+        match find(target) {
             Ok(cluster) => return Ok(Some(cluster)),
             Err(error) => failure = error.to_string(),
         }

@@ -28,8 +28,8 @@ impl Join {
         Self { closed: vec![None; agents], ticks: BTreeMap::new(), reached_s: BTreeMap::new() }
     }
 
-    /// Adds an interval of an agent whose times are wrong by at most `error_us`. Returns it if it is not joined, since it has no length under load, such as the agent's
-    /// part of a drain.
+    /// Adds an interval of an agent whose times are wrong by at most `error_us`. Returns it if it is not joined, since it
+    /// has no length under load, such as the agent's part of a drain.
     pub(super) fn add(&mut self, agent: usize, error_us: f64, mut interval: Interval) -> Option<Interval> {
         let number = agent as u16;
         let workers = interval.client.iter_mut().flat_map(|client| &mut client.workers);

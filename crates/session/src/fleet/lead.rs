@@ -26,7 +26,7 @@ const LAST_WORDS: Duration = Duration::from_secs(15);
 #[derive(Debug)]
 pub(super) struct Lead {
     pub(super) terms: Terms,
-    /// The cluster or ring, whose nodes have the numbers of the session.
+    /// The servers among which the load is divided, if they are several, with their numbers in the session.
     pub(super) cluster: Option<Arc<Cluster>>,
     state: Mutex<State>,
     /// Signalled when there is a new setting.

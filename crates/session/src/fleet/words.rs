@@ -58,6 +58,8 @@ pub enum Layout {
     Cluster,
     /// The named servers store the keys by consistent hash.
     Ring,
+    /// The named primary gets the writes, and its replicas the reads.
+    Copies,
 }
 
 /// An order of the session. It is the whole setting, so that an agent needs no earlier one.
