@@ -195,7 +195,7 @@ fn forward(mut from: TcpStream, mut to: TcpStream, delay: impl Fn() + Send + 'st
 }
 
 /// Starts a proxy before a server; `delay` is called for each packet of both ways. Returns the proxy's port.
-fn proxy(server: &Server, delay: impl Fn() + Clone + Send + 'static) -> u16 {
+pub fn proxy(server: &Server, delay: impl Fn() + Clone + Send + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (port, to) = (listener.local_addr().unwrap().port(), server.port());
     thread::spawn(move || {

@@ -7,6 +7,7 @@ use redyno::{
 use rustix::process::Signal;
 
 use crate::{
+    causes::proxy,
     cluster_reads::copies,
     fleet::{Fleet, by_node, intervals, ops},
     support::{
@@ -180,4 +181,44 @@ fn agents_read_from_the_replicas_of_a_primary_without_a_cluster() {
     assert!(read.iter().all(|read| *read > 0), "{read:?}");
     let by_node = by_node(&intervals(&outcome));
     assert_eq!((by_node[&0], by_node.values().sum::<u64>()), (sets, gets + sets));
+}
+
+#[test]
+#[ignore = "long: a bus whose packets take 200 ms each way"]
+fn a_slow_bus_leaves_no_hole_in_the_account() {
+    let fleet = Fleet::start();
+    let slow = proxy(&fleet.bus, || std::thread::sleep(std::time::Duration::from_millis(200)));
+    let fleet = Fleet { uri: format!("redis://127.0.0.1:{slow}"), ..fleet };
+    let load = ["--local", "--load", "--no-prefill", "--rate", "4000", "-n", "40000"];
+    let outcome = fleet.session(3, &load).end().expect_code(0);
+    assert_eq!(ops(&intervals(&outcome)), fleet.calls());
+    assert!(!outcome.out.contains("reports_lost"));
+}
+
+#[test]
+fn a_setting_that_an_agent_refuses_ends_the_load_and_the_session() {
+    let fleet = Fleet::start();
+    let agent = fleet.agent(0, 1, &["--max-rate", "1000"]);
+    let load = ["--load", "--no-prefill", "-c", "5", "--sweep", "rate 900..4000"];
+    let outcome = fleet.session(1, &load).end().expect_code(1);
+    assert!(outcome.err.contains("more than the 1000 of --max-rate"), "{}", outcome.err);
+    assert_eq!(agent.end().code(), 0, "it ends with its session");
+    assert_eq!(ops(&intervals(&outcome)), fleet.calls());
+    assert_eq!(fleet.target.cli(&["DBSIZE"]), "0");
+}
+
+#[test]
+fn an_agent_that_goes_on_after_the_end_of_its_session_ends_too() {
+    let fleet = Fleet::start();
+    let agents: Vec<_> = (0..2).map(|index| fleet.agent(index, 2, &[])).collect();
+    let session = fleet.session(2, &["--load", "--rate", "2000", "--duration", "600", "--no-prefill"]);
+    session.wait_for_lines(2, r#""1":{"ops""#);
+    agents[1].signal(Signal::STOP);
+    session.wait_for_lines(1, r#""event":"agent_lost","agent":1"#);
+    session.signal(Signal::TERM);
+    session.end().expect_code(130);
+    agents[1].signal(Signal::CONT);
+    for agent in agents {
+        assert_eq!(agent.end().code(), 0);
+    }
 }

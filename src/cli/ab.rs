@@ -15,7 +15,7 @@ use super::{
     values::seconds,
 };
 use crate::{
-    experiment::{Ab, Plan, Setting},
+    experiment::{Ab, ExperimentSpec, Plan, Setting},
     print::printer::Form,
     runner::{AbRun, Company, UsageError},
 };
@@ -88,6 +88,9 @@ impl Arguments for AbArgs {
         let from =
             self.from.map_or_else(|| Ok(Setting::of(base.clone())), |text| setting("--from", &text))?;
         let to = setting("--to", &self.to)?;
+        for setting in [&from, &to] {
+            ExperimentSpec::check(&setting.knobs).map_err(UsageError::of)?;
+        }
         nodes.settle(&servers, Company::Cluster, &mut plan)?;
         plan.commission.knobs = from.knobs.clone();
         plan.settings = vec![from.clone(), to.clone()];

@@ -93,6 +93,10 @@ impl ExperimentArgs {
         }
         if let Some(plan) = &self.sweep {
             let settings = plan.settings(&knobs);
+            let settings = settings.and_then(|settings| {
+                settings.iter().try_for_each(|setting| ExperimentSpec::check(&setting.knobs))?;
+                Ok(settings)
+            });
             let settings = settings.map_err(|error| UsageError::of(format!("--sweep: {error}")))?;
             // If the session continues after a sweep, the knobs from before the sweep are restored.
             let first = settings.first().filter(|_| !goes_on);
@@ -101,7 +105,7 @@ impl ExperimentArgs {
             return Ok(Course { knobs, settings, experiment: Some(Box::new(sweep)), ends_session: true });
         }
         if self.find.is_some() {
-            ExperimentSpec::check_find(&knobs).map_err(|error| UsageError::of(format!("--find: {error}")))?;
+            ExperimentSpec::check(&knobs).map_err(|error| UsageError::of(format!("--find: {error}")))?;
         }
         let find = self.find.clone().map(|limit| Find::new(limit, knobs.clone()));
         let experiment = find.map(|find| Box::new(find) as Box<dyn Experiment>);

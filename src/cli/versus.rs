@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     endpoint::{Cluster, Password, Target},
-    experiment::{Ab, Plan, Side},
+    experiment::{Ab, ExperimentSpec, Plan, Side},
     load::most_clients,
     print::printer::Form,
     runner::{AbRun, Company, Failure, SessionPlan, UsageError},
@@ -107,6 +107,7 @@ impl Arguments for VersusArgs {
         self.load.follow_defaults(&config::defaults(given)?.load);
         self.load = LoadArgs { load: true, seed: Some(self.load.seed()), ..self.load };
         let mut plan = self.session(given)?;
+        ExperimentSpec::check(&plan.commission.knobs).map_err(UsageError::of)?;
         self.one_node.settle(Company::Cluster, &mut plan)?;
         plan.check_clients()?;
         plan.check_dialect()?;

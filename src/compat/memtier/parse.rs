@@ -70,7 +70,7 @@ fn check(asked: &MemtierOptions) -> Result<(), Refusal> {
         (asked.is_transaction && !has_commands, "--transaction requires at least one --command."),
         (
             asked.prometheus.lacks_port(),
-            "--prometheus-bind-addr, -run-label and -latency-buckets each requires --prometheus-port.",
+            "--prometheus-bind-addr, --prometheus-run-label and --prometheus-latency-buckets need --prometheus-port.",
         ),
         (
             asked.data_offset > 0
@@ -177,6 +177,10 @@ fn check_cluster(asked: &MemtierOptions) -> Result<(), Refusal> {
             asked.is_cluster && asked.is_transaction,
             "--transaction is not supported in cluster mode: each command goes to the node of its key. redyno --workload \
              FILE has operations between MULTI and EXEC (together = \"multi\").",
+        ),
+        (
+            asked.is_transaction && asked.reconnect_interval.is_some(),
+            "transaction and reconnect-interval cannot be used together: a new connection has no MULTI.",
         ),
         (
             asked.is_cluster && asked.reconnect_interval.is_some(),

@@ -71,7 +71,7 @@ impl PrometheusOptions {
                 self.bounds_us = Some(bounds.filter(is_good).ok_or_else(|| {
                     format!(
                         "{option} must be 1-64 comma-separated, strictly ascending bucket bounds in seconds, each within \
-                         [1e-06, 86400] and more than 1 % above the one before it; +Inf is always there."
+                         [1e-06, 86400] and at least 8 us and 1 % above the one before it; +Inf is always there."
                     )
                 })?);
             }

@@ -234,6 +234,8 @@ impl MemtierOptions {
         }
         let apart = [
             (self.is_cluster, "cluster-mode"),
+            (self.is_transaction, "transaction"),
+            (self.wait_ratio.is_some(), "wait-ratio"),
             (self.follows_cursors, "scan-incremental-iteration"),
             (self.import.is_verified, "data-verify"),
         ];

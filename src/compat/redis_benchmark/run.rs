@@ -181,8 +181,8 @@ impl Bench {
             Some(_) => Vec::new(),
         };
         let dialect = self.target.dialect;
-        let divides = |test: &&Test| test.workload.check_one_key(dialect).is_err();
-        own.into_iter().chain(&suite).find(divides).map_or(Ok(()), |test| {
+        let is_of_several = |test: &&Test| test.workload.check_one_key(dialect).is_err();
+        own.into_iter().chain(&suite).find(is_of_several).map_or(Ok(()), |test| {
             let title = untrusted::text(&test.title);
             Err(Stop::Message(format!(
                 "{title} has several keys, which --hash may place on different servers; choose other tests with -t"

@@ -176,7 +176,8 @@ impl EventLoop {
             }
         }
         self.waiting.extend(connection.waits().then_some(client));
-        self.timers.extend(connection.held_until_ns().map(|at_ns| (at_ns, client)));
+        let until_ns = connection.held_until_ns().filter(|at_ns| *at_ns < u64::MAX);
+        self.timers.extend(until_ns.map(|at_ns| (at_ns, client)));
     }
 
     fn accept(&mut self) {

@@ -167,7 +167,10 @@ impl Topology {
         }
         let mut next = self.clone();
         next.nodes.iter_mut().skip(1).for_each(|node| node.role = Role::Outside);
-        for address in replicas(&info, asked) {
+        // One that still copies its primary's data has no good answers.
+        let online: Vec<_> =
+            info.lines().filter(|line| !line.starts_with("slave") || line.contains("state=online")).collect();
+        for address in replicas(&online.join("\n"), asked) {
             let number = next.meet(&address)?;
             next.nodes[number.index()].role = Role::Replica(NodeNumber(0));
         }

@@ -1,6 +1,6 @@
 //! When requests of an open loop are due, and what happens to those that cannot be sent in time.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, str::FromStr, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -78,7 +78,11 @@ impl Bursts {
         let (times, lengths) = text.trim().split_once(' ')?;
         let times = times.strip_suffix('x')?.parse().ok()?;
         let (length, period) = lengths.split_once('/')?;
-        let ms = |text: &str| u32::try_from(units::parse_duration(text.trim()).ok()?.as_millis()).ok();
+        let ms = |text: &str| {
+            let length = units::parse_duration(text.trim()).ok()?;
+            let ms = u32::try_from(length.as_millis()).ok()?;
+            (Duration::from_millis(ms.into()) == length).then_some(ms)
+        };
         let (length_ms, period_ms) = (ms(length)?, ms(period)?);
         let is_possible = (2..=1000).contains(&times) && (1..period_ms).contains(&length_ms);
         (is_possible && period_ms <= 3_600_000).then_some(Self { times, length_ms, period_ms })
@@ -117,7 +121,7 @@ pub enum ParseArrivalsError {
     /// The bursts are not well-formed or not possible.
     #[error(
         "'{0}' is no burst such as 'bursty 10x 1s/10s': 2 to 1000 times the rate between bursts, the length of a burst, and the \
-         longer period of at most 1h"
+         longer period of at most 1h, both in whole milliseconds"
     )]
     Bursts(String),
 }
@@ -217,7 +221,14 @@ mod tests {
         assert_eq!(error.to_string(), "'never' must be queue or shed");
         let error = "uniform".parse::<Arrivals>().unwrap_err().to_string();
         assert!(error.starts_with("'uniform' must be constant, poisson, trace, or bursts"), "{error}");
-        for bad in ["bursty", "bursty 1x 1s/10s", "bursty 9x 10s/10s", "bursty 9x 1s/2h", "bursty 9 1s/2s"] {
+        for bad in [
+            "bursty",
+            "bursty 1x 1s/10s",
+            "bursty 9x 10s/10s",
+            "bursty 9x 1s/2h",
+            "bursty 9x 1.5ms/10ms",
+            "bursty 9 1s/2s",
+        ] {
             let error = bad.parse::<Arrivals>().unwrap_err().to_string();
             assert!(error.starts_with(&format!("'{bad}' is no burst such as")), "{error}");
         }

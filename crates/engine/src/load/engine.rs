@@ -97,7 +97,7 @@ impl Load {
         let (events_up, events) = channel();
         let cluster = plan.cluster.as_ref().map(|plan| &plan.cluster);
         let mut load = Self {
-            setbacks: cluster.map_or_else(|| Lulls::apart(SECOND_NS), |cluster| cluster.setbacks.clone()),
+            setbacks: cluster.map_or_else(Lulls::default, |cluster| cluster.setbacks.clone()),
             clock,
             plan: Arc::clone(&plan),
             stops,

@@ -33,6 +33,11 @@ impl Fleet {
         if let Self::Agent(share) = self { *share } else { Share::ALL }
     }
 
+    /// Returns whether agents carry the load out.
+    pub fn is_led(&self) -> bool {
+        self.agents().is_some()
+    }
+
     pub(super) fn agents(&self) -> Option<&Arc<dyn Agents>> {
         if let Self::Led(agents) = self { Some(agents) } else { None }
     }

@@ -11,7 +11,7 @@ pub struct Series {
     /// The series: means of [`each`](Self::each) values. The last values are missing if they are too few for a
     /// mean.
     pub values: Vec<f64>,
-    /// How many added values make one kept value.
+    /// How many added values make one kept value, at least 1.
     pub each: u32,
     /// The sum and the number of the last values, which are too few for a kept value.
     rest: (f64, u32),

@@ -52,15 +52,15 @@ impl ExperimentSpec {
         }
     }
 
-    /// Checks that a search for the highest rate can use these knobs.
+    /// Checks that an experiment can use these knobs.
     ///
     /// # Errors
     /// When requests come in bursts, since a trial may be shorter than their period.
-    pub fn check_find(knobs: &Knobs) -> Result<(), WordsError> {
+    pub fn check(knobs: &Knobs) -> Result<(), WordsError> {
         match knobs.arrivals {
             Arrivals::Bursty(_) => Err(WordsError::of(
-                "a search for the highest rate needs arrivals without bursts, since its trials may be shorter than their \
-                 period; give --arrivals constant or poisson",
+                "an experiment needs arrivals without bursts, since its parts may be shorter than their period; give arrivals \
+                 constant or poisson",
             )),
             _ => Ok(()),
         }
@@ -69,7 +69,7 @@ impl ExperimentSpec {
     fn find(text: &str, knobs: Knobs) -> Result<Self, WordsError> {
         let text = text.trim();
         let limit = text.strip_prefix("rate ").unwrap_or(text).parse()?;
-        Self::check_find(&knobs)?;
+        Self::check(&knobs)?;
         Ok(Self::Find(limit, knobs))
     }
 
@@ -86,12 +86,15 @@ impl ExperimentSpec {
             }
             None => (Setting::of(knobs.clone()), text.strip_prefix("to ").unwrap_or(text)),
         };
-        Ok(Self::Ab(Box::new([from, Setting::parse(to, knobs)?])))
+        let settings = [from, Setting::parse(to, knobs)?];
+        settings.iter().try_for_each(|setting| Self::check(&setting.knobs))?;
+        Ok(Self::Ab(Box::new(settings)))
     }
 
     fn sweep(text: &str, knobs: &Knobs) -> Result<Self, WordsError> {
         let plan: SweepPlan = text.parse()?;
         let settings = plan.settings(knobs)?;
+        settings.iter().try_for_each(|setting| Self::check(&setting.knobs))?;
         Ok(Self::Sweep(plan, settings))
     }
 

@@ -101,8 +101,6 @@ struct Agent<'a> {
     trouble: String,
     /// The run that is over, whose orders are not carried out again.
     over: String,
-    /// The run whose last order was refused.
-    refused: String,
     running: Option<Follower>,
 }
 
@@ -120,7 +118,6 @@ impl<'a> Agent<'a> {
             waiting: VecDeque::new(),
             trouble: String::new(),
             over: String::new(),
-            refused: String::new(),
             running: None,
         }
     }
@@ -138,11 +135,17 @@ impl<'a> Agent<'a> {
                 return AgentEnd::Signal;
             }
             // A bus that does not answer is asked again, and its silence counts.
+            let was_paused = self.running.is_some() && self.after.is_empty();
             let read = self.orders();
+            if was_paused && read.as_ref().is_ok_and(Vec::is_empty) {
+                self.finish(signals, say);
+                return AgentEnd::Session;
+            }
             let trouble = read.as_ref().err().map(ToString::to_string);
             if self.running.as_mut().is_some_and(Follower::note_pause) {
-                // No order could be heard meanwhile.
+                // No order could be heard meanwhile. The last one is read again: without one, the session is over.
                 self.heard = Instant::now();
+                self.after.clear();
             }
             for order in read.unwrap_or_default() {
                 if self.obey(order, say) {
@@ -194,8 +197,7 @@ impl<'a> Agent<'a> {
             if order.terms.run == self.over {
                 return Ok(false);
             }
-            let run = order.terms.run.clone();
-            self.take(order).inspect_err(|_| self.refused = run)
+            self.take(order)
         });
         let refusal = obeyed.as_ref().err().cloned().unwrap_or_default();
         if !refusal.is_empty() && refusal != self.report.refusal {
@@ -218,28 +220,26 @@ impl<'a> Agent<'a> {
             return Ok(true);
         }
         if order.processes[index] != self.report.process {
-            return Ok(false);
+            // Another process has taken the number of this one, which was lost.
+            return Ok(self.running.is_some());
         }
         self.heard = Instant::now();
         if order.is_over && self.running.is_none() {
             // The session waits for the last report of each agent, also of one that has not begun.
-            let is_refused = order.terms.run == self.refused;
-            self.over.clone_from(&order.terms.run);
             self.begin_reports(order.terms.run);
-            self.make_report(true);
-            self.report.run.clear();
-            return Ok(is_refused);
+            return Ok(true);
         }
         if self.running.is_none() {
             self.begin(&order)?;
         }
         let Some(running) = &mut self.running else { return Ok(false) };
         running.zero_ns = order.zero_ns;
-        running.follow(order.turn, &self.plan.permit, self.plan.share)?;
+        let followed = running.follow(order.turn, &self.plan.permit, self.plan.share);
         if order.is_over {
             running.await_end();
+            return Ok(true);
         }
-        Ok(order.is_over)
+        followed.map(|()| false)
     }
 
     fn begin(&mut self, order: &Order) -> Result<(), String> {
@@ -360,6 +360,8 @@ impl<'a> Agent<'a> {
         let mut deadline = Instant::now();
         if let Some(running) = &mut self.running {
             running.load.end();
+        }
+        if !self.report.run.is_empty() {
             self.over.clone_from(&self.report.run);
             deadline += LAST_REPORTS;
         }

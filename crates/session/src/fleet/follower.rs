@@ -7,7 +7,7 @@ use crate::{
     clock::{Clock, SECOND_NS, TICK_NS, seconds},
     endpoint::{Cluster, Target},
     knobs::Knobs,
-    load::{Load, Turn},
+    load::{Load, Turn, TurnPhase},
     session::{PauseWatch, Record, Segment, TargetRecords, line},
     workload::{KeyNames, Share},
 };
@@ -28,8 +28,8 @@ pub(super) struct Follower {
     pub(super) target: Target,
     /// The servers among which the load is divided, if they are several.
     pub(super) cluster: Option<Arc<Cluster>>,
-    /// The last setting.
-    pub(super) turn: Option<Turn>,
+    /// The last setting, and why it was refused, if it was.
+    pub(super) turn: Option<(Turn, Result<(), String>)>,
     /// How many workers there are.
     pub(super) threads: usize,
     pub(super) closed_tick: u64,
@@ -48,17 +48,20 @@ impl Follower {
         nodes.map(|(_, node)| node.address.uri(self.target.dialect)).collect()
     }
 
-    /// Takes over a setting, if it is new.
+    /// Takes over a setting, if it is new. Under a setting that is refused the load is off.
     pub(super) fn follow(&mut self, turn: Turn, permit: &Permit, share: Share) -> Result<(), String> {
         let now = self.load.turned().segment;
         if turn.generation < now {
             return Err(format!("setting {} comes after setting {now}", turn.generation));
         }
-        if self.turn.as_ref() == Some(&turn) {
-            return Ok(());
+        if let Some((last, followed)) = &self.turn
+            && *last == turn
+        {
+            return followed.clone();
         }
-        permit.check(&turn.knobs, &self.names, &self.target, (share, self.threads))?;
-        let own = turn.clone().later_by(-self.correction_ns());
+        let checked = permit.check(&turn.knobs, &self.names, &self.target, (share, self.threads));
+        let permitted = if checked.is_ok() { turn.clone() } else { self.without_load(&turn) };
+        let own = permitted.later_by(-self.correction_ns());
         if own.since_ns > self.clock.now_ns() + SECOND_NS {
             return Err("the setting begins more than a second from now".to_owned());
         }
@@ -69,8 +72,16 @@ impl Follower {
             let knobs = Knobs { clients, ..own.knobs };
             self.records.turn(Segment::new(seconds(own.since_ns), own.generation, knobs));
         }
-        self.turn = Some(turn);
-        Ok(())
+        self.turn = Some((turn, checked.clone()));
+        checked
+    }
+
+    /// Returns a setting without load in place of `refused`.
+    fn without_load(&self, refused: &Turn) -> Turn {
+        let last = self.turn.as_ref().map(|(turn, _)| turn.knobs.clone());
+        let knobs = Knobs { load: false, ..last.unwrap_or_default() };
+        let phase = TurnPhase::Load { is_measured: false, until_ns: u64::MAX };
+        Turn { knobs, phase, ..refused.clone() }
     }
 
     /// Notes that the process was stopped and continued; returns whether it was.

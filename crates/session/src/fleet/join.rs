@@ -90,7 +90,13 @@ impl Joined {
         let length_s = new_s - paused_s;
         *reached_s = reached_s.max(interval.t_s);
         let ops_per_s = if length_s > 0.0 { interval.ops as f64 / length_s } else { 0.0 };
-        Interval { length_s, paused_s, ops_per_s, clients: clients.values().sum(), ..interval }
+        Interval {
+            length_s,
+            paused_s,
+            ops_per_s,
+            clients: clients.values().fold(0, |sum, clients| sum.saturating_add(*clients)),
+            ..interval
+        }
     }
 }
 

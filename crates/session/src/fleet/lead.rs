@@ -20,7 +20,7 @@ use crate::{
 
 /// How long the last reports of the agents are waited for. Agents that are lost, and a bus that does not answer, are given up
 /// before.
-const LAST_WORDS: Duration = Duration::from_secs(15);
+pub(super) const LAST_WORDS: Duration = Duration::from_secs(15);
 
 /// The session's side of a fleet.
 #[derive(Debug)]
@@ -40,7 +40,8 @@ pub(super) struct State {
     pub(super) turn: Option<(Turn, Clock)>,
     /// Whether the last setting has not been published.
     pub(super) is_new: bool,
-    pub(super) is_over: bool,
+    /// Since when the session is over.
+    pub(super) over_since: Option<Instant>,
     /// Why the last order could not be given; empty if it was.
     pub(super) trouble: String,
     /// Whether all agents have ended, or are lost.
@@ -91,7 +92,7 @@ impl Known {
             });
         }
         *state = AgentState {
-            next: report.number + 1,
+            next: report.number.saturating_add(1),
             generation: report.generation,
             is_done: report.is_done,
             refusal: std::mem::take(&mut state.refusal),
@@ -126,7 +127,7 @@ impl Agents for Lead {
 
     fn end(&self) {
         let mut state = self.state();
-        (state.is_over, state.is_new) = (true, true);
+        (state.over_since, state.is_new) = (Some(Instant::now()), true);
         self.news.notify_all();
         // Their keys are removed after this.
         let ended = self.news.wait_timeout_while(state, LAST_WORDS, |state| !state.has_ended);
@@ -170,7 +171,7 @@ impl Lead {
                 return;
             }
             state.is_new = false;
-            let (turn, is_over) = (state.turn.clone(), state.is_over);
+            let (turn, is_over) = (state.turn.clone(), state.over_since.is_some());
             drop(state);
             let Some((turn, clock)) = turn else { continue };
             // The first order waits for the axis, and the others do not: without an answer the former samples remain.

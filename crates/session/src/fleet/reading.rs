@@ -14,11 +14,11 @@ use super::{
     bus::{Bus, Fields, Stream},
     gather::{Gathered, fits},
     join::Join,
-    lead::{Known, Lead},
+    lead::{Known, LAST_WORDS, Lead},
     words::{RECORD, Report, Terms, WAIT, read_report},
 };
 use crate::{
-    clock::{seconds, tick_of},
+    clock::{TICK_NS, seconds, tick_of},
     endpoint::{Cluster, parse_uri},
     events::EventKind,
     load::Agents,
@@ -150,7 +150,7 @@ impl Reading {
         if report.run != self.lead.terms.run && !report.run.is_empty() {
             return;
         }
-        let (agents, is_over) = (state.agents.len(), state.is_over);
+        let (agents, is_over) = (state.agents.len(), state.over_since.is_some());
         let Some(agent) = state.agents.get_mut(report.index).filter(|_| fits(&report, agents).is_ok()) else {
             drop(state);
             let cause = fits(&report, agents).err().unwrap_or_default();
@@ -164,7 +164,8 @@ impl Reading {
                 return self.refuse(cause);
             }
             // It was started again: its reports are counted from 0.
-            (agent.first, agent.state.next) = (report.clone(), 0);
+            (agent.first, agent.heard) = (report.clone(), Instant::now());
+            (agent.state.next, agent.state.has_ended) = (0, false);
             state.is_new = true;
             return;
         }
@@ -196,6 +197,9 @@ impl Reading {
                     if let Some(late) = self.join.add(report.index, report.error_ns as f64 / 1e3, *interval) {
                         self.send(Record::Interval(Box::new(late)));
                     }
+                }
+                Ok(Record::Event(event)) if !self.is_time(event.t_s) => {
+                    self.refuse(format!("an event of agent {} is of another time", report.index));
                 }
                 Ok(Record::Event(event)) => {
                     self.send(Record::Event(self.named(event, report.index)).at_node(0));
@@ -231,11 +235,25 @@ impl Reading {
 
     /// Returns whether an interval is of a segment that was published, and not of the future.
     fn can_be(&self, interval: &Interval) -> bool {
-        let state = self.lead.state();
-        state.turn.as_ref().is_some_and(|(turn, clock)| {
+        let turn = self.lead.state().turn.clone();
+        turn.is_some_and(|(turn, clock)| {
             let soon = tick_of(clock.now_ns()) + SOON_TICKS;
-            interval.segment <= turn.generation && interval.tick <= soon
+            let Interval { t_s, length_s, paused_s, tick, segment, .. } = *interval;
+            let is_possible = |length_s: f64| (0.0..=t_s + 1.0).contains(&length_s);
+            let at = (t_s / seconds(TICK_NS)) as u64;
+            let is_timed = self.is_time(t_s) && at.abs_diff(tick) <= SOON_TICKS;
+            segment <= turn.generation
+                && tick <= soon
+                && is_timed
+                && [length_s, paused_s].into_iter().all(is_possible)
         })
+    }
+
+    /// Returns whether this is a time of the session, and not of the future.
+    fn is_time(&self, t_s: f64) -> bool {
+        let state = self.lead.state();
+        let now_ns = state.turn.as_ref().map_or(0, |(_, clock)| clock.now_ns());
+        (0.0..=seconds(now_ns + SOON_TICKS * TICK_NS)).contains(&t_s)
     }
 
     fn look_for_lost(&mut self) {
@@ -261,7 +279,7 @@ impl Reading {
     fn look_for_the_last(&mut self) {
         let is_away = |agent: &Known| agent.state.is_lost || agent.state.has_ended;
         let state = self.lead.state();
-        let is_forsaken = !state.is_over && state.agents.iter().all(is_away);
+        let is_forsaken = state.over_since.is_none() && state.agents.iter().all(is_away);
         let agents = state.agents.iter().enumerate();
         let last = agents.max_by_key(|(_, agent)| agent.heard).map(|(agent, _)| agent);
         drop(state);
@@ -282,7 +300,9 @@ impl Reading {
         let has_stopped = |agent: &Known| agent.state.is_lost && agent.heard.elapsed() > STOPS_AFTER;
         let is_away = |agent: &Known| agent.state.has_ended || has_stopped(agent);
         let is_given_up = self.bus_lost.is_some_and(|since| since.elapsed() > GIVEN_UP_AFTER);
-        state.is_over && (is_given_up || self.bus_lost.is_none() && state.agents.iter().all(is_away))
+        let Some(over_since) = state.over_since else { return false };
+        let is_late = over_since.elapsed() > LAST_WORDS;
+        is_late || is_given_up || self.bus_lost.is_none() && state.agents.iter().all(is_away)
     }
 
     /// Passes on what is left at the end, and names the agents whose last report has not come.

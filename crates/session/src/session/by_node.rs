@@ -67,7 +67,7 @@ impl Interval {
     /// Joins this interval with `other`, which another agent measured at the same time: rates add up, and lengths do not.
     pub fn join(&mut self, other: &Self) {
         let length_s = self.length_s.max(other.length_s);
-        let connected = self.clients + other.clients;
+        let connected = self.clients.saturating_add(other.clients);
         // Without a connection of any agent there was none.
         let outage_s = self.outage_s.min(other.outage_s);
         let clients = [&self.client, &other.client].into_iter().flatten();

@@ -64,7 +64,8 @@ pub fn read(call: &mut Call<'_>) -> Outcome {
     let read = Read::of(call.arguments)?;
     let (database, reply) = call.database();
     let stream = database.read::<Stream>(read.key)?;
-    let entries: Vec<_> = stream.into_iter().flat_map(|stream| stream.within(read.first, LAST)).collect();
+    let entries = stream.into_iter().flat_map(|stream| stream.within(read.first, LAST));
+    let entries: Vec<_> = entries.take(read.most).collect();
     if entries.is_empty() {
         reply.null_array();
         return Ok(());
@@ -74,7 +75,7 @@ pub fn read(call: &mut Call<'_>) -> Outcome {
         Protocol::Resp3 => reply.map(1),
     }
     reply.bulk(read.key);
-    write(reply, &entries[..entries.len().min(read.most)]);
+    write(reply, &entries);
     Ok(())
 }
 

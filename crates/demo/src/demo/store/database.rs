@@ -95,6 +95,10 @@ impl Database {
     /// When it has another type.
     pub fn peek<T: Kind>(&mut self, key: &[u8]) -> Result<Option<&T>, Failure> {
         let found = self.find(key);
+        self.of_type(found)
+    }
+
+    fn of_type<T: Kind>(&self, found: Option<usize>) -> Result<Option<&T>, Failure> {
         found.map(|place| T::of(&self.entries[place].value).ok_or(Failure::WRONG_TYPE)).transpose()
     }
 
@@ -103,8 +107,8 @@ impl Database {
     /// # Errors
     /// When it has another type.
     pub fn read<T: Kind>(&mut self, key: &[u8]) -> Result<Option<&T>, Failure> {
-        self.find_counted(key);
-        self.peek(key)
+        let found = self.find_counted(key);
+        self.of_type(found)
     }
 
     /// Calls `act` with the value of `key`, if the key exists, and returns the result. A collection that becomes empty

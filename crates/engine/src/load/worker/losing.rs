@@ -23,7 +23,7 @@ impl Worker {
                     self.segments.counts().connections_lost.count(&kind, 1);
                 }
                 due_ns.inspect(|due_ns| self.setback(|setbacks| setbacks.lost(0, *due_ns)));
-                self.recovering.take_if(|client| *client == i);
+                self.recovers = false;
                 self.take_back(i);
             }
         }
@@ -44,11 +44,10 @@ impl Worker {
         self.outage = kind;
     }
 
-    /// Notes that client `i` has had a batch answered, which ends a setback if its connection was lost before.
+    /// Notes that a batch was answered, which ends a setback if a connection was opened after it began.
     #[inline]
-    pub(super) fn note_recovery(&mut self, i: usize, now_ns: u64) {
-        if self.recovering == Some(i) {
-            self.recovering = None;
+    pub(super) fn note_recovery(&mut self, now_ns: u64) {
+        if std::mem::take(&mut self.recovers) {
             self.setback(|setbacks| setbacks.answered(0, now_ns));
         }
     }

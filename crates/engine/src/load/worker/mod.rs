@@ -123,8 +123,8 @@ pub(super) struct Worker {
     stage: Stage,
     reported_errors: Kinds,
     losses: Losses,
-    /// The client whose next reply ends a setback of a single server.
-    recovering: Option<usize>,
+    /// Whether a connection was opened since the last one was lost, so that the next reply ends a setback of a single server.
+    recovers: bool,
     /// Measures the CPU time of this thread; `None` until the thread runs.
     own: Option<OwnThread>,
     waits: CoreWaits,
@@ -164,7 +164,7 @@ impl Worker {
             stage: Stage::Sending,
             reported_errors: Kinds::default(),
             losses: Losses::default(),
-            recovering: None,
+            recovers: false,
             own: None,
             waits: CoreWaits::new(),
             out: Outgoing::default(),
@@ -326,7 +326,7 @@ impl Worker {
             self.begin(now_ns);
             if self.clients.greeted(i) {
                 self.losses.back(now_ns);
-                self.recovering = Some(i).filter(|_| self.spread.is_none());
+                self.recovers = self.spread.is_none();
                 self.report_if_down(now_ns);
             }
         }
@@ -349,7 +349,7 @@ impl Worker {
     fn on_free(&mut self, i: usize, batch: u32, now_ns: u64) {
         if batch > 0 {
             self.clients.answered(i, batch);
-            self.note_recovery(i, now_ns);
+            self.note_recovery(now_ns);
         }
         if self.clients.is_surplus(i) {
             self.clients.close(i);

@@ -224,7 +224,8 @@ impl Worker {
         self.seen_ns = now_ns;
         let Some(connection) = self.clients.connection(i) else { return };
         let sent = connection.send_parcel(self.poll.registry(), parcel, now_ns, &mut self.segments);
-        self.watches.watch(i, now_ns.saturating_add(self.timeout_ns));
+        let check_ns = self.check_ns(now_ns.saturating_add(self.timeout_ns), now_ns);
+        self.watches.watch(i, check_ns);
         if let Err(broken) = sent {
             // The server may have sent the reason.
             self.attend(i, Ready::TO_READ, now_ns);

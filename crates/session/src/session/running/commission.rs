@@ -220,6 +220,12 @@ impl Commission {
                     .to_owned(),
             );
         }
+        if self.plan.fleet.is_led() {
+            return Err(format!(
+                "{clients} clients are more than the {most} that all agents permit; raise --max-clients or the limit of open \
+                 files of the agents, or ask for fewer"
+            ));
+        }
         Err(format!(
             "{clients} clients are more than the {most} that the limit of open files allows; raise its hard limit \
              (ulimit -Hn, LimitNOFILE=), or ask for fewer"

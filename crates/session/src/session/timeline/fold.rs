@@ -70,6 +70,8 @@ pub struct Timeline {
     pub(super) nodes: NodeLanes,
     pub(super) agents: NodeLanes,
     pub(super) agent_states: History<AgentStates>,
+    /// The machine of each agent of a fleet.
+    pub(super) agent_hosts: BTreeMap<u16, String>,
     pub(super) ping_timing: Option<Timing>,
     pub(super) ping_tcp: Option<TcpRtt>,
     pub(super) intrinsic_run: Option<IntrinsicRun>,
@@ -128,6 +130,7 @@ impl Timeline {
             nodes: NodeLanes::new(longest_s),
             agents: NodeLanes::new(longest_s),
             agent_states: AgentStates::history(longest_s),
+            agent_hosts: BTreeMap::new(),
             ping_timing: None,
             ping_tcp: None,
             intrinsic_run: None,
@@ -188,8 +191,12 @@ impl Timeline {
                 self.advance(moment.t_s);
             }
             Record::Event(event) => {
-                if let EventKind::FirstError { error, message } = &event.what {
-                    self.errors.first(error, message);
+                match &event.what {
+                    EventKind::AgentJoined { agent, host, .. } | EventKind::AgentBack { agent, host } => {
+                        self.agent_hosts.insert(*agent as u16, host.clone());
+                    }
+                    EventKind::FirstError { error, message } => self.errors.first(error, message),
+                    _ => {}
                 }
                 self.session.as_mut().map(|session| session.follow(record));
                 self.forgotten += push_bounded(&mut self.events, event.clone());

@@ -103,8 +103,8 @@ impl Timeline {
 
     /// Returns the number of an agent and the name of its machine: `0 on load-a`.
     pub fn agent_name(&self, agent: u16) -> String {
-        let agents = self.latest().agents();
-        agents.get(&agent).map_or_else(|| agent.to_string(), |row| format!("{agent} on {}", row.host))
+        let host = self.agent_hosts.get(&agent);
+        host.map_or_else(|| agent.to_string(), |host| format!("{agent} on {host}"))
     }
 
     /// Returns the address of a node; its number if the address is unknown.
@@ -128,21 +128,16 @@ impl Reading<'_> {
 
     /// Returns the agents of a fleet that have taken part until this moment, by number.
     pub fn agents(&self) -> BTreeMap<u16, AgentRow> {
-        let mut agents = BTreeMap::new();
+        let row = |host: &String| AgentRow { host: host.clone(), is_lost: false, state: None, load: None };
+        let known = self.timeline.agent_hosts.iter();
+        let mut agents: BTreeMap<_, _> = known.map(|(agent, host)| (*agent, row(host))).collect();
         for event in self.events() {
-            match &event.what {
-                EventKind::AgentJoined { agent, host, .. } => {
-                    let row = AgentRow { host: host.clone(), is_lost: false, state: None, load: None };
-                    agents.insert(*agent as u16, row);
-                }
-                EventKind::AgentLost { agent, .. } => {
-                    agents.entry(*agent as u16).and_modify(|row| row.is_lost = true);
-                }
-                EventKind::AgentBack { agent, .. } => {
-                    agents.entry(*agent as u16).and_modify(|row| row.is_lost = false);
-                }
-                _ => {}
-            }
+            let (agent, is_lost) = match &event.what {
+                EventKind::AgentJoined { agent, .. } | EventKind::AgentBack { agent, .. } => (*agent, false),
+                EventKind::AgentLost { agent, .. } => (*agent, true),
+                _ => continue,
+            };
+            agents.entry(agent as u16).and_modify(|row| row.is_lost = is_lost);
         }
         for cell in self.cells.agent_states.between(self.now_s() - WINDOW_S, self.now_s()) {
             for (agent, state) in &cell.value.0 {
