@@ -179,7 +179,7 @@ fn labels_have_names_of_prometheus() {
         ),
         (
             "--prometheus-latency-buckets 1,2",
-            "error: --prometheus-bind-addr, -run-label and -latency-buckets each requires --prometheus-port.",
+            "error: --prometheus-bind-addr, --prometheus-run-label and --prometheus-latency-buckets need --prometheus-port.",
         ),
     ] {
         assert_eq!(refused(line), expected, "{line}");
