@@ -37,6 +37,8 @@ const MOST_SHOWN: usize = 20;
 const STOPS_AFTER: Duration = Duration::from_secs(6);
 /// An agent without a report for this long is lost.
 const LOST_AFTER: Duration = Duration::from_millis(2500);
+/// So long may an agent take to begin, which needs several answers of the bus and connections to the servers.
+const BEGINS_WITHIN: Duration = Duration::from_secs(10);
 
 impl Gathered {
     /// Begins to lead the agents. Returns the handle for the load's plan, and the receiver of the joined records, which is
@@ -263,7 +265,8 @@ impl Reading {
         let lead = Arc::clone(&self.lead);
         let mut lost = Vec::new();
         for (index, agent) in lead.state().agents.iter_mut().enumerate() {
-            let is_silent = agent.heard.elapsed() > LOST_AFTER && !agent.state.has_ended;
+            let limit = if agent.state.has_begun { LOST_AFTER } else { BEGINS_WITHIN };
+            let is_silent = agent.heard.elapsed() > limit && !agent.state.has_ended;
             if is_silent && !std::mem::replace(&mut agent.state.is_lost, true) {
                 lost.push((index, agent.host()));
             }
