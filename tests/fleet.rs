@@ -52,6 +52,14 @@ impl Fleet {
         Running::start(redyno(&[&words[..], more].concat()))
     }
 
+    /// Starts two agents and a session at a rate, and waits until both report.
+    pub fn under_load(&self) -> (Vec<Running>, Running) {
+        let agents = (0..2).map(|index| self.agent(index, 2, &[])).collect();
+        let session = self.session(2, &["--load", "--rate", "2000", "--duration", "600", "--no-prefill"]);
+        session.wait_for_lines(2, r#""1":{"ops""#);
+        (agents, session)
+    }
+
     pub fn calls(&self) -> [u64; 2] {
         ["get", "set"].map(|command| self.target.calls(&[], command))
     }
@@ -290,9 +298,7 @@ fn an_agent_permits_what_its_own_command_line_permits() {
 #[test]
 fn a_bus_that_restarts_leaves_no_hole_in_the_account() {
     let mut fleet = Fleet::start();
-    let _agents: Vec<_> = (0..2).map(|index| fleet.agent(index, 2, &[])).collect();
-    let session = fleet.session(2, &["--load", "--rate", "2000", "--duration", "600", "--no-prefill"]);
-    session.wait_for_lines(2, r#""1":{"ops""#);
+    let (_agents, session) = fleet.under_load();
     fleet.bus.kill();
     session.wait_for_lines(1, r#""event":"bus_lost""#);
     fleet.bus.restart();
@@ -313,9 +319,7 @@ fn a_bus_that_restarts_leaves_no_hole_in_the_account() {
 #[test]
 fn a_bus_that_stalls_ends_the_load_and_every_request_is_counted_once() {
     let fleet = Fleet::start();
-    let agents: Vec<_> = (0..2).map(|index| fleet.agent(index, 2, &[])).collect();
-    let session = fleet.session(2, &["--load", "--rate", "2000", "--duration", "600", "--no-prefill"]);
-    session.wait_for_lines(2, r#""1":{"ops""#);
+    let (agents, session) = fleet.under_load();
     fleet.bus.pause();
     for agent in &agents {
         wait_for("the silence", || agent.said().contains("no order for 4 s").then_some(()));

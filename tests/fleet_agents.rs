@@ -58,9 +58,7 @@ fn local_agents_get_tls_and_credentials_and_no_password_is_on_a_command_line() {
 #[test]
 fn an_agent_that_was_stopped_goes_on_and_its_pause_is_an_event() {
     let fleet = Fleet::start();
-    let agents: Vec<_> = (0..2).map(|index| fleet.agent(index, 2, &[])).collect();
-    let session = fleet.session(2, &["--load", "--rate", "2000", "--duration", "600", "--no-prefill"]);
-    session.wait_for_lines(2, r#""1":{"ops""#);
+    let (agents, session) = fleet.under_load();
     agents[1].signal(Signal::STOP);
     session.wait_for_lines(1, r#""event":"agent_lost","agent":1"#);
     // Longer than the silence after which an agent ends its load.
@@ -210,9 +208,7 @@ fn a_setting_that_an_agent_refuses_ends_the_load_and_the_session() {
 #[test]
 fn an_agent_that_goes_on_after_the_end_of_its_session_ends_too() {
     let fleet = Fleet::start();
-    let agents: Vec<_> = (0..2).map(|index| fleet.agent(index, 2, &[])).collect();
-    let session = fleet.session(2, &["--load", "--rate", "2000", "--duration", "600", "--no-prefill"]);
-    session.wait_for_lines(2, r#""1":{"ops""#);
+    let (agents, session) = fleet.under_load();
     agents[1].signal(Signal::STOP);
     session.wait_for_lines(1, r#""event":"agent_lost","agent":1"#);
     session.signal(Signal::TERM);

@@ -25,7 +25,7 @@ const FRESH: Duration = Duration::from_secs(1);
 const MOST_LABELS: usize = 16;
 const LONGEST_NAME: usize = 128;
 const LONGEST_VALUE: usize = 256;
-/// The largest latency that is told from larger ones, in microseconds.
+/// The largest latency that is kept apart from larger ones, in microseconds.
 const LONGEST_US: u64 = 60_000_000;
 /// The upper bounds of buckets in microseconds.
 const BOUNDS_US: [u64; 26] = [

@@ -207,26 +207,27 @@ impl Sheet {
     }
 
     /// Returns the rows of all nodes of a cluster over the whole session.
-    pub(super) fn of_nodes<'a>(
-        &self,
-        summary: &'a Summary,
-        nodes: &'a BTreeMap<u16, OperationInterval>,
-    ) -> Vec<SheetRow<'a>> {
-        let row = |(node, part): (&u16, &'a OperationInterval)| {
-            SheetRow::of_summary(summary).of_part("node", self.timeline.address_of(*node), part)
-        };
-        nodes.iter().map(row).collect()
+    pub(super) fn of_nodes<'a>(&self, summary: &'a Summary, nodes: &'a Parts) -> Vec<SheetRow<'a>> {
+        of_parts("node", summary, nodes, |node| self.timeline.address_of(node))
     }
 
     /// Returns the rows of all agents of a fleet over the whole session.
-    pub(super) fn of_agents<'a>(
-        &self,
-        summary: &'a Summary,
-        agents: &'a BTreeMap<u16, OperationInterval>,
-    ) -> Vec<SheetRow<'a>> {
-        let row = |(agent, part): (&u16, &'a OperationInterval)| {
-            SheetRow::of_summary(summary).of_part("agent", self.timeline.agent_name(*agent), part)
-        };
-        agents.iter().map(row).collect()
+    pub(super) fn of_agents<'a>(&self, summary: &'a Summary, agents: &'a Parts) -> Vec<SheetRow<'a>> {
+        of_parts("agent", summary, agents, |agent| self.timeline.agent_name(agent))
     }
+}
+
+/// The results by the number of a node, or of an agent.
+type Parts = BTreeMap<u16, OperationInterval>;
+
+fn of_parts<'a>(
+    kind: &'static str,
+    summary: &'a Summary,
+    parts: &'a Parts,
+    name: impl Fn(u16) -> String,
+) -> Vec<SheetRow<'a>> {
+    let row = |(number, part): (&u16, &'a OperationInterval)| {
+        SheetRow::of_summary(summary).of_part(kind, name(*number), part)
+    };
+    parts.iter().map(row).collect()
 }
