@@ -4,9 +4,11 @@
 use std::{
     fmt::Write as _,
     net::{IpAddr, Ipv4Addr, SocketAddr},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
+
+use parking_lot::Mutex;
 
 use super::asked::MemtierOptions;
 use crate::{
@@ -197,8 +199,7 @@ impl Prometheus {
 }
 
 fn with<T>(sums: &Mutex<Sums>, act: impl FnOnce(&mut Sums) -> T) -> T {
-    // After a panic of the other thread, the sums are valid, and lack at most one interval.
-    act(&mut sums.lock().unwrap_or_else(PoisonError::into_inner))
+    act(&mut sums.lock())
 }
 
 impl Sums {

@@ -29,6 +29,8 @@ use crate::{clock::SECOND_NS, protocol::RespValue, untrusted};
 const GAP: Duration = Duration::from_millis(100);
 /// The longest random time that is added to [`GAP`], so that several load generators do not ask at the same time.
 const JITTER: Duration = Duration::from_millis(25);
+/// How often a primary without a cluster is asked for its replicas.
+const ASK_EVERY: Duration = Duration::from_secs(3);
 /// How long one node may take to connect and to answer, before the next node is asked.
 const LIMIT: Duration = Duration::from_secs(1);
 /// The longest accepted reply: 16 384 ranges of one slot, with two replicas each, have about 6 MB.
@@ -220,11 +222,16 @@ impl Shared {
         }
     }
 
-    /// Waits for a doubt. Returns false if the cluster was dropped.
+    /// Waits for a doubt. A replica that has come back causes none, so the replicas of a primary are asked for from time to
+    /// time. Returns false if the cluster was dropped.
     fn await_doubt(&self) -> bool {
         let is_calm = |is_over: &mut bool| !*is_over && !self.is_doubted.load(Ordering::Acquire);
         let mut is_over = self.is_over.lock();
-        self.wakes.wait_while(&mut is_over, is_calm);
+        if *self.topology.load().placement() == Placement::Copies {
+            self.wakes.wait_while_for(&mut is_over, is_calm, ASK_EVERY);
+        } else {
+            self.wakes.wait_while(&mut is_over, is_calm);
+        }
         !*is_over
     }
 

@@ -1,9 +1,11 @@
 //! The session's side of a fleet: it publishes each setting to the agents, and joins what they report.
 
 use std::{
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::{
     axis::Axis,
@@ -130,8 +132,7 @@ impl Agents for Lead {
         (state.over_since, state.is_new) = (Some(Instant::now()), true);
         self.news.notify_all();
         // Their keys are removed after this.
-        let ended = self.news.wait_timeout_while(state, LAST_WORDS, |state| !state.has_ended);
-        drop(ended.unwrap_or_else(PoisonError::into_inner));
+        self.news.wait_while_for(&mut state, |state| !state.has_ended, LAST_WORDS);
     }
 
     fn are_done(&self, generation: u32) -> bool {
@@ -152,18 +153,15 @@ impl Lead {
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        // No code under this lock can panic half-way.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Publishes each new order, and repeats the last one, until the agents have ended.
     pub(super) fn give_orders(&self, mut bus: Bus) {
         let mut axis = Axis::default();
         loop {
-            let state = self.state();
-            let wait = |state: &mut State| !state.is_new && !state.has_ended;
-            let waited = self.news.wait_timeout_while(state, REPEAT_EVERY, wait);
-            let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            let mut state = self.state();
+            self.news.wait_while_for(&mut state, |state| !state.is_new && !state.has_ended, REPEAT_EVERY);
             if state.has_ended {
                 drop(state);
                 // The streams expire if the bus does not answer now.
