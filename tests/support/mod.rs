@@ -56,7 +56,7 @@ pub struct Server {
     kind: Kind,
     args: Vec<String>,
     port: u16,
-    directory: TempDir,
+    pub directory: TempDir,
     child: Child,
 }
 
@@ -258,6 +258,8 @@ fn spawn(kind: Kind, args: &[String], port: u16, directory: &Path) -> Child {
     } else {
         // A dash before an address: where the machine does not have it, start without.
         command.args(["--port", &port, "--bind", "127.0.0.1", "-::1", "--save", "", "--appendonly", "no"]);
+        // A primary waits 5 s for further replicas before it copies its data to the first.
+        command.args(["--repl-diskless-sync-delay", "0"]);
         command.arg("--unixsocket").arg(directory.join("socket"));
         command.arg("--dir").arg(directory);
     }

@@ -71,7 +71,8 @@ impl Owners {
             let Some(slot) = (0..SLOTS).find(|slot| known.owner(*slot) == Some(node)) else { continue };
             let owner = topology.owner(slot).filter(|owner| *owner != node);
             let is_known = owner.is_some() && self.found.remove(&node) == owner;
-            let is_replaced = owner.is_some_and(|owner| !is_known && is_replica(&known, owner, node));
+            let is_replaced =
+                owner.is_some_and(|owner| !is_known && is_successor(owner, node, (&known, topology)));
             if is_silent || is_replaced {
                 // What was over before the handover does not belong to it.
                 let lull = lull.filter(|lull| lull.back_ns.is_none());
@@ -83,8 +84,11 @@ impl Owners {
     }
 }
 
-fn is_replica(topology: &Topology, node: NodeNumber, of: NodeNumber) -> bool {
-    topology.nodes().any(|(number, it)| number == node && it.role == Role::Replica(of))
+/// Returns whether `owner` of a slot was a replica of `node` before, or was in no topology and left `node` without slots:
+/// CLUSTER SLOTS does not list a replica that has not copied anything yet.
+fn is_successor(owner: NodeNumber, node: NodeNumber, (before, now): (&Topology, &Topology)) -> bool {
+    let known = before.nodes().find(|(number, _)| *number == owner).map(|(_, it)| it.role);
+    known.map_or_else(|| now.primaries().all(|it| it != node), |role| role == Role::Replica(node))
 }
 
 /// Returns a key of a slot. Some 16 384 numbers are tried, which takes about a millisecond.
@@ -143,6 +147,20 @@ mod tests {
         let suspects = owners.look(&taken, &lulls);
         assert_eq!((suspects.len(), suspects[0].node.index(), suspects[0].lull), (1, 0, None));
         assert_eq!(owners.look(&taken, &lulls), []);
+    }
+
+    #[test]
+    fn a_replica_that_was_not_listed_is_a_successor_if_it_takes_all_slots() {
+        let (mut owners, lulls, first) = (Owners::default(), Lulls::default(), two());
+        owners.look(&first, &lulls);
+        let taken = topology(&first, [(30, None), (20, Some(21))]);
+        let suspects = owners.look(&taken, &lulls);
+        assert_eq!(suspects.iter().map(|it| it.node.index()).collect::<Vec<_>>(), [0]);
+        let mut owners = Owners::default();
+        let one = topology(&Topology::default(), [(10, None), (10, None)]);
+        owners.look(&one, &lulls);
+        let half = topology(&one, [(30, None), (10, None)]);
+        assert_eq!(owners.look(&half, &lulls), [], "a node that joins gets some of the slots");
     }
 
     #[test]
