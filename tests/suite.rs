@@ -95,6 +95,7 @@ mod slow_terminal;
 mod support;
 mod sweep;
 mod terminal;
+mod think;
 mod tls;
 mod tls_trust;
 mod trace;

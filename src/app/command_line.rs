@@ -63,7 +63,7 @@ fn options(knobs: &Knobs) -> Option<String> {
     for setting in Adjustable::ALONE.into_iter().filter(|setting| setting.applies(knobs)) {
         let value = setting.value(knobs);
         if value != setting.value(&usual) {
-            text += &format!(" --{} {value}", setting.word());
+            text += &format!(" --{} {}", setting.word(), quoted(&value));
         }
     }
     if let Some(trace) = &knobs.workload.trace {

@@ -216,6 +216,8 @@ mod tests {
         ("rate", "5"),
         ("arrivals", "poisson --rate=5"),
         ("backlog", "shed --rate=5"),
+        ("think", "5ms"),
+        ("session_length", "30s"),
         ("read_from", "replica"),
         ("find", "p99<1ms"),
         // The underscore becomes a blank in the code below.

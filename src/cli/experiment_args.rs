@@ -105,7 +105,7 @@ impl ExperimentArgs {
             return Ok(Course { knobs, settings, experiment: Some(Box::new(sweep)), ends_session: true });
         }
         if self.find.is_some() {
-            ExperimentSpec::check(&knobs).map_err(|error| UsageError::of(format!("--find: {error}")))?;
+            ExperimentSpec::check_find(&knobs).map_err(|error| UsageError::of(format!("--find: {error}")))?;
         }
         let find = self.find.clone().map(|limit| Find::new(limit, knobs.clone()));
         let experiment = find.map(|find| Box::new(find) as Box<dyn Experiment>);

@@ -7,7 +7,7 @@ use clap::Args;
 use super::values::{bytes, count, prefix, requests, seconds, speed, threads};
 use crate::{
     endpoint::ReadFrom,
-    knobs::{Arrivals, Backlog, KnobError, Knobs},
+    knobs::{Arrivals, Backlog, KnobError, Knobs, RandomLength},
     load::most_workers,
     runner::UsageError,
     units::parse_count,
@@ -58,6 +58,16 @@ pub struct LoadArgs {
     /// finished first [default: connections are kept]
     #[arg(long, value_name = "N", value_parser = count)]
     pub reconnect: Option<u32>,
+    /// Let each client pause for a random time before its next batch: 20ms, 5ms..50ms (each is equally likely), or
+    /// 'exponential 20ms' (the mean); the first pause is cut at a random place, so that clients do not begin together
+    /// [default: clients do not pause]
+    #[arg(long, value_name = "T")]
+    pub think: Option<RandomLength>,
+    /// Open a new connection for each client when its session is over, after a random time as for --think, with TLS
+    /// handshake and AUTH; the pipeline is finished first, and the first session is cut at a random place
+    /// [default: connections are kept]
+    #[arg(long, value_name = "T")]
+    pub session_length: Option<RandomLength>,
     /// Workload: a preset (redyno workloads lists them) or a TOML file [default: cache, SET:GET 1:10]
     #[arg(long, value_name = "NAME|FILE", conflicts_with = "ratio")]
     pub workload: Option<String>,
@@ -161,7 +171,8 @@ impl LoadArgs {
         let is_shaped = numbers.iter().any(Option::is_some) || self.keys.is_some();
         let is_given = self.chosen.is_some() || self.workload.is_some();
         let is_chosen = is_given || self.ratio.is_some() || self.distribution.is_some();
-        self.prefill || is_shaped || is_chosen
+        let rests = self.think.is_some() || self.session_length.is_some();
+        self.prefill || is_shaped || is_chosen || rests
     }
 
     /// Loads the workload, by name or from its file, and its dataset. Adopts the load that the workload suggests,
@@ -270,6 +281,8 @@ impl LoadArgs {
             arrivals: self.arrivals.unwrap_or(trace.map_or(usual.arrivals, |_| Arrivals::Trace)),
             backlog: self.backlog.unwrap_or(usual.backlog),
             reconnect: self.reconnect,
+            think: self.think,
+            session_length: self.session_length,
             workload,
             value_size: self.data_size.unwrap_or(usual.value_size),
             keyspace: self.keys.unwrap_or(usual.keyspace),

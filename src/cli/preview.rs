@@ -55,7 +55,10 @@ fn head(knobs: &Knobs, dialect: Dialect) -> String {
         Dialect::Memcached => "memcached's text",
     };
     let title = untrusted::text(&format!("{}: {about}", workload.name));
-    format!("{title}\n{spoken}, {}, pipeline {}\n", counted(knobs.clients.into(), "client"), knobs.pipeline)
+    let think = knobs.think.map(|think| format!("think {think}"));
+    let rests: String = think.into_iter().chain(knobs.renewal()).map(|words| format!(", {words}")).collect();
+    let clients = counted(knobs.clients.into(), "client");
+    format!("{title}\n{spoken}, {clients}, pipeline {}{rests}\n", knobs.pipeline)
 }
 
 /// Returns the line about connections to a cluster; an empty text without a limit.

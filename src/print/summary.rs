@@ -38,7 +38,7 @@ pub fn summary(timeline: &Timeline, episodes: &Episodes, files: &[String]) -> St
         records(&mut text, &sum, &rows, is_one_setting);
         let trace = rows.iter().find_map(|row| row.segment.start.knobs.workload.trace.as_ref());
         trace.into_iter().for_each(|trace| line(&mut text, "trace", &trace.to_string()));
-        if rows.iter().any(|row| row.segment.start.knobs.reconnect.is_some()) {
+        if rows.iter().any(|row| row.segment.start.knobs.renewal().is_some()) {
             opened(&mut text, &sum, is_one_setting);
         }
         if sum.response.is_some() {

@@ -46,7 +46,7 @@ const REST: &str = "| ping p50   kernel  receive      max | server ops/s  client
 /// Returns the figures of the load under these knobs, in addition to those of every line.
 pub(super) fn more(knobs: &Knobs) -> impl Iterator<Item = &'static [(Figure, usize)]> + use<> {
     let open = (knobs.load && knobs.rate.is_some()).then_some(&OPEN[..]);
-    let opened = (knobs.load && knobs.reconnect.is_some()).then_some(&OPENED[..]);
+    let opened = (knobs.load && knobs.renewal().is_some()).then_some(&OPENED[..]);
     open.into_iter().chain(opened)
 }
 

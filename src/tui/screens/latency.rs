@@ -166,7 +166,7 @@ fn series<'a>(model: &'a Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
         let latency = Cow::Borrowed(&base.total.service);
         all.push(Series { is_ghost: true, ..one(&name, '.', Ink::Faint, latency) });
     }
-    if let Some(segment) = segment.filter(|segment| segment.start.knobs.reconnect.is_some()) {
+    if let Some(segment) = segment.filter(|segment| segment.start.knobs.renewal().is_some()) {
         all.extend(stages(model, reading, &segment.total));
     }
     if let Some(segment) = segment.filter(|segment| segment.total.commands.len() > 1) {

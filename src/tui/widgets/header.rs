@@ -109,10 +109,9 @@ fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> 
         put((finding.rule.to_uppercase() + &known_by, status::ink(finding.severity)), shed);
     }
     put(load(model, glyphs), 1);
-    if let Some(after) =
-        model.in_force().reconnect.filter(|_| model.in_force().load && width >= ROOM_FOR_SINCE)
-    {
-        put((format!("reconnect {after}"), Ink::Text), 4);
+    let renewal = model.in_force().renewal().filter(|_| model.in_force().load && width >= ROOM_FOR_SINCE);
+    if let Some(renewal) = renewal {
+        put((renewal, Ink::Text), 4);
     }
     if let Some(segment) = reading.segment().filter(|_| width >= 60) {
         let aside = segment.start.aside().map_or_else(String::new, |aside| format!(" {aside}"));

@@ -63,9 +63,8 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
         Subject::Server => culprits::draw(paint, &mut rest, model, reading),
     }
     if let Some(segment) = reading.segment()
-        && let Some(after) = segment.start.knobs.reconnect
+        && let Some(title) = segment.start.knobs.renewal()
     {
-        let title = format!("reconnect after {after}");
         let place = section(paint, &mut rest, &title, opening_rows(&segment.total));
         draw_openings(paint, roomy(place), &segment.total);
     }

@@ -204,6 +204,7 @@ fn load(knobs: &Knobs, width: usize) -> String {
             format!("{}/s due as in the trace", units::setting(rate.into()))
         }
         Some(_) => format!("{} due", knobs.pace()),
+        None if knobs.think.is_some() => knobs.pace(),
         None => "as fast as the server answers".to_owned(),
     };
     let (size, keys) = (Knob::ValueSize.value(knobs), knobs.keys());
@@ -222,6 +223,7 @@ pub(super) fn load_in_short(knobs: &Knobs) -> String {
             format!("{}/s as in the trace", units::setting(rate.into()))
         }
         Some(_) => knobs.pace(),
+        None if knobs.think.is_some() => knobs.pace(),
         None => "closed loop".to_owned(),
     };
     let (size, keys) = (Knob::ValueSize.value(knobs), knobs.keys());

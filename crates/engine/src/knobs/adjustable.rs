@@ -1,6 +1,8 @@
 //! Settings as a user types them, a name and a value: `clients 200`, `rate max`, `weight GET 5`, `backlog shed`.
 
-use super::{Backlog, Knob, KnobError, Knobs, TurnError, steps::DISTRIBUTIONS};
+use super::{
+    Backlog, Knob, KnobError, Knobs, ParseLengthError, RandomLength, TurnError, steps::DISTRIBUTIONS,
+};
 use crate::{
     units,
     workload::{Chosen, presets},
@@ -8,6 +10,17 @@ use crate::{
 
 /// The value of `reconnect` with which clients keep their connections.
 const NEVER: &str = "never";
+
+/// The value of `think` and `session-length` without pauses, or without an end.
+const NONE: &str = "none";
+
+fn length(length: Option<RandomLength>) -> String {
+    length.map_or_else(|| NONE.to_owned(), |length| length.to_string())
+}
+
+fn typed_length(text: &str) -> Result<Option<RandomLength>, ParseLengthError> {
+    Some(text).filter(|text| *text != NONE).map(str::parse).transpose()
+}
 
 /// A setting that a user changes by typing its name and a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,13 +33,17 @@ pub enum Adjustable {
     Backlog,
     /// The number of requests after which a client opens a new connection.
     Reconnect,
+    /// How long clients pause between batches.
+    Think,
+    /// After how long a client opens a new connection.
+    SessionLength,
     /// The workload, as the name of a preset of `--workload`, not of a file.
     Workload,
 }
 
 impl Adjustable {
     /// The settings that are fields of [`Knobs`] but not on the knob panel.
-    pub const ALONE: [Self; 2] = [Self::Backlog, Self::Reconnect];
+    pub const ALONE: [Self; 4] = [Self::Backlog, Self::Reconnect, Self::Think, Self::SessionLength];
 
     /// Returns all settings: first the knobs in the order of the panel, then the other settings.
     pub fn all() -> impl Iterator<Item = Self> {
@@ -54,14 +71,20 @@ impl Adjustable {
             Self::Weight => "weight",
             Self::Backlog => "backlog",
             Self::Reconnect => "reconnect",
+            Self::Think => "think",
+            Self::SessionLength => "session-length",
             Self::Workload => "workload",
         }
     }
 
     /// Returns whether the setting has an effect with these knobs: `backlog` has none in a closed loop, where requests
-    /// have no due times.
+    /// have no due times, and `think` has none in an open loop.
     pub fn applies(self, knobs: &Knobs) -> bool {
-        self != Self::Backlog || knobs.rate.is_some()
+        match self {
+            Self::Backlog => knobs.rate.is_some(),
+            Self::Think => knobs.rate.is_none(),
+            _ => true,
+        }
     }
 
     /// Returns the setting's value in `knobs`.
@@ -70,6 +93,8 @@ impl Adjustable {
             Self::Knob(knob) => knob.value(knobs),
             Self::Backlog => knobs.backlog.to_string(),
             Self::Reconnect => knobs.reconnect.map_or_else(|| NEVER.to_owned(), |n| n.to_string()),
+            Self::Think => length(knobs.think),
+            Self::SessionLength => length(knobs.session_length),
             Self::Weight | Self::Workload => knobs.workload.to_string(),
         }
     }
@@ -83,6 +108,7 @@ impl Adjustable {
             Self::Knob(_) | Self::Weight => Vec::new(),
             Self::Backlog => Backlog::NAMES.to_vec(),
             Self::Reconnect => vec![NEVER],
+            Self::Think | Self::SessionLength => vec![NONE],
             Self::Workload => presets().map(|preset| preset.name.as_str()).collect(),
         }
     }
@@ -103,6 +129,7 @@ impl Adjustable {
             Self::Weight => "an operation and a number: GET 5; 0 switches it off",
             Self::Backlog => "queue or shed",
             Self::Reconnect => "a number of replies after which clients reconnect, or never",
+            Self::Think | Self::SessionLength => "20ms, 5ms..50ms, exponential 20ms, or none",
             Self::Workload => "the name of a preset",
         }
     }
@@ -121,6 +148,10 @@ impl Adjustable {
                 let narrow = |n| u32::try_from(n).map_err(|_| TurnError::TooLarge("reconnect", n));
                 let reconnect = after.map(narrow).transpose()?;
                 Ok(Knobs { reconnect, ..knobs.clone() }.checked()?)
+            }
+            Self::Think => Ok(Knobs { think: typed_length(value)?, ..knobs.clone() }.checked()?),
+            Self::SessionLength => {
+                Ok(Knobs { session_length: typed_length(value)?, ..knobs.clone() }.checked()?)
             }
             Self::Backlog => Ok(Knobs { backlog: value.parse()?, ..knobs.clone() }.checked()?),
             Self::Workload => Ok(knobs.asking(&Chosen::of_preset(value)?)?),

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use super::{
     Arrivals, KnobError, Knobs, MAX_CLIENTS, MAX_KEYSPACE, MAX_PIPELINE, ParseArrivalsError,
-    ParseChoiceError,
+    ParseChoiceError, ParseLengthError,
     steps::{
         Direction, doubled, step_125, stepped, turned_distribution, turned_exponent, turned_percent,
         turned_rate, turned_weight,
@@ -85,6 +85,9 @@ pub enum TurnError {
     /// The typed text describes no arrivals.
     #[error(transparent)]
     Arrivals(#[from] ParseArrivalsError),
+    /// The typed text describes no length of time.
+    #[error(transparent)]
+    Length(#[from] ParseLengthError),
     /// The typed distribution or workload is unknown or invalid.
     #[error(transparent)]
     Workload(#[from] WorkloadError),

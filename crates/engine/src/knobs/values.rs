@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Arrivals, Backlog};
+use super::{Arrivals, Backlog, RandomLength};
 use crate::{
     units,
     workload::{self, MAX_VALUE_SIZE, Workload, WorkloadError},
@@ -38,6 +38,13 @@ pub struct Knobs {
     /// pipeline. With `None`, clients keep their connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reconnect: Option<u32>,
+    /// Closed loop: how long a client pauses after the replies to its batch, before it sends the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think: Option<RandomLength>,
+    /// The length of a session, after which a client opens a new connection; it first waits for all replies to its
+    /// pipeline. A session that loses its connection goes on with a new one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_length: Option<RandomLength>,
     /// The operations and their weights. Clones of the knobs share the workload.
     pub workload: Arc<Workload>,
     /// Size of a value in bytes, 1 to [`MAX_VALUE_SIZE`], unless the workload itself sets the sizes.
@@ -57,6 +64,8 @@ impl Default for Knobs {
             arrivals: Arrivals::Constant,
             backlog: Backlog::Queue,
             reconnect: None,
+            think: None,
+            session_length: None,
             workload: workload::usual(),
             value_size: 32,
             // So few that SETs write all of them soon: then the hit rate is steady.
@@ -99,6 +108,9 @@ pub enum KnobError {
         "arrivals 'trace' need a trace; give one with --trace FILE, or set arrivals to constant or poisson"
     )]
     NoTrace,
+    /// Requests have due times, so clients cannot pause.
+    #[error("think time needs a closed loop; leave out the rate (rate max), or the think time (think none)")]
+    ThinkWithRate,
     /// The workload cannot be run.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
@@ -126,6 +138,9 @@ impl Knobs {
         if self.arrivals == Arrivals::Trace && self.workload.trace.is_none() {
             return Err(KnobError::NoTrace);
         }
+        if self.think.is_some() && self.rate.is_some() {
+            return Err(KnobError::ThinkWithRate);
+        }
         self.workload.check()?;
         self.workload.check_keys(self.keyspace)?;
         self.workload.check_values(self.value_size)?;
@@ -139,9 +154,10 @@ impl Knobs {
 
 impl Knobs {
     /// Returns the rate, with arrivals and backlog if they are not the default: `max`, `5000/s`, `5000/s poisson shed`.
+    /// In a closed loop, returns the think time as well: `max, think 5ms..50ms`.
     pub fn pace(&self) -> String {
         let Some(rate) = self.rate else {
-            return "max".to_owned();
+            return self.think.map_or_else(|| "max".to_owned(), |think| format!("max, think {think}"));
         };
         let mut pace = format!("{}/s", units::setting(rate.into()));
         if self.arrivals != Arrivals::default() {
@@ -155,6 +171,14 @@ impl Knobs {
 }
 
 impl Knobs {
+    /// Returns when clients open new connections, if they do not keep theirs: `reconnect 100`, `sessions 30s`.
+    pub fn renewal(&self) -> Option<String> {
+        let reconnect = self.reconnect.map(|n| format!("reconnect {n}"));
+        let sessions = self.session_length.map(|length| format!("sessions {length}"));
+        let words: Vec<_> = reconnect.into_iter().chain(sessions).collect();
+        (!words.is_empty()).then(|| words.join(", "))
+    }
+
     /// Returns the number of keys, and their distribution if it is not uniform: `10 k keys`, `10 k keys, zipfian 0.99`.
     pub fn keys(&self) -> String {
         let drawn = self.workload.distributions().into_iter().map(|distribution| format!(", {distribution}"));
@@ -179,7 +203,7 @@ impl fmt::Display for Knobs {
             super::Knob::ValueSize.value(self),
             self.keys(),
         )?;
-        self.reconnect.map_or(Ok(()), |n| write!(f, ", reconnect {n}"))
+        self.renewal().map_or(Ok(()), |words| write!(f, ", {words}"))
     }
 }
 
@@ -203,6 +227,18 @@ mod tests {
         assert_eq!((Knobs::default().pace(), open.pace()), ("max".into(), "5000/s".into()));
         let unusual = Knobs { arrivals: Arrivals::Poisson, backlog: Backlog::Shed, ..open };
         assert_eq!(unusual.pace(), "5000/s poisson shed");
+    }
+
+    #[test]
+    fn pauses_and_sessions_are_named_and_think_time_needs_a_closed_loop() {
+        let think = Some("5ms..50ms".parse().unwrap());
+        let session_length = Some("exponential 30s".parse().unwrap());
+        let knobs = Knobs { load: true, think, session_length, reconnect: Some(9), ..Knobs::default() };
+        let text = knobs.to_string();
+        assert!(text.starts_with("50 clients × 1, rate max, think 5ms..50ms, SET:GET"), "{text}");
+        assert!(text.ends_with(", reconnect 9, sessions exponential 30s"), "{text}");
+        let error = Knobs { rate: Some(9), ..knobs }.checked().unwrap_err().to_string();
+        assert!(error.starts_with("think time needs a closed loop; leave out the rate"), "{error}");
     }
 
     #[test]

@@ -98,6 +98,13 @@ impl Alarm {
     pub(super) fn went_off(&mut self, _: u64, _: u64) {}
 }
 
+/// Returns the time window in which a worker is to wake up for what is due at `due_ns`: at that time. If such times
+/// follow one another within `slack_ns`, the window ends `slack_ns` from now, so that one wake-up serves several.
+pub(super) fn window(due_ns: u64, mean_gap_ns: f64, now_ns: u64, slack_ns: u64) -> RangeInclusive<u64> {
+    let is_dense = mean_gap_ns <= slack_ns as f64;
+    due_ns..=if is_dense { due_ns.max(now_ns + slack_ns) } else { due_ns }
+}
+
 /// Returns the time for which the timer is to be set; `None` if it is already set for a time within `window`.
 #[cfg(any(target_os = "linux", test))]
 pub(super) fn moved(set_for_ns: Option<u64>, window: &RangeInclusive<u64>) -> Option<u64> {

@@ -192,7 +192,7 @@ impl Clients {
         self.count_opening(i, 1);
         if let Some(client) = self.all.get_mut(i) {
             self.open += 1;
-            client.served = 0;
+            (client.served, client.has_ended) = (0, false);
         }
         if let Some(lane) = self.lane(i) {
             lane.link = ClientConnection::Open(connection);

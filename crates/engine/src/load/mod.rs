@@ -38,6 +38,7 @@ mod phase;
 mod plan;
 mod poisson;
 mod quota;
+mod random_timers;
 mod reads;
 mod replies;
 mod ring;

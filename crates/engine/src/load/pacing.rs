@@ -13,7 +13,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::schedule::Schedule;
+use super::{alarm::window, schedule::Schedule};
 use crate::{
     knobs::{Arrivals, Backlog, Knobs, SHED_AFTER_NS},
     workload::{Share, Trace},
@@ -89,14 +89,10 @@ impl Pace {
         self.schedule.as_ref().map(|schedule| schedule.due_ns)
     }
 
-    /// Returns the time window in which the worker is to wake up for the next request; `None` in a closed loop. The
-    /// window is the due time of the request. If requests follow one another within `slack_ns`, the window ends
-    /// `slack_ns` from now, so that one wake-up serves several requests.
+    /// Returns the time window in which the worker is to wake up for the next request; `None` in a closed loop.
     pub(super) fn wake_window(&self, now_ns: u64, slack_ns: u64) -> Option<RangeInclusive<u64>> {
         let schedule = self.schedule.as_ref()?;
-        let due_ns = schedule.due_ns;
-        let is_dense = schedule.mean_gap_ns <= slack_ns as f64;
-        Some(due_ns..=if is_dense { due_ns.max(now_ns + slack_ns) } else { due_ns })
+        Some(window(schedule.due_ns, schedule.mean_gap_ns, now_ns, slack_ns))
     }
 
     /// Notes that the worker has a connection, or cannot get one. Requests are due from the first such call on, so

@@ -9,7 +9,7 @@ use super::{
     quota::Quota,
 };
 use crate::{
-    knobs::Knobs,
+    knobs::{Knobs, RandomLength},
     workload::{Program, Share, Workload},
 };
 
@@ -41,6 +41,18 @@ impl Setting {
     #[inline]
     pub(super) fn reconnect(&self) -> Option<u32> {
         self.knobs.reconnect.filter(|_| self.phase.filling().is_none())
+    }
+
+    /// Returns how long a client pauses between its batches; `None` during a prefill.
+    #[inline]
+    pub(super) fn think(&self) -> Option<RandomLength> {
+        self.knobs.think.filter(|_| self.phase.filling().is_none())
+    }
+
+    /// Returns how long a client's sessions last; `None` during a prefill.
+    #[inline]
+    pub(super) fn session_length(&self) -> Option<RandomLength> {
+        self.knobs.session_length.filter(|_| self.phase.filling().is_none())
     }
 
     /// Returns whether the current prefill continues with `knobs`, since it writes the same keys.

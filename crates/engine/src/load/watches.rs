@@ -15,10 +15,16 @@ pub(super) struct Watches {
 }
 
 impl Watches {
+    /// Returns whether a check of client `i` is planned.
+    #[inline]
+    pub(super) fn is_watched(&self, i: usize) -> bool {
+        self.watched.get(i).is_some_and(|is_watched| *is_watched)
+    }
+
     /// Plans a check of client `i` at `at_ns`, unless a check is already planned.
     #[inline]
     pub(super) fn watch(&mut self, i: usize, at_ns: u64) {
-        if !self.watched.get(i).is_some_and(|is_watched| *is_watched) {
+        if !self.is_watched(i) {
             self.begin(i, at_ns);
         }
     }

@@ -17,7 +17,7 @@ const MOST: f64 = 0.5;
 pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
     // Redyno's own load reconnects on purpose.
     let reconnects =
-        now.segment.as_ref().is_some_and(|segment| segment.knobs.load && segment.knobs.reconnect.is_some());
+        now.segment.as_ref().is_some_and(|segment| segment.knobs.load && segment.knobs.renewal().is_some());
     let per_s = now.steady(Gauge::NewConnections, stands).filter(|per_s| *per_s >= SOME && !reconnects)?;
     let each = now.gauge(Gauge::OpsPerS).map(|ops| ops / per_s);
     let other = now.gauge(Gauge::Cpu).map_or(0.0, |cpu| cpu - in_commands(now).unwrap_or_default());

@@ -66,10 +66,23 @@ impl ExperimentSpec {
         }
     }
 
+    /// Checks that a search for the highest rate can use these knobs.
+    ///
+    /// # Errors
+    /// The errors of [`check`](Self::check), and when clients pause, which they cannot in an open loop.
+    pub fn check_find(knobs: &Knobs) -> Result<(), WordsError> {
+        if knobs.think.is_some() {
+            return Err(WordsError::of(
+                "a search for the highest rate needs clients that do not pause; leave out the think time",
+            ));
+        }
+        Self::check(knobs)
+    }
+
     fn find(text: &str, knobs: Knobs) -> Result<Self, WordsError> {
         let text = text.trim();
         let limit = text.strip_prefix("rate ").unwrap_or(text).parse()?;
-        Self::check(&knobs)?;
+        Self::check_find(&knobs)?;
         Ok(Self::Find(limit, knobs))
     }
 
@@ -193,6 +206,9 @@ mod tests {
             "A/B clients 50 | clients 100, rate 5k"
         );
         let bursts = Knobs { arrivals: "bursty 10x 1s/10s".parse().unwrap(), ..Knobs::default() };
+        let think = Knobs { think: Some("5ms".parse().unwrap()), ..Knobs::default() };
+        let refused = ExperimentSpec::parse("find p99<1ms", &think).unwrap().unwrap_err().to_string();
+        assert!(refused.contains("leave out the think time"), "{refused}");
         let refused = ExperimentSpec::parse("find p99<1ms", &bursts).unwrap().unwrap_err().to_string();
         assert!(refused.contains("needs arrivals without bursts"), "{refused}");
         for (word, example, _) in ExperimentSpec::WORDS {

@@ -29,6 +29,8 @@ pub(in crate::load) struct Client {
     pub(super) is_lost: bool,
     /// How many requests were answered on the current connection, in whole batches.
     pub(super) served: u32,
+    /// Whether the session on the current connection is over.
+    pub(super) has_ended: bool,
     /// Whether the connection was closed on purpose and the next one is not open yet.
     pub(super) is_between: bool,
 }
@@ -47,6 +49,7 @@ impl Client {
             back_off: BackOff::new(),
             is_lost: false,
             served: 0,
+            has_ended: false,
             is_between: false,
         }
     }

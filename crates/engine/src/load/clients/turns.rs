@@ -1,6 +1,6 @@
 //! The order in which clients read and write, and how many requests each client may still send.
 
-use super::{Clients, is_extra};
+use super::{ClientConnection, Clients, is_extra, is_opening};
 use crate::load::{
     connection::{Connection, ConnectionPhase},
     quota::Allowance,
@@ -46,6 +46,19 @@ impl Clients {
         };
         let idle: Vec<_> = self.connections().filter_map(is_idle).filter(|i| !is_extra(*i)).collect();
         idle.into_iter().for_each(|i| self.queue(i));
+    }
+
+    /// Notes that the session of client `i` is over, if it has a connection. Returns whether the client is idle.
+    pub(in crate::load) fn end_session(&mut self, i: usize) -> bool {
+        let Some(client) = self.all.get_mut(i) else { return false };
+        let ClientConnection::Open(connection) = &client.lane.link else { return false };
+        client.has_ended = !is_opening(connection);
+        connection.phase == ConnectionPhase::Idle && client.owed == 0
+    }
+
+    /// Returns whether the session on the current connection of client `i` is over.
+    pub(in crate::load) fn has_ended(&self, i: usize) -> bool {
+        self.all[i].has_ended
     }
 
     /// Returns whether a client waits for its turn to write.

@@ -15,6 +15,7 @@ mod arrival;
 mod connecting;
 mod losing;
 mod redirects;
+mod resting;
 mod sending;
 mod spreading;
 mod stopping;
@@ -30,6 +31,7 @@ use arc_swap::ArcSwap;
 use mio::{Events, Poll, Token, event::Event};
 
 use arrival::Arrival;
+use resting::{SESSIONS, THINKING};
 use stopping::{Stage, panicked};
 use waiting::Ready;
 
@@ -43,6 +45,7 @@ use super::{
     losses::Losses,
     pacing::Pace,
     quota::Allowance,
+    random_timers::RandomTimers,
     segments::Segments,
     spread::Spread,
     watches::Watches,
@@ -105,6 +108,9 @@ pub(super) struct Worker {
     spread: Option<Box<Spread>>,
     clients: Clients,
     watches: Watches,
+    /// The pauses of clients between their batches, and the sessions of clients.
+    thinking: RandomTimers,
+    sessions: RandomTimers,
     segments: Segments,
     pace: Pace,
     allowance: Allowance,
@@ -148,6 +154,8 @@ impl Worker {
             spread: Spread::of(&setup.plan).map(Box::new),
             clients: Clients::new(setup.plan.seed ^ setup.index as u64, setup.plan.threads),
             watches: Watches::default(),
+            thinking: setup.timers(THINKING),
+            sessions: setup.timers(SESSIONS),
             segments: Segments::new(setting.generation, setting.program.operations(), setting.since_ns, ring),
             pace: Pace::new(),
             allowance: Allowance::of(setup.index, setting.phase.quota().cloned()),
@@ -237,6 +245,7 @@ impl Worker {
                 self.close_tick(now_ns);
             }
             self.clients.retry(now_ns);
+            self.end_lengths(now_ns);
             if self.spread.is_some() {
                 self.send_held(now_ns);
             }
@@ -329,6 +338,7 @@ impl Worker {
                 self.recovers = self.spread.is_none();
                 self.report_if_down(now_ns);
             }
+            self.begin_session(i, now_ns);
         }
         if has_more {
             self.clients.queue_unread(i);
@@ -341,33 +351,6 @@ impl Worker {
                 Some(_) => self.on_lane_idle(i, now_ns),
             }
         }
-    }
-
-    /// Queues client `i` for writing, or renews or closes its connection, after its batch of `batch` requests is
-    /// answered.
-    #[inline]
-    fn on_free(&mut self, i: usize, batch: u32, now_ns: u64) {
-        if batch > 0 {
-            self.clients.answered(i, batch);
-            self.note_recovery(now_ns);
-        }
-        if self.clients.is_surplus(i) {
-            self.clients.close(i);
-        } else if self.is_used_up(i) {
-            self.clients.renew(i);
-        } else {
-            if !self.clients.any_ready() {
-                self.free_since_ns = now_ns;
-            }
-            self.clients.queue(i);
-        }
-    }
-
-    /// Returns whether client `i` is to reconnect: its connection has had enough replies, and it may send more.
-    #[inline]
-    fn is_used_up(&self, i: usize) -> bool {
-        let most = self.setting.reconnect().filter(|_| self.stage == Stage::Sending);
-        most.is_some_and(|most| self.clients.served(i) >= most && self.clients.left(i) > 0)
     }
 
     fn close_tick(&mut self, now_ns: u64) {

@@ -34,7 +34,7 @@ impl Worker {
             Stage::Over { since_ns } => since_ns + LAST_REPLIES_NS,
         };
         let held_ns = self.spread.as_ref().and_then(|spread| spread.next_ns());
-        let timers = [self.clients.next_retry_ns(), self.watches.next_ns(), held_ns];
+        let timers = [self.clients.next_retry_ns(), self.watches.next_ns(), self.sessions.next_ns(), held_ns];
         let mut until_ns = timers.into_iter().flatten().fold(self.next_tick_ns.min(end_ns), u64::min);
         if self.awaits_endpoints {
             until_ns = until_ns.min(now_ns + LOOK_FOR_ENDPOINTS_NS);
@@ -43,9 +43,11 @@ impl Worker {
         if may_write && self.pace.is_closed() {
             until_ns = until_ns.min(now_ns + REFUSED_PAUSE_NS);
         }
+        let slack_ns = self.alarm.slack_ns();
+        let due = may_write.then(|| self.pace.wake_window(now_ns, slack_ns)).flatten();
         if self.awaits_record {
             until_ns = until_ns.min(now_ns + LOOK_FOR_RECORD_NS);
-        } else if may_write && let Some(window) = self.pace.wake_window(now_ns, self.alarm.slack_ns()) {
+        } else if let Some(window) = due.or_else(|| self.think_window(now_ns)) {
             if *window.start() <= now_ns {
                 return Ok(Duration::ZERO);
             }

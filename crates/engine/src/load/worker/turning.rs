@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Worker, stopping::Stage};
 use crate::{
-    load::{pacing::Pace, phase::Phase},
+    load::{Setting, pacing::Pace, phase::Phase},
     workload::{Draws, Share, client_seed},
 };
 
@@ -31,6 +31,8 @@ impl Worker {
         if self.may_send() && !matches!(new.phase, Phase::Ended { .. }) {
             self.send_gathered(false, self.seen_ns);
         }
+        let rests = |setting: &Setting| (setting.knobs.load, setting.think(), setting.session_length());
+        let rested = rests(&self.setting);
         let was_limited = self.allowance.quota().is_some();
         let sends_again = self.follow_phase(&new.phase);
         let old = std::mem::replace(&mut self.setting, new);
@@ -43,6 +45,9 @@ impl Worker {
             self.pace = Pace::new();
         }
         self.follow_knobs(was_limited);
+        if sends_again || rests(&self.setting) != rested {
+            self.rest_anew(since_ns);
+        }
         self.count_lap();
         // The largest batch so far may have been far larger than later ones.
         self.segments.leave(old, std::mem::take(&mut self.out));

@@ -1,0 +1,117 @@
+//! Random lengths of time, one at a time for each client: pauses between batches, and sessions.
+//!
+//! ```text
+//!  first   ├─ a part ─┤              so that clients that begin together do not end together
+//!  then    ├───── a whole length ─────┤
+//! ```
+//! Each client has its own random numbers, so that its lengths do not depend on those of other clients. Pure.
+
+use rand::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+use super::watches::Watches;
+use crate::{
+    knobs::RandomLength,
+    workload::{Share, client_seed},
+};
+
+/// The running lengths of a worker's clients.
+#[derive(Debug)]
+pub(super) struct RandomTimers {
+    seed: u64,
+    share: Share,
+    ends: Watches,
+    /// The random numbers of each client that has had a length.
+    generators: Vec<Option<Pcg64Mcg>>,
+}
+
+impl RandomTimers {
+    /// Creates the timers of a worker with this share of the clients.
+    pub(super) fn new(seed: u64, share: Share) -> Self {
+        Self { seed, share, ends: Watches::default(), generators: Vec::new() }
+    }
+
+    /// Begins a length for client `i` at `now_ns`, unless one is running. The first one of a client is cut at a random
+    /// place.
+    pub(super) fn begin(&mut self, i: usize, length: RandomLength, now_ns: u64) {
+        if self.ends.is_watched(i) {
+            return;
+        }
+        if self.generators.len() <= i {
+            self.generators.resize(i + 1, None);
+        }
+        let is_first = self.generators[i].is_none();
+        let number = self.share.nth(i as u64) as usize;
+        let generator =
+            self.generators[i].get_or_insert_with(|| Pcg64Mcg::seed_from_u64(client_seed(self.seed, number)));
+        let mut unit = || (generator.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+        let part = if is_first { unit() } else { 1.0 };
+        let length_ns = (length.ns(unit()) as f64 * part) as u64;
+        self.ends.watch(i, now_ns.saturating_add(length_ns));
+    }
+
+    /// Returns when the next length ends.
+    #[inline]
+    pub(super) fn next_ns(&self) -> Option<u64> {
+        self.ends.next_ns()
+    }
+
+    /// Returns a client whose length has ended by `now_ns`.
+    #[inline]
+    pub(super) fn next(&mut self, now_ns: u64) -> Option<usize> {
+        self.ends.next(now_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns all lengths of `clients` clients, the first of each left out, in ms, for an injected clock that stands
+    /// where each length ends.
+    fn lengths(text: &str, seed: u64, clients: usize, each: usize) -> Vec<f64> {
+        let length = text.parse().unwrap();
+        let mut timers = RandomTimers::new(seed, Share::ALL);
+        (0..clients).for_each(|i| timers.begin(i, length, 0));
+        let (mut begun, mut drawn) = (vec![None; clients], Vec::new());
+        while drawn.len() < clients * each {
+            let now_ns = timers.next_ns().unwrap();
+            let i = timers.next(now_ns).unwrap();
+            drawn.extend(begun[i].replace(now_ns).map(|since_ns| (now_ns - since_ns) as f64 / 1e6));
+            timers.begin(i, length, now_ns);
+        }
+        drawn
+    }
+
+    /// Asserts by the test of Kolmogorov and Smirnov at the level of 1 % that the sample has the distribution `cdf`.
+    fn has_distribution(mut sample: Vec<f64>, cdf: impl Fn(f64) -> f64) {
+        sample.sort_by(f64::total_cmp);
+        let n = sample.len() as f64;
+        let gap = |(k, x): (usize, &f64)| {
+            (cdf(*x) - k as f64 / n).abs().max((cdf(*x) - (k as f64 + 1.0) / n).abs())
+        };
+        let most = sample.iter().enumerate().map(gap).fold(0.0, f64::max);
+        assert!(most < 1.63 / n.sqrt(), "D = {most}, n = {n}");
+    }
+
+    #[test]
+    fn pauses_have_the_distribution_that_is_asked_for() {
+        for seed in [1, 2] {
+            has_distribution(lengths("5ms..50ms", seed, 50, 200), |x| ((x - 5.0) / 45.0).clamp(0.0, 1.0));
+            has_distribution(lengths("exponential 20ms", seed, 50, 200), |x| 1.0 - (-x / 20.0).exp());
+        }
+        assert_eq!(lengths("5ms..50ms", 1, 3, 9), lengths("5ms..50ms", 1, 3, 9));
+        assert_ne!(lengths("5ms..50ms", 1, 3, 9), lengths("5ms..50ms", 2, 3, 9));
+    }
+
+    #[test]
+    fn clients_that_begin_together_do_not_end_together() {
+        let mut timers = RandomTimers::new(1, Share::ALL);
+        (0..10_000).for_each(|i| timers.begin(i, "30s".parse().unwrap(), 0));
+        let ends = std::iter::from_fn(|| timers.next_ns().filter(|now_ns| timers.next(*now_ns).is_some()));
+        has_distribution(ends.map(|at_ns| at_ns as f64 / 1e9).collect(), |s| s / 30.0);
+        timers.begin(7, "30s".parse().unwrap(), 5);
+        timers.begin(7, "30s".parse().unwrap(), 9);
+        assert_eq!(timers.next_ns(), Some(30_000_000_005), "the one that is running stays");
+    }
+}

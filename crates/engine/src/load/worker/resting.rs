@@ -1,0 +1,110 @@
+//! What a client does after the replies to its batch: it sends its next batch at once or after a pause, or opens a new
+//! connection.
+//!
+//! ```text
+//!  replies ──► think time ──► next batch      a session ends after the replies, or while its client is idle
+//! ```
+
+use std::ops::RangeInclusive;
+
+use super::{RandomTimers, Setup, Worker, is_opening, stopping::Stage};
+use crate::load::{alarm::window, clients::is_extra};
+
+/// Changes the seed, so that pauses and sessions do not use the random numbers of requests.
+pub(super) const THINKING: u64 = 0x7417_4B1D;
+pub(super) const SESSIONS: u64 = 0x5E55_1045;
+
+impl Setup {
+    /// Creates timers of this worker's clients; each `purpose` has its own random numbers.
+    pub(super) fn timers(&self, purpose: u64) -> RandomTimers {
+        RandomTimers::new(self.plan.seed ^ purpose, self.share())
+    }
+}
+
+impl Worker {
+    /// Queues client `i` for writing, or renews or closes its connection, after its batch of `batch` requests is
+    /// answered.
+    #[inline]
+    pub(super) fn on_free(&mut self, i: usize, batch: u32, now_ns: u64) {
+        if batch > 0 {
+            self.clients.answered(i, batch);
+            self.note_recovery(now_ns);
+        }
+        if self.clients.is_surplus(i) {
+            self.clients.close(i);
+        } else if self.is_used_up(i) {
+            self.clients.renew(i);
+        } else if let Some(think) = self.setting.think()
+            && self.stage == Stage::Sending
+        {
+            self.thinking.begin(i, think, now_ns);
+        } else {
+            self.queue(i, now_ns);
+        }
+    }
+
+    #[inline]
+    fn queue(&mut self, i: usize, now_ns: u64) {
+        if !self.clients.any_ready() {
+            self.free_since_ns = now_ns;
+        }
+        self.clients.queue(i);
+    }
+
+    /// Returns whether client `i` is to open a new connection: its connection has had enough replies or its session is
+    /// over, and it may send more.
+    #[inline]
+    fn is_used_up(&self, i: usize) -> bool {
+        let most = self.setting.reconnect();
+        let is_over = most.is_some_and(|most| self.clients.served(i) >= most)
+            || self.setting.session_length().is_some() && self.clients.has_ended(i);
+        is_over && self.stage == Stage::Sending && self.clients.left(i) > 0
+    }
+
+    /// Begins the session of client `i`, whose connection is open, unless it goes on with this connection.
+    pub(super) fn begin_session(&mut self, i: usize, now_ns: u64) {
+        if let Some(length) = self.setting.session_length()
+            && !is_extra(i)
+        {
+            self.sessions.begin(i, length, now_ns);
+        }
+    }
+
+    /// Queues the clients whose pause has ended, and renews the connections of those whose session has.
+    #[inline]
+    pub(super) fn end_lengths(&mut self, now_ns: u64) {
+        while let Some(i) = self.thinking.next(now_ns) {
+            if !self.clients.is_surplus(i) {
+                self.queue(i, now_ns);
+            }
+        }
+        while let Some(i) = self.sessions.next(now_ns) {
+            if self.clients.end_session(i) && self.is_used_up(i) {
+                self.clients.renew(i);
+            }
+        }
+    }
+
+    /// Returns when the worker is to wake up for the next client that pauses.
+    pub(super) fn think_window(&self, now_ns: u64) -> Option<RangeInclusive<u64>> {
+        let next_ns = self.thinking.next_ns()?;
+        let think = self.setting.think()?;
+        let gap_ns = think.mean_ns() / self.clients.how_many_wanted().max(1) as f64;
+        Some(window(next_ns, gap_ns, now_ns, self.alarm.slack_ns()))
+    }
+
+    /// Lets all idle clients pause anew, and all sessions begin anew, since the setting has changed.
+    pub(super) fn rest_anew(&mut self, now_ns: u64) {
+        self.thinking = self.setup.timers(THINKING);
+        self.clients.queue_idle();
+        if let Some(think) = self.setting.think() {
+            while let Some(i) = self.clients.next_ready() {
+                self.thinking.begin(i, think, now_ns);
+            }
+        }
+        self.sessions = self.setup.timers(SESSIONS);
+        let open = self.clients.connections().filter(|(_, connection)| !is_opening(connection));
+        let open: Vec<_> = open.map(|(i, _)| i).collect();
+        open.into_iter().for_each(|i| self.begin_session(i, now_ns));
+    }
+}
