@@ -4,7 +4,7 @@ use std::{fs, io::Write as _};
 
 use redyno::session::Record;
 
-use crate::support::{Server, program::run};
+use crate::support::{Recipe, Server, program::run};
 
 /// The workloads that `redyno workloads` lists, before the series.
 fn listed() -> Vec<String> {
@@ -15,6 +15,9 @@ fn listed() -> Vec<String> {
 
 /// Those that memcached alone has.
 const OF_MEMCACHED: [&str; 1] = ["timeline-cas"];
+
+/// Those of a search module.
+const OF_SEARCH: &str = "search";
 
 /// Those that both have.
 const OF_BOTH: [&str; 8] =
@@ -27,7 +30,12 @@ fn runs_without_an_error(server: &Server) {
     for name in names.into_iter().filter(|name| !OF_MEMCACHED.contains(&name.as_str())) {
         let args = ["-p", &port, "--headless", "--json", "--yes", "--workload", &name];
         let load = ["-c", "5", "-r", "200", "-n", "2000"];
-        let records = run(&[&args[..], &load].concat()).expect_code(0).records();
+        let outcome = run(&[&args[..], &load].concat());
+        if name == OF_SEARCH && !server.cli(&["MODULE", "LIST"]).contains(OF_SEARCH) {
+            assert!(outcome.expect_code(1).err.contains("lacks the module"));
+            continue;
+        }
+        let records = outcome.expect_code(0).records();
         let Some(Record::End(end)) = records.last() else { panic!("{name}: no end record") };
         assert!(end.summary.ops == 2000 && end.summary.errors.is_empty(), "{name}: {:?}", end.summary.errors);
         assert_eq!(server.cli(&["DBSIZE"]), "0", "{name}");
@@ -43,7 +51,31 @@ fn every_preset_runs_on_redis() {
 #[test]
 #[ignore = "long: every preset on another server"]
 fn every_preset_runs_on_valkey() {
-    runs_without_an_error(&Server::valkey().start());
+    runs_without_an_error(&with_search().start());
+}
+
+/// Valkey with the search module that tests/long installs.
+fn with_search() -> Recipe {
+    let module = std::env::var("SEARCH_MODULE").expect("the path of redisearch.so in SEARCH_MODULE");
+    Server::valkey().with_args(&["--loadmodule", &module])
+}
+
+#[test]
+#[ignore = "long: it needs a search module, which is 56 MB"]
+fn the_series_of_searches_runs_on_a_real_module() {
+    let server = with_search().start();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("documents.jsonl");
+    let document = |n| format!("{{\"url\":\"u{n}\",\"title\":\"t{n}\",\"abstract\":\"hello {n}\"}}\n");
+    std::fs::write(&path, (0..100).map(document).collect::<String>()).unwrap();
+    let port = server.port_text();
+    let args = ["series", "search", "-p", &port, "--scale", "0.01", "--yes", "--json", "--dataset"];
+    let outcome = run(&[&args[..], &[path.to_str().unwrap()]].concat()).expect_code(0);
+    assert_eq!(outcome.out.lines().count(), 6, "{}", outcome.out);
+    assert_eq!((server.calls(&[], "FT.SEARCH"), server.calls(&[], "FT.AGGREGATE")), (4000, 1000));
+    // 100 documents, 1000 in each of five indexes, and twice the marker of each run.
+    assert_eq!(server.calls(&[], "hset"), 100 + 5 * 1000 + 6 * 2);
+    assert_eq!((server.cli(&["DBSIZE"]), server.cli(&["FT._LIST"])), ("0".to_owned(), String::new()));
 }
 
 #[test]

@@ -56,6 +56,7 @@ files!(
     "queue",
     "stream",
     "rate-limiter",
+    "search",
     "alibaba-cluster",
     "alibaba-threads",
     "alibaba-bitmap",

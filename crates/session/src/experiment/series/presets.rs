@@ -25,7 +25,7 @@ files!(
     "tair-bitmap",
     "tair-roaring",
     "tair-search",
-    "redis-search",
+    "search",
     "timeline-stores"
 );
 
