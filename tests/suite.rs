@@ -46,6 +46,8 @@ mod host;
 mod hostile;
 mod hostile_cluster;
 mod house;
+mod http;
+mod http_hostile;
 mod killed;
 mod left_behind;
 mod lines;

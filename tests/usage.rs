@@ -26,7 +26,7 @@ const WRONG: [(&str, &str); 91] = [
     ("-h=", "-h is empty; give a host name or address"),
     ("-s /x -p 1", "'--socket <SOCKET>' cannot be used with '--port <PORT>'"),
     ("-u redis://h -h h", "'--uri <URI>' cannot be used with '--host <HOST>'"),
-    ("-u http://h", "not with 'http://'"),
+    ("-u ftp://h", "not with 'ftp://'"),
     ("-u redis://h --cacert x", "--cacert needs TLS, which is off; add --tls"),
     ("--sni h", "--sni needs TLS, which is off"),
     ("--tls --insecure --cacert x", "'--insecure' cannot be used with '--cacert <FILE>'"),

@@ -21,18 +21,16 @@ impl Model {
 
     /// Opens the view of the keys, or shows why there is none.
     pub(super) fn open_keys(&mut self) {
-        let memcached =
-            self.track().timeline.status().is_some_and(|status| !status.body.dialect().has_config());
+        let status = self.track().timeline.status().filter(|status| !status.body.dialect().has_config());
+        let missing = status.map(|status| {
+            let what = "SCAN and no MEMORY USAGE, so its keys cannot be sampled";
+            status.body.without(what)
+        });
         match () {
             () if self.playback.is_some() => {
                 self.say(Tone::Info, "a recording holds no names of keys; a live session can look at them");
             }
-            () if memcached => {
-                self.say(
-                    Tone::Info,
-                    "memcached has no SCAN and no MEMORY USAGE, so its keys cannot be sampled",
-                );
-            }
+            () if missing.is_some() => self.say(Tone::Info, missing.unwrap_or_default()),
             () => {
                 if self.keys_of != self.node && !self.keys_go_on() {
                     (self.keys, self.keys_of) = (None, self.node);

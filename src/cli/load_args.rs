@@ -166,7 +166,7 @@ impl LoadArgs {
         self.load || self.is_shaped.unwrap_or_else(|| self.has_shape())
     }
 
-    fn has_shape(&self) -> bool {
+    pub(super) fn has_shape(&self) -> bool {
         let numbers = [self.clients, self.pipeline, self.rate, self.reconnect, self.data_size];
         let is_shaped = numbers.iter().any(Option::is_some) || self.keys.is_some();
         let is_given = self.chosen.is_some() || self.workload.is_some();

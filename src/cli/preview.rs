@@ -53,6 +53,7 @@ fn head(knobs: &Knobs, dialect: Dialect) -> String {
         Dialect::Resp2 => "RESP2",
         Dialect::Resp3 => "RESP3",
         Dialect::Memcached => "memcached's text",
+        Dialect::Http(_) => "HTTP/1.1",
     };
     let title = untrusted::text(&format!("{}: {about}", workload.name));
     let think = knobs.think.map(|think| format!("think {think}"));

@@ -3,6 +3,7 @@
 use std::{
     env,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use super::{
@@ -13,11 +14,11 @@ use crate::{
     diagnose,
     endpoint::{Address, DEFAULT_HOST, Target},
     load::{self, FirstWords, Fleet, LatencyTo, Requests},
-    protocol::Dialect,
+    protocol::{Dialect, HttpSite},
     runner::{Company, Outputs, ProgramWords, SessionPlan, UsageError},
     session::running::{Commission, Keys},
     untrusted,
-    workload::{KeyNames, RunId},
+    workload::{KeyNames, RunId, Workload},
 };
 
 /// Returns the plan of a session with these arguments, without screen and experiment.
@@ -30,7 +31,14 @@ pub(super) fn session_plan(
     session: &SessionArgs,
 ) -> Result<SessionPlan, UsageError> {
     let target = target_args.target()?;
-    let (run, threads, users) = (RunId::random(), load.worker_threads(), load.users_names());
+    let by_http = target.dialect.site().map(|site| by_http(load, site)).transpose()?;
+    let load = by_http.as_ref().unwrap_or(load);
+    let (run, threads) = (RunId::random(), load.worker_threads());
+    let (names, keys) = match (load.users_names(), by_http.is_some()) {
+        (Some(names), _) => (names, Keys::Users { asks_always: true }),
+        (None, true) => (KeyNames::given(""), Keys::Users { asks_always: false }),
+        (None, false) => (KeyNames::of_run(run), Keys::Runs { kept: load.keep }),
+    };
     let has_password = target.credentials.is_some();
     let words = [target_words(&target), tls_words(&target_args.tls, target.tls.is_some())];
     let words = ProgramWords { target: words.concat(), load: load_words(load), has_password };
@@ -41,14 +49,12 @@ pub(super) fn session_plan(
         latency_to: LatencyTo::LastByte,
         threads,
         seed: load.seed(),
-        names: users.clone().unwrap_or_else(|| KeyNames::of_run(run)),
+        names,
         timeout: load.reply_timeout(),
         requests: session.requests.map(Requests::InAll),
         length: session.duration,
         fleet: Fleet::default(),
     };
-    let keys =
-        if users.is_some() { Keys::Users { asks_always: true } } else { Keys::Runs { kept: load.keep } };
     let commission = Commission {
         // A number of requests implies a load.
         knobs: load.knobs(session.requests.is_some())?,
@@ -83,6 +89,29 @@ pub(super) fn session_plan(
         fleet: None,
         names: Vec::new(),
     })
+}
+
+/// Returns the load on an HTTP service: without another workload, GET of the URI's path. Keys in commands are plain
+/// numbers.
+///
+/// # Errors
+/// When options of the load have no meaning for an HTTP service.
+fn by_http(load: &LoadArgs, site: &HttpSite) -> Result<LoadArgs, UsageError> {
+    let has_shape = load.is_shaped.unwrap_or_else(|| load.has_shape());
+    if load.keep || load.prefill || load.own_names || load.key_prefix.is_some() {
+        let text = "--keep, --prefill, --own-names and --key-prefix are about keys, which an HTTP server does not have; \
+                    leave them out";
+        return Err(UsageError::of(text));
+    }
+    let mut load = LoadArgs { is_shaped: Some(has_shape), ..load.clone() };
+    if load.has_usual_workload() {
+        let usual = Workload::of_commands(&["GET".to_owned(), site.path().to_owned()]);
+        load.chosen = Some(Arc::new(usual.map_err(UsageError::of)?));
+    }
+    if let (Some(chosen), None) = (&load.chosen, &load.workload) {
+        load.chosen = Some(chosen.with_plain_numbers());
+    }
+    Ok(load)
 }
 
 /// The environment variable with the folder that contains `proc` and `sys` of the host, in a container that has them.

@@ -43,7 +43,8 @@ pub struct TargetArgs {
         conflicts_with_all = ["host", "port", "socket", "db"],
         help = "All in one: redis://[[user]:password@]host[:port][/db], rediss:// for TLS, \
                 redis+sentinel://host[:port][,host…]/service[/db], unix:///path[?db=N], or \
-                memcached://[user:password@]host[:port], memcacheds:// for TLS, memcached:///path"
+                memcached://[user:password@]host[:port], memcacheds:// for TLS, memcached:///path, or \
+                http://host[:port][/path], https:// for TLS"
     )]
     pub uri: Option<Password>,
     /// A target of the config file, by its name; @NAME for short
@@ -117,11 +118,18 @@ impl TargetArgs {
             Some(uri) => parse_uri(uri.reveal()).map_err(UsageError::of)?,
             None => {
                 let server = self.server.clone().unwrap_or_default();
-                let (address, db) = (self.address(server.address)?, self.db.unwrap_or(server.db));
+                let (address, db) = (self.address(server.address.clone())?, self.db.unwrap_or(server.db));
                 if db > 0 && !server.dialect.has_databases() {
                     return Err(UsageError::of(UriError::NoDb));
                 }
-                ParsedUri { target: Target { address, db, ..server }, tls: false }
+                let site = server.dialect.site().filter(|_| address != server.address);
+                let dialect = match site {
+                    Some(_) => {
+                        parse_uri(&address.uri(server.dialect)).map_err(UsageError::of)?.target.dialect
+                    }
+                    None => server.dialect,
+                };
+                ParsedUri { target: Target { address, db, dialect, ..server }, tls: false }
             }
         };
         if target.db > MAX_DB {
@@ -136,6 +144,9 @@ impl TargetArgs {
             let text = format!("the URI contains the user and password already; leave {option} out");
             return Err(UsageError::Line(text));
         }
+        if !target.dialect.has_keys() && target.credentials.is_some() {
+            return Err(UsageError::of(UriError::HttpUser));
+        }
         if !target.dialect.has_default_user()
             && target.credentials.as_ref().is_some_and(|who| who.user.is_none())
         {
@@ -145,7 +156,7 @@ impl TargetArgs {
         }
         if self.resp3 {
             target.dialect = target.dialect.in_resp3().ok_or_else(|| {
-                UsageError::of("-3 (RESP3) is for Redis and Valkey; leave it out for memcached")
+                UsageError::of("-3 (RESP3) is for Redis and Valkey; leave it out for other servers")
             })?;
         }
         target.tls = self.tls.tls(tls, &target.address)?;
@@ -300,7 +311,7 @@ mod tests {
                 "-u memcached://h -a x",
                 "a password for memcached needs a user: give --user, or -u memcached://user:password@host",
             ),
-            ("-u memcached://h -3", "-3 (RESP3) is for Redis and Valkey; leave it out for memcached"),
+            ("-u memcached://h -3", "-3 (RESP3) is for Redis and Valkey; leave it out for other servers"),
             ("-u memcached://h/1", &UriError::NoDb.to_string()),
             ("-u redis://h/2147483648", "--db 2147483648: the database must be between 0 and 2147483647"),
             ("-h=", "-h is empty; give a host name or address"),

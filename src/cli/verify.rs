@@ -51,9 +51,10 @@ pub(super) fn plan(plan: SessionPlan) -> Planned {
     let load::Plan { mut target, timeout, .. } = plan.commission.plan;
     let records = plan.commission.knobs.workload.read_back().map_err(UsageError::of)?;
     if !target.dialect.has_collections() {
-        return Err(
-            UsageError::of("--verify works with Redis and Valkey only; leave it out for memcached").into()
-        );
+        return Err(UsageError::of(
+            "--verify works with Redis and Valkey only; leave it out for other servers",
+        )
+        .into());
     }
     target.dialect = Dialect::Resp2;
     Ok(Box::new(move || run(records, &target, timeout)))

@@ -11,6 +11,7 @@ use crate::{
         Server,
         certificates::{Authority, TlsServer},
         free_port,
+        http::{HttpServer, reply},
         program::run,
     },
 };
@@ -35,6 +36,7 @@ pub(super) struct Place {
     redis: Option<Server>,
     valkey: Option<Server>,
     memcached: Option<Server>,
+    http: Option<HttpServer>,
     tls: Option<(Authority, TlsServer)>,
     wants_valkey: bool,
     is_demo: bool,
@@ -49,6 +51,7 @@ impl Place {
             redis: None,
             valkey: None,
             memcached: None,
+            http: None,
             tls: None,
             wants_valkey: false,
             is_demo: false,
@@ -123,6 +126,7 @@ impl Place {
         match word.split_once("://").unwrap() {
             ("rediss", _) => here("rediss://", self.tls().1.port_text(), ""),
             ("memcached", _) => here("memcached://", self.memcached(), ""),
+            ("http", _) => here("http://", self.http(), "/"),
             (_, "ann:secret@10.0.0.5:6379/2") => {
                 let port = self.redis();
                 let ann = ["ACL", "SETUSER", "ann", "on", ">secret", "~*", "&*", "+@all"];
@@ -153,6 +157,11 @@ impl Place {
 
     fn memcached(&mut self) -> String {
         self.memcached.get_or_insert_with(|| Server::memcached().start()).port_text()
+    }
+
+    fn http(&mut self) -> String {
+        let start = || HttpServer::start(|request| reply(request, "200 OK", "hello"));
+        self.http.get_or_insert_with(start).port().to_string()
     }
 
     fn tls(&mut self) -> &(Authority, TlsServer) {

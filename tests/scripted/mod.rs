@@ -65,6 +65,13 @@ impl Peer {
         Some(line[1..].trim_end().parse().unwrap())
     }
 
+    /// The next `n` bytes as text; `None` when the client has hung up.
+    pub fn text(&mut self, n: usize) -> Option<String> {
+        let mut bytes = vec![0; n];
+        self.reader.read_exact(&mut bytes).ok()?;
+        Some(String::from_utf8(bytes).unwrap())
+    }
+
     /// Sends bytes. A client that has hung up is the script's end elsewhere.
     pub fn say(&mut self, text: &str) {
         self.say_bytes(text.as_bytes());

@@ -9,6 +9,7 @@
 //! A missing program is a failure that says what to install, never a skip.
 
 pub mod certificates;
+pub mod http;
 pub mod memcached;
 pub mod nodes;
 pub mod program;

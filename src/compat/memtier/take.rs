@@ -246,6 +246,9 @@ impl MemtierOptions {
         for uri in &self.uris[unread..] {
             match self.server.take_uri(uri) {
                 Ok(Dialect::Memcached) => self.protocol = Protocol::MemcacheText,
+                Ok(dialect) if !dialect.has_keys() => {
+                    return refused_with("uri: memtier has no HTTP; write redyno URI -- GET /path");
+                }
                 Ok(_) => {}
                 Err(error) => return refused_with(&error.to_string()),
             }

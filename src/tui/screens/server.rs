@@ -178,8 +178,8 @@ pub fn draw_few(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &S
 /// Draws the entries of the slow log, the newest first.
 pub fn slow_log(paint: &mut Paint, area: Rect, reading: &Reading) {
     let mut entries = reading.events().rev().filter(|event| event.what.name() == "slowlog").peekable();
-    if reading.status().is_some_and(|status| !status.body.dialect().has_slow_log()) {
-        paint.text(row(area, 0), "memcached has no slow log", Ink::Faint);
+    if let Some(status) = reading.status().filter(|status| !status.body.dialect().has_slow_log()) {
+        paint.text(row(area, 0), &status.body.without("slow log"), Ink::Faint);
         return;
     }
     if entries.peek().is_none() {
@@ -208,11 +208,11 @@ pub fn latency_monitor(paint: &mut Paint, area: Rect, status: &Status) {
     if events.is_empty() {
         let is_off = status.config.get("latency-monitor-threshold").is_some_and(|ms| ms == "0");
         let text = match () {
-            () if !status.dialect().has_slow_log() => "memcached has no latency monitor",
-            () if is_off => "off (latency-monitor-threshold 0)",
-            () => "nothing",
+            () if !status.dialect().has_slow_log() => status.without("latency monitor"),
+            () if is_off => "off (latency-monitor-threshold 0)".to_owned(),
+            () => "nothing".to_owned(),
         };
-        paint.text(row(area, 0), text, Ink::Faint);
+        paint.text(row(area, 0), &text, Ink::Faint);
     }
     for (n, event) in events.into_iter().take(area.height.into()).enumerate() {
         let age = event.age_s.map_or_else(String::new, |s| {
@@ -271,7 +271,11 @@ pub fn config_list(paint: &mut Paint, area: Rect, model: &Model, status: &Status
 /// Draws the settings with which a memcached was started, which cannot be changed.
 fn memcached_settings(paint: &mut Paint, area: Rect, status: &Status) {
     if status.config.is_empty() {
-        paint.text(row(area, 0), "memcached refused stats settings", Ink::Faint);
+        let text = match status.dialect().has_keys() {
+            true => "memcached refused stats settings".to_owned(),
+            false => status.without("settings to show"),
+        };
+        paint.text(row(area, 0), &text, Ink::Faint);
     }
     for (y, (name, value)) in (0..area.height).zip(status.config.iter()) {
         let line = row(area, y);

@@ -42,6 +42,10 @@ const NAME: u16 = 9;
 
 /// Draws all groups, one below the other. If not all figures fit, draws the most important figures of each group.
 pub fn draw(paint: &mut Paint, area: Rect, status: &Status) {
+    if !status.dialect().has_keys() {
+        paint.text(row(area, 0), &status.without(OWN), Ink::Faint);
+        return;
+    }
     let groups = groups(status);
     let width = area.width.saturating_sub(NAME);
     let rows = |figures: &[Figure]| flow(figures, width).len() as u16;
@@ -51,7 +55,7 @@ pub fn draw(paint: &mut Paint, area: Rect, status: &Status) {
     for (name, figures) in &groups {
         paint.text(Rect { width: NAME.min(area.width), ..row(area, y) }, name, Ink::Strong);
         if figures.is_empty() && !status.dialect().has_config() {
-            paint.text(from_column(row(area, y), area.x + NAME), "memcached has no persistence", Ink::Faint);
+            paint.text(from_column(row(area, y), area.x + NAME), &status.without("persistence"), Ink::Faint);
         }
         for line in flow(figures, width).into_iter().take(most.into()) {
             paint_line(paint, from_column(row(area, y), area.x + NAME), &figures[line]);
@@ -108,6 +112,9 @@ impl Flowing {
         self.rows().min(area.height)
     }
 }
+
+/// What a server by HTTP does not have.
+const OWN: &str = "figures of the server itself";
 
 /// Draws the server's own figures in one line. If not all figures fit, the least important ones are left out.
 pub fn line(paint: &mut Paint, area: Rect, reading: &Reading) {

@@ -2,7 +2,10 @@
 
 use std::{fmt, net::SocketAddr, path::PathBuf};
 
-use crate::{protocol::Dialect, untrusted};
+use crate::{
+    protocol::{Dialect, HttpSite},
+    untrusted,
+};
 
 /// The address on which a server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +53,17 @@ impl Address {
         }
     }
 
+    /// Returns whether the address is on this machine, as far as its text shows.
+    pub fn is_loopback(&self) -> bool {
+        match self {
+            Self::Tcp { host, .. } => {
+                host.parse().map_or(host == "localhost", |ip: std::net::IpAddr| ip.is_loopback())
+            }
+            Self::Unix(_) => true,
+            Self::Service(_) => false,
+        }
+    }
+
     /// Returns the servers that are connected to first: the Sentinels of a service, otherwise the address itself.
     pub fn first_servers(&self) -> Vec<Self> {
         match self {
@@ -81,9 +95,9 @@ impl Address {
 
     /// Formats the address as a URI for this dialect, without a user: `memcached://127.0.0.1:11211`.
     pub fn uri(&self, dialect: Dialect) -> String {
-        let scheme = dialect.scheme(false);
+        let (scheme, path) = (dialect.scheme(false), dialect.site().map_or("", HttpSite::path));
         match self {
-            Self::Tcp { .. } => format!("{scheme}://{self}"),
+            Self::Tcp { .. } => format!("{scheme}://{self}{path}"),
             Self::Unix(_) => format!("{scheme}+unix://{self}"),
             Self::Service(Service { name, sentinels }) => {
                 let sentinels: Vec<_> = sentinels.iter().map(|(host, port)| host_port(host, *port)).collect();

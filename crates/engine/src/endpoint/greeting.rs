@@ -68,7 +68,9 @@ impl Greeting {
     /// previous command, and the password only after a reply to PING.
     pub(super) fn stepwise(target: &Target) -> Self {
         let ping = || (Step::Ping, target.dialect.ping().to_vec());
-        let steps = [ping()].into_iter().chain(introduction(target, None)).chain([ping()]);
+        // An HTTP server may close the connection after the first reply, which says enough.
+        let last = target.dialect.has_keys().then(ping);
+        let steps = [ping()].into_iter().chain(introduction(target, None)).chain(last);
         Self::of(target, steps.collect(), true)
     }
 
@@ -106,6 +108,7 @@ impl Greeting {
             _ if refusal.turns_everybody_away() => Step::Connection,
             // The user may lack the permission, or the server may be too old.
             Step::SetName => return Ok(()),
+            _ if refusal == Refusal::Harmless => return Ok(()),
             // Permissions depend on the credentials; without any, nothing will change.
             Step::Ping if i == 0 && self.password.is_some() && refusal.asks_who_we_are() => return Ok(()),
             step => step,

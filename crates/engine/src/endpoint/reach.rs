@@ -114,6 +114,9 @@ impl Conversation<'_> {
                 Err(ProtocolError::LongLine) => {
                     return Err(ReachError::Endless(Party::of(self.target)));
                 }
+                Err(excess @ ProtocolError::Excess(_)) => {
+                    return Err(self.broken(io::Error::other(format!("the server sent {excess}"))));
+                }
                 Err(_) => return Err(self.stranger()),
             }
         }
@@ -200,6 +203,6 @@ fn refusal(target: &Target, turned_down: &TurnedDown) -> ReachError {
         Refusal::NoSuchDb => ReachError::NoSuchDb { address, db: target.db, message },
         Refusal::NoResp3 => ReachError::NoResp3(address),
         Refusal::TooOld => ReachError::TooOld(address),
-        Refusal::Other => ReachError::ErrorReply { address, command, message },
+        Refusal::Harmless | Refusal::Other => ReachError::ErrorReply { address, command, message },
     }
 }

@@ -98,7 +98,7 @@ pub enum ReachError {
     SilentToTls(Party),
     /// The server began a reply and did not complete it.
     #[error(
-        "{party} began a reply and did not complete it: \"{bytes}\"; it hangs, or it is not a {}", .party.words().server
+        "{party} began a reply and did not complete it: \"{bytes}\"; it hangs, or it is not {}", .party.words().a_server
     )]
     HalfAnswer {
         /// The target.
@@ -137,7 +137,7 @@ pub enum ReachError {
         failure: TlsFailure,
     },
     /// The server answered like a web server.
-    #[error("{party} is an HTTP server, not a {}: it answered \"{line}\"; check the port", .party.words().server)]
+    #[error("{party} is an HTTP server, not {}: it answered \"{line}\"; check the port", .party.words().a_server)]
     Http {
         /// The target.
         party: Party,
@@ -161,7 +161,7 @@ pub enum ReachError {
         said: String,
     },
     /// The server answered in an unknown protocol.
-    #[error("{party} is not a {}: it sent \"{bytes}\"; check the port", .party.words().server)]
+    #[error("{party} is not {}: it sent \"{bytes}\"; check the port", .party.words().a_server)]
     Stranger {
         /// The target.
         party: Party,
@@ -228,7 +228,7 @@ pub enum ReachError {
         message: String,
     },
     /// The server sent a reply that is longer than accepted.
-    #[error("{0} answers a single command without end; is it a {server}?", server = .0.words().server)]
+    #[error("{0} answers a single command without end; is it {server}?", server = .0.words().a_server)]
     Endless(Party),
     /// Another error reply.
     #[error("{address} answered {command} with an error: {message}")]

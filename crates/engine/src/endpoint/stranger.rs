@@ -24,8 +24,8 @@ enum Stranger {
 pub(super) fn diagnosis(target: &Target, bytes: &[u8]) -> ReachError {
     let party = Party::of(target);
     match recognize(bytes) {
-        Stranger::Http(line) => ReachError::Http { party, line },
-        Stranger::Memcached if target.dialect != Dialect::Memcached => ReachError::Memcached(party),
+        Stranger::Http(line) if target.dialect.has_keys() => ReachError::Http { party, line },
+        Stranger::Memcached if target.dialect.lists_keys() => ReachError::Memcached(party),
         Stranger::Redis if target.dialect == Dialect::Memcached => ReachError::Redis(party),
         Stranger::Tls => ReachError::SpeaksTls(party),
         Stranger::Other(protocol, said) => ReachError::OtherProtocol { party, protocol, said },

@@ -7,9 +7,12 @@
 //! redis+sentinel://[[user]:password@]host[:port][,host[:port]…]/service[/db]   rediss+sentinel:// with TLS
 //! memcached://[user:password@]host[:port]             memcacheds:// with TLS; memcached:///path is a unix socket, as is
 //!                                                     memcached+unix:///path
+//! http://host[:port][/path][?query]                   https:// with TLS
 //! ```
 //! As in redis-cli, a part before `@` without a colon is the password. Parts are percent-decoded. A password with an
 //! unescaped `/` or `@` is parsed wrongly, so error messages contain no part of the URI except the scheme.
+
+mod http;
 
 use std::path::PathBuf;
 
@@ -58,6 +61,17 @@ pub enum UriError {
     /// The URI has a query other than `db=N` of a unix socket.
     #[error("the URI has an unknown query or fragment; only ?db=N is known, for a unix socket")]
     Query,
+    /// An HTTP URI has a fragment, which is never sent.
+    #[error("a # and what follows it is not sent by HTTP; leave it out, or write %23")]
+    Fragment,
+    /// An HTTP URI has a user.
+    #[error(
+        "an HTTP address takes no user and password; give the field Authorization in [http] headers of a workload file"
+    )]
+    HttpUser,
+    /// The path of an HTTP URI has bytes that a request cannot have.
+    #[error("the path of an HTTP address has spaces or letters beyond ASCII; write them as %20 and so on")]
+    HttpPath,
     /// A percent sign is not followed by two hexadecimal digits, or the decoded bytes are not UTF-8.
     #[error("the URI has a broken percent-encoding; a literal % is written %25")]
     Encoding,
@@ -80,6 +94,9 @@ pub fn parse_uri(text: &str) -> Result<ParsedUri, UriError> {
     let (scheme, rest) = text.split_once("://").ok_or(UriError::NoScheme)?;
     let lower = scheme.to_ascii_lowercase();
     if let Some((dialect, tls)) = Dialect::of_scheme(&lower) {
+        if !dialect.has_keys() {
+            return http::target(rest, tls).map(|target| ParsedUri { target, tls });
+        }
         // Without databases, a path alone is that of a socket.
         let is_socket = !dialect.has_databases() && !tls && (rest.starts_with('/') || rest.contains("@/"));
         let found = if is_socket { unix(rest)? } else { tcp(rest, dialect.port())? };
@@ -93,7 +110,7 @@ pub fn parse_uri(text: &str) -> Result<ParsedUri, UriError> {
     let by_socket = lower.strip_suffix("+unix").map(Dialect::of_scheme);
     match (lower.as_str(), by_socket) {
         ("unix", _) => Ok(ParsedUri { target: unix(rest)?, tls: false }),
-        (_, Some(Some((dialect, false)))) => {
+        (_, Some(Some((dialect, false)))) if dialect.has_keys() => {
             of_dialect(unix(rest)?, dialect).map(|target| ParsedUri { target, tls: false })
         }
         // The text before "://" may be a misplaced password: repeat it only if it can be a scheme.
@@ -324,7 +341,7 @@ mod tests {
     fn what_is_no_target_is_refused_with_one_line() {
         let cases = [
             ("127.0.0.1:6379", UriError::NoScheme),
-            ("http://h", UriError::Scheme("http".into())),
+            ("ftp://h", UriError::Scheme("ftp".into())),
             ("rediss+unix:///s", UriError::Scheme("rediss+unix".into())),
             ("redis://h:0", UriError::Port),
             ("redis://h:65536", UriError::Port),

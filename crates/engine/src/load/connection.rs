@@ -181,6 +181,12 @@ impl Connection {
         self.is_closing = true;
     }
 
+    /// Returns whether the connection is to be replaced before the next request: by HTTP, the server closes it.
+    #[inline]
+    pub(super) fn is_spent(&self) -> bool {
+        self.skipper.is_last()
+    }
+
     /// Counts the unanswered operations of the batch in flight as errors of `kind`, at `now_ns`.
     pub(super) fn count_lost(&self, kind: &ErrorKind, now_ns: u64, segments: &mut Segments) {
         // A batch that was not written has nothing in flight.

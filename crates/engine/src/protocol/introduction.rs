@@ -74,6 +74,8 @@ pub enum Refusal {
     NoResp3,
     /// The server is too old for the command.
     TooOld,
+    /// The error shows that the server works as expected.
+    Harmless,
     /// Another error; its text explains it.
     Other,
 }

@@ -24,6 +24,8 @@ pub enum Parts {
     Elements,
     /// The number at the beginning of Redis' lists: the cursor in a reply to SCAN.
     Cursors,
+    /// None, and the replies of HTTP have no bodies: all requests are HEAD.
+    Headers,
 }
 
 /// What a skipper returns: a complete reply, or a part of a reply if parts are counted.
@@ -47,9 +49,15 @@ pub enum Piece<'a> {
 const LONGEST_CODE: usize = 24;
 
 /// Returns the code of an error: the first word of its line if that is in capitals, such as `LOADING`, else `ERR`. A
-/// server may send any code.
+/// server may send any code. An error of HTTP has its status, as in `HTTP 503`.
 #[inline]
 pub fn error_code(line: &[u8]) -> &str {
+    if let Some(status) = line.first_chunk::<8>()
+        && status.starts_with(b"HTTP ")
+        && status[5..].iter().all(u8::is_ascii_digit)
+    {
+        return std::str::from_utf8(status).unwrap_or("ERR");
+    }
     let word = line.split(|byte| *byte == b' ').next().unwrap_or_default();
     let in_capitals = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_';
     let is_code = !word.is_empty() && word.len() <= LONGEST_CODE && word.iter().all(in_capitals);
@@ -65,6 +73,8 @@ mod tests {
         assert_eq!(error_code(b"NOAUTH Authentication required."), "NOAUTH");
         assert_eq!(error_code(b"MOVED 3999 127.0.0.1:6381"), "MOVED");
         assert_eq!(error_code(b"unknown command"), "ERR");
+        assert_eq!(error_code(b"HTTP 503 Service Unavailable"), "HTTP 503");
+        assert_eq!(error_code(b"HTTP 5"), "HTTP");
         assert_eq!(error_code(b""), "ERR");
         assert_eq!(error_code(&[b'X'; 100]), "ERR");
     }

@@ -1,7 +1,8 @@
 //! Finds the ends of replies in any dialect, across any number of reads, without storing the replies.
 
 use super::{
-    Parts, Piece, Reply, header::ProtocolError, memcached::MemcachedSkipper, resp_skipper::RespSkipper,
+    Parts, Piece, Reply, header::ProtocolError, http::HttpSkipper, memcached::MemcachedSkipper,
+    resp_skipper::RespSkipper,
 };
 
 /// The state of one connection's stream of replies. Between replies, it usually uses no heap memory.
@@ -11,6 +12,8 @@ pub enum Skipper {
     Resp(RespSkipper),
     /// For memcached's text protocol.
     Memcached(MemcachedSkipper),
+    /// For HTTP/1.1.
+    Http(Box<HttpSkipper>),
 }
 
 impl Skipper {
@@ -28,16 +31,18 @@ impl Skipper {
         match self {
             Self::Resp(skipper) => skipper.advance(input, parts),
             Self::Memcached(skipper) => skipper.advance(input, parts != Parts::None),
+            Self::Http(skipper) => skipper.advance(input, parts != Parts::Headers),
         }
     }
 
-    /// Works like [`advance`](Self::advance), for whole replies only.
+    /// Works like [`advance`](Self::advance), for whole replies only; by HTTP, for replies to the ping (HEAD).
     ///
     /// # Errors
     /// As [`advance`](Self::advance).
     #[inline]
     pub fn next<'r, 'i: 'r>(&'r mut self, input: &mut &'i [u8]) -> Result<Option<Reply<'r>>, ProtocolError> {
-        Ok(match self.advance(input, Parts::None)? {
+        let parts = if let Self::Http(_) = self { Parts::Headers } else { Parts::None };
+        Ok(match self.advance(input, parts)? {
             Some(Piece::Reply(reply)) => Some(reply),
             _ => None,
         })
@@ -49,7 +54,7 @@ impl Skipper {
     pub fn bounded(self) -> Self {
         match self {
             Self::Resp(skipper) => Self::Resp(skipper.bounded()),
-            unnested @ Self::Memcached(_) => unnested,
+            unnested @ (Self::Memcached(_) | Self::Http(_)) => unnested,
         }
     }
 
@@ -59,7 +64,20 @@ impl Skipper {
     pub fn take_pushes(&mut self) -> u64 {
         match self {
             Self::Resp(skipper) => skipper.take_pushes(),
-            Self::Memcached(_) => 0,
+            Self::Memcached(_) | Self::Http(_) => 0,
         }
+    }
+
+    /// Notes that the server has closed the connection. Returns whether that may follow a reply: by HTTP, a server may
+    /// close a connection after any reply, and a reply may end with it, which is returned next.
+    #[cold]
+    pub fn end(&mut self) -> bool {
+        if let Self::Http(skipper) = self { skipper.end() } else { false }
+    }
+
+    /// Returns whether the server closes the connection after the last reply.
+    #[inline]
+    pub fn is_last(&self) -> bool {
+        if let Self::Http(skipper) = self { skipper.is_last() } else { false }
     }
 }

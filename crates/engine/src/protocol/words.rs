@@ -1,10 +1,12 @@
-//! The words in messages that differ between Redis and memcached.
+//! The words in messages that differ between Redis, memcached and HTTP.
 
 /// The words for servers of one dialect in messages to a user.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Words {
     /// The name of the server.
     pub server: &'static str,
+    /// The name of a server with its article.
+    pub a_server: &'static str,
     /// The server's command that does nothing but reply.
     pub ping: &'static str,
     /// The reply to `ping`.
@@ -31,6 +33,7 @@ pub struct Words {
 
 pub(super) static REDIS: Words = Words {
     server: "Redis",
+    a_server: "a Redis",
     ping: "PING",
     pong: "PONG",
     figures: "INFO",
@@ -46,6 +49,7 @@ pub(super) static REDIS: Words = Words {
 
 pub(super) static MEMCACHED: Words = Words {
     server: "memcached",
+    a_server: "a memcached",
     ping: "mn",
     pong: "MN",
     figures: "stats",
@@ -57,4 +61,20 @@ pub(super) static MEMCACHED: Words = Words {
     credentials: "--user and -a, or before an @ in the URI",
     who_we_are: "--user and -a",
     password: "--user and -a",
+};
+
+pub(super) static HTTP: Words = Words {
+    server: "HTTP",
+    a_server: "an HTTP server",
+    ping: "HEAD",
+    pong: "a reply by HTTP",
+    figures: "figures",
+    questions: "HEAD requests",
+    no_commands: "an HTTP server counts no commands",
+    socket: "address",
+    socket_rights: "permissions",
+    most_clients: "limit of connections",
+    credentials: "in the field Authorization of a workload file",
+    who_we_are: "the fields of the workload file",
+    password: "the fields of a workload file",
 };

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, ops::Range, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Dataset, Distribution, KeyForm, KeyNaming, ReadyRequests, Trace, ValueKind,
+    Dataset, Distribution, HttpFields, KeyForm, KeyNaming, ReadyRequests, Trace, ValueKind,
     compiled::CompiledOnce,
     quantity::{is_default, quantity, some_quantity},
     step::Step,
@@ -36,6 +36,9 @@ pub struct Workload {
     /// every key of the set `post`.
     #[serde(default, skip_serializing_if = "Steps::is_empty")]
     pub prefill: Steps,
+    /// The header fields of every request by HTTP.
+    #[serde(skip)]
+    pub http: HttpFields,
     /// The order in which each client sends its operations. Files and recordings never contain this setting.
     #[serde(skip)]
     pub order: Order,
@@ -216,6 +219,14 @@ impl Workload {
     pub fn drawn_by(&self, distribution: Distribution) -> Arc<Self> {
         let mut workload = self.clone();
         workload.keys.values_mut().for_each(|keys| keys.distribution = distribution);
+        Arc::new(workload)
+    }
+
+    /// Returns a copy of the workload whose keys are plain numbers, without leading zeros.
+    #[must_use]
+    pub fn with_plain_numbers(&self) -> Arc<Self> {
+        let mut workload = self.clone();
+        workload.keys.values_mut().for_each(|keys| keys.digits = 0);
         Arc::new(workload)
     }
 

@@ -16,7 +16,10 @@ use std::{
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
-use super::{Keyset, MAX_VALUE_SIZE, Operation, Settings, Steps, Suggested, ValueKind, Workload, parameters};
+use super::{
+    HttpFields, Keyset, MAX_VALUE_SIZE, Operation, Settings, Steps, Suggested, ValueKind, Workload,
+    parameters,
+};
 
 /// The maximum length of a file in bytes.
 const LONGEST: u64 = 1 << 20;
@@ -75,11 +78,13 @@ struct Written {
     setup: Steps,
     #[serde(default, skip_serializing_if = "Steps::is_empty")]
     prefill: Steps,
+    #[serde(default, skip_serializing_if = "HttpFields::is_empty")]
+    http: HttpFields,
 }
 
 impl Written {
     fn of(Chosen { workload, load }: &Chosen) -> Self {
-        let Workload { name, about, keys, values, operations, setup, prefill, .. } =
+        let Workload { name, about, keys, values, operations, setup, prefill, http, .. } =
             Workload::clone(workload);
         Self {
             name: Some(name),
@@ -91,12 +96,13 @@ impl Written {
             operation: operations.into_iter().map(anywhere).collect(),
             setup,
             prefill,
+            http,
         }
     }
 
     /// Returns the file's workload. The workload is called `name` if the file has no name for it.
     fn workload(self, name: &str) -> Workload {
-        let Self { about, keys, values, operation, setup, prefill, .. } = self;
+        let Self { about, keys, values, operation, setup, prefill, http, .. } = self;
         Workload {
             name: self.name.unwrap_or_else(|| name.to_owned()),
             about,
@@ -105,6 +111,7 @@ impl Written {
             operations: operation.into_iter().map(Spanned::into_inner).collect(),
             setup,
             prefill,
+            http,
             ..Workload::default()
         }
     }

@@ -62,9 +62,12 @@ impl Operations {
         let all: Vec<_> = expected.collect();
         let any = |is: fn(&Step) -> bool| operations.iter().any(|(_, steps)| steps.iter().any(is));
         let has_elements = any(Step::awaits_cas) || all.iter().any(|expected| !expected.elements.is_empty());
+        let is_bodiless = |request: &Request| dialect.is_bodiless(&request.command);
         let parts = match (any(Step::has_cursor), has_elements) {
             (true, _) => Parts::Cursors,
             (false, true) => Parts::Elements,
+            // A workload has HEAD alone, or not at all.
+            _ if all.iter().flat_map(|expected| &expected.requests).any(is_bodiless) => Parts::Headers,
             (false, false) => Parts::None,
         };
         Self { all, parts }

@@ -18,6 +18,7 @@ pub(super) fn misses(dialect: Dialect, step: &Step) -> Misses {
         }
         (Dialect::Resp2 | Dialect::Resp3, None) => Misses::Never,
         (Dialect::Memcached, _) => cas::misses(step),
+        (Dialect::Http(_), _) => Misses::Never,
     }
 }
 
@@ -47,8 +48,16 @@ impl Workload {
                 "{server} does not support a setup; remove [setup] from the workload"
             )));
         }
+        self.http.check(dialect)?;
+        let methods = self.read_operations().flat_map(|(_, compiled)| &compiled.steps).map(Step::command);
+        let methods: Vec<_> = methods.flatten().collect();
+        let together = dialect.check_together(methods.iter().map(String::as_str));
+        together.map_err(|why| WorkloadError::of(why.to_string()))?;
         for (operation, compiled) in self.read_operations() {
             let whose = |why| WorkloadError::of(format!("the operation '{}': {why}", operation.name));
+            if !dialect.has_keys() && operation.writes.is_some() {
+                return Err(whose("by HTTP the method says whether data changes; remove writes".to_owned()));
+            }
             if !dialect.has_transactions() && operation.together == Together::Multi {
                 return Err(whose(format!("{server} has no transactions; write together = \"pipeline\"")));
             }

@@ -135,6 +135,7 @@ struct Making<'v> {
 
 impl<'v> Making<'v> {
     fn new(workload: &'v Workload, dialect: Dialect, names: &'v [SetNames], values: &'v Values) -> Self {
+        let dialect = workload.http.of(dialect);
         Self { sources: Vec::new(), names, values, dataset: workload.dataset.as_ref(), dialect }
     }
 

@@ -25,6 +25,10 @@ const MUCH: u64 = 1 << 30;
 const LESS: &str =
     "reduce the data with smaller values (-d), fewer keys (-r) or a limited number of requests (-n)";
 
+/// The harm of any load on a service elsewhere.
+const SERVICE: &str =
+    "this HTTP service is not on this machine; the load uses its capacity, and its other users wait";
+
 /// Checks settings before they begin.
 #[derive(Debug, Clone)]
 pub(super) struct Danger;
@@ -39,6 +43,8 @@ impl Rule for Danger {
             return None;
         }
         let (harm, next) = match too_much_data(change) {
+            _ if change.to.is_service && !change.from.knobs.load => (SERVICE.to_owned(), ""),
+            _ if change.to.is_service => return None,
             Some(harm) => (harm, LESS),
             None => (too_many_clients(change).or_else(|| full_speed(change))?, ""),
         };
@@ -48,7 +54,7 @@ impl Rule for Danger {
 }
 
 /// Returns how much data may be written: its size in the server's memory, in bytes, and its description.
-fn written(Demand { knobs, requests, key_overhead }: &Demand<'_>) -> (u64, String) {
+fn written(Demand { knobs, requests, key_overhead, .. }: &Demand<'_>) -> (u64, String) {
     if !knobs.load {
         return (0, String::new());
     }
@@ -151,7 +157,7 @@ mod tests {
     }
 
     fn of_requests(requests: Option<u64>, from: &Knobs, to: &Knobs, room: Room) -> Option<String> {
-        let demand = |knobs| Demand { knobs, requests, key_overhead: 64 };
+        let demand = |knobs| Demand { knobs, requests, key_overhead: 64, is_service: false };
         crate::diagnose::danger(&Change { from: demand(from), to: demand(to), room })
     }
 

@@ -34,7 +34,7 @@ use crate::{
 };
 
 /// The end of the error `memcached has no …` for orders that need CONFIG.
-const CONFIG: &str = "CONFIG: memcached is configured with options at its start";
+const CONFIG: &str = "CONFIG: its settings cannot be changed from here";
 const KEYS: &str = "SCAN, MEMORY USAGE or MONITOR, with which redyno looks at keys";
 const CLUSTERS: &str = "cluster";
 const SETUPS: &str = "scripts, functions or indexes that a setup could make";
@@ -147,6 +147,7 @@ impl Control {
         let act = async move |Means { wire, target, .. }: Means| match wire {
             Wire::Redis(wire) => survey::survey(&wire, &target, commands).await,
             Wire::Memcached(wire) => memcached::survey(&wire, &target).await,
+            Wire::None => Ok(Survey::unknown(target.address)),
         };
         self.order(act, identity)
     }
@@ -158,7 +159,7 @@ impl Control {
         let noted = ledger.clone();
         let act = async move |means: Means| match means.wire {
             Wire::Redis(wire) => registry::bring(&wire, &noted).await,
-            Wire::Memcached(_) => Ok(()),
+            Wire::Memcached(_) | Wire::None => Ok(()),
         };
         self.order(act, |order| order.noting(ledger))
     }
@@ -169,7 +170,7 @@ impl Control {
     pub fn find_leftovers(&self) -> Answer<Vec<Marker>> {
         let act = async |Means { wire, target, .. }: Means| match wire {
             Wire::Redis(wire) => survey::leftovers(&wire, &target).await,
-            Wire::Memcached(_) => Ok(Vec::new()),
+            Wire::Memcached(_) | Wire::None => Ok(Vec::new()),
         };
         self.order(act, identity)
     }
@@ -179,7 +180,7 @@ impl Control {
     pub fn find_elsewhere(&self) -> Answer<Vec<Marker>> {
         let act = async |Means { wire, target, .. }: Means| match wire {
             Wire::Redis(wire) => registry::elsewhere(&wire, &target).await,
-            Wire::Memcached(_) => Ok(Vec::new()),
+            Wire::Memcached(_) | Wire::None => Ok(Vec::new()),
         };
         self.order(act, identity)
     }
@@ -191,6 +192,7 @@ impl Control {
         let act = async move |means: Means| match means.wire {
             Wire::Redis(wire) => clean::clean(StoredKeys::of(&wire).await?, runs, &seen).await,
             Wire::Memcached(wire) => clean::clean(Items(&wire), runs, &seen).await,
+            Wire::None => Err(ServerError::Missing(means.target.dialect.words().server, KEYS)),
         };
         Cleaning { shared, answer: self.order(act, identity) }
     }
@@ -201,7 +203,7 @@ impl Control {
     pub fn strike(&self, runs: Vec<Ledger>) -> Answer<u64> {
         let act = async move |means: Means| match means.wire {
             Wire::Redis(wire) => registry::strike_keys(&wire, &runs).await,
-            Wire::Memcached(_) => {
+            Wire::Memcached(_) | Wire::None => {
                 runs.iter().for_each(Ledger::drop_keys);
                 Ok(0)
             }
@@ -223,6 +225,7 @@ impl Control {
         let act = async move |means: Means| match means.wire {
             Wire::Redis(wire) => count::count(StoredKeys::of(&wire).await?, &span, &names).await,
             Wire::Memcached(wire) => count::count(Items(&wire), &span, &names).await,
+            Wire::None => Err(ServerError::Missing(means.target.dialect.words().server, KEYS)),
         };
         self.order(act, identity)
     }

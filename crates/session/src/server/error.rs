@@ -79,9 +79,9 @@ pub enum ServerError {
         /// The command.
         command: String,
     },
-    /// The server does not have this feature.
-    #[error("memcached has no {0}")]
-    Missing(&'static str),
+    /// The server, by the name of its kind, does not have this feature.
+    #[error("{0} has no {1}")]
+    Missing(&'static str, &'static str),
     /// The key of a marker or of the list of runs has another type, so it belongs to another client.
     #[error(
         "the key {key} on this server has another type than redyno's key of this name, so it belongs to another client; \
@@ -144,7 +144,7 @@ impl ServerError {
                 | Self::Exists { .. }
                 | Self::Nameless { .. }
                 | Self::Somebodys { .. }
-                | Self::Missing(_)
+                | Self::Missing(..)
                 | Self::NoSlots
         )
     }

@@ -17,11 +17,13 @@ impl Means {
     /// Returns the sender of commands to Redis.
     ///
     /// # Errors
-    /// When the server is a memcached, which does not have what is `needed`.
+    /// When the server is a memcached or speaks HTTP, and does not have what is `needed`.
     pub(super) fn redis(&self, needed: &'static str) -> Result<link::Wire, ServerError> {
         match &self.wire {
             Wire::Redis(wire) => Ok(wire.clone()),
-            Wire::Memcached(_) => Err(ServerError::Missing(needed)),
+            Wire::Memcached(_) | Wire::None => {
+                Err(ServerError::Missing(self.target.dialect.words().server, needed))
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The connection of the control plane to a server, which is Redis or memcached.
 
 use super::{
-    ServerError, link, memcached,
+    ServerError, Status, link, memcached,
     poll::{self, Polled},
 };
 use crate::{endpoint::Talk, protocol::Dialect};
@@ -10,18 +10,22 @@ use crate::{endpoint::Talk, protocol::Dialect};
 pub(super) enum Link {
     Redis(link::RedisLink),
     Memcached(memcached::MemcachedLink),
+    /// No connection: the server reports nothing about itself (HTTP).
+    None,
 }
 
 /// The sender of commands. Clones share the connection.
 pub(super) enum Wire {
     Redis(link::Wire),
     Memcached(memcached::Wire),
+    None,
 }
 
 /// The values of earlier polls. These values are kept when the connection is lost.
 pub(super) enum Poller {
     Redis(Box<poll::Poller>),
     Memcached(Box<memcached::Poller>),
+    None,
 }
 
 impl Link {
@@ -30,6 +34,7 @@ impl Link {
         match dialect {
             Dialect::Resp2 | Dialect::Resp3 => link::RedisLink::open(talk).await.map(Self::Redis),
             Dialect::Memcached => memcached::MemcachedLink::open(talk).map(Self::Memcached),
+            Dialect::Http(_) => Ok(Self::None),
         }
     }
 
@@ -38,6 +43,7 @@ impl Link {
         match self {
             Self::Redis(link) => Wire::Redis(link.wire.clone()),
             Self::Memcached(link) => Wire::Memcached(link.wire.clone()),
+            Self::None => Wire::None,
         }
     }
 
@@ -46,6 +52,7 @@ impl Link {
         match self {
             Self::Redis(link) => link.lost().await,
             Self::Memcached(link) => link.lost().await,
+            Self::None => std::future::pending().await,
         }
     }
 }
@@ -56,6 +63,7 @@ impl Poller {
         match dialect {
             Dialect::Resp2 | Dialect::Resp3 => Self::Redis(Box::default()),
             Dialect::Memcached => Self::Memcached(Box::default()),
+            Dialect::Http(_) => Self::None,
         }
     }
 
@@ -71,6 +79,11 @@ impl Poller {
         match (self, wire) {
             (Self::Redis(poller), Wire::Redis(wire)) => poller.poll(wire, now_ns).await,
             (Self::Memcached(poller), Wire::Memcached(wire)) => poller.poll(wire, now_ns).await,
+            (Self::None, Wire::None) => {
+                let (name, version) = ("http".to_owned(), "1.1".to_owned());
+                let status = Status { name, version, ..Status::default() };
+                Ok((now_ns(), Polled { status, pause: 1, ..Polled::default() }))
+            }
             _ => unreachable!("poller and connection have the target's dialect"),
         }
     }

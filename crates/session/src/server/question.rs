@@ -19,6 +19,8 @@ pub struct Writes {
     pub names: KeyNames,
     /// Whether the user has chosen the key names; redyno never removes keys with such names.
     pub is_users: bool,
+    /// Whether the server has no keys and the load changes whatever its requests say (HTTP).
+    pub is_service: bool,
     /// Whether the user is asked also where there are no other keys, clients or replicas.
     pub asks_always: bool,
     /// Whether a load writes, and not only the probe of the replicas' lag.
@@ -36,8 +38,9 @@ pub struct Writes {
 impl Writes {
     /// Returns the writes of a load to the run's own keys, which are removed at the end.
     pub fn own(names: KeyNames, span: KeySpan) -> Self {
-        let (is_users, asks_always, is_load, kept) = (false, false, true, false);
-        Self { names, is_users, asks_always, is_load, kept, span, others: Vec::new(), setup: Vec::new() }
+        let (is_users, is_service, asks_always, is_load, kept) = (false, false, false, true, false);
+        let (others, setup) = (Vec::new(), Vec::new());
+        Self { names, is_users, is_service, asks_always, is_load, kept, span, others, setup }
     }
 
     /// Returns whether nothing is written and no setup runs.
@@ -68,11 +71,13 @@ impl fmt::Display for Writes {
             return Ok(());
         }
         f.write_str(if self.span.is_empty() { "" } else { "; " })?;
-        write!(
-            f,
-            "runs {}, which may write to keys that are not its own, and does not remove these keys",
-            some_of(self.others.clone())
-        )
+        let runs = some_of(self.others.clone());
+        f.write_str(&match self.is_service {
+            true => format!("sends {runs}, which may change data there, and does not undo that"),
+            false => format!(
+                "runs {runs}, which may write to keys that are not its own, and does not remove these keys"
+            ),
+        })
     }
 }
 

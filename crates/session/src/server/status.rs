@@ -66,6 +66,11 @@ impl Status {
         Dialect::of_server(&self.name)
     }
 
+    /// Returns the text about a feature that a server of this kind does not have: `memcached has no slow log`.
+    pub fn without(&self, feature: &str) -> String {
+        format!("{} has no {feature}", self.dialect().words().server)
+    }
+
     /// Returns the value of a gauge as text, such as `13.6 MiB`. A gauge that counts is shown per second: `3.91 MiB/s`.
     pub fn text_of(&self, gauge: Gauge) -> Option<String> {
         let value = self.gauges[gauge]?;

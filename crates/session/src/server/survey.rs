@@ -60,6 +60,29 @@ pub struct Survey {
     pub runs: Vec<Marker>,
 }
 
+impl Survey {
+    /// Returns the survey of a server that reports nothing about its data and clients.
+    pub(super) fn unknown(address: Address) -> Self {
+        Self {
+            address,
+            primaries: 1,
+            in_cluster: false,
+            db: 0,
+            keys: 0,
+            total_keys: 0,
+            foreign: Foreign::Exactly(0),
+            neighbours: Neighbours { clients: 0, replicas: 0, load: None, sessions: None },
+            read_only: false,
+            loading: false,
+            used_memory: None,
+            max_clients: None,
+            maxmemory: None,
+            missing: Vec::new(),
+            runs: Vec::new(),
+        }
+    }
+}
+
 /// The number of keys that are not redyno's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Foreign {

@@ -119,6 +119,9 @@ impl Watch {
 }
 
 async fn connect(target: &Target) -> Result<Link, Trouble> {
+    if !target.dialect.has_keys() {
+        return Ok(Link::None);
+    }
     // RESP2 whatever the load uses: every server has it, and INFO has the same text.
     let dialect = if target.dialect == Dialect::Resp3 { Dialect::Resp2 } else { target.dialect };
     let asked = Target { dialect, ..target.clone() };

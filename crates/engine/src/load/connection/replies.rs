@@ -34,7 +34,7 @@ impl Connection {
         let mut has_event = !std::mem::take(&mut self.has_more);
         for _ in 0..READS {
             let n = match self.transport.read(buffer) {
-                Ok(0) => return Err(Broken::Closed),
+                Ok(0) => return self.take_end(read),
                 Ok(n) => n,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -50,6 +50,16 @@ impl Connection {
         }
         self.has_more = true;
         Ok(())
+    }
+
+    /// Handles the end of the stream, which by HTTP may also end a reply, or follow the last one.
+    #[cold]
+    fn take_end(&mut self, read: &mut Reading) -> Result<(), Broken> {
+        let may_end = self.skipper.end();
+        if may_end && self.phase == ConnectionPhase::Busy {
+            self.take(&[], read)?;
+        }
+        if may_end && self.phase == ConnectionPhase::Idle { Ok(()) } else { Err(Broken::Closed) }
     }
 
     #[inline]

@@ -322,6 +322,7 @@ impl Worker {
         }
         let has_more = connection.has_more();
         let is_idle = connection.phase == ConnectionPhase::Idle;
+        let is_spent = connection.is_spent();
         let batch = if had_batch { connection.batch() } else { 0 };
         let still_opening = is_opening(connection);
         let first_errors = reading.first_errors;
@@ -347,7 +348,7 @@ impl Worker {
             self.lose(i, &broken, now_ns);
         } else if is_idle {
             match self.spread {
-                None => self.on_free(i, batch, now_ns),
+                None => self.on_free(i, (batch, is_spent), now_ns),
                 Some(_) => self.on_lane_idle(i, now_ns),
             }
         }

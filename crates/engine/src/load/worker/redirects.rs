@@ -63,7 +63,7 @@ impl Worker {
     /// Notes that `n` requests of `client` are answered or lost.
     fn settle(&mut self, client: usize, n: usize, now_ns: u64) {
         if let Some(batch) = self.clients.settle(client, n as u32) {
-            self.on_free(client, batch, now_ns);
+            self.on_free(client, (batch, false), now_ns);
         }
     }
 

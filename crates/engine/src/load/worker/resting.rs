@@ -23,16 +23,16 @@ impl Setup {
 
 impl Worker {
     /// Queues client `i` for writing, or renews or closes its connection, after its batch of `batch` requests is
-    /// answered.
+    /// answered. A connection is spent if it can be used no more.
     #[inline]
-    pub(super) fn on_free(&mut self, i: usize, batch: u32, now_ns: u64) {
+    pub(super) fn on_free(&mut self, i: usize, (batch, is_spent): (u32, bool), now_ns: u64) {
         if batch > 0 {
             self.clients.answered(i, batch);
             self.note_recovery(now_ns);
         }
         if self.clients.is_surplus(i) {
             self.clients.close(i);
-        } else if self.is_used_up(i) {
+        } else if self.is_used_up(i, is_spent) {
             self.clients.renew(i);
         } else if let Some(think) = self.setting.think()
             && self.stage == Stage::Sending
@@ -51,12 +51,13 @@ impl Worker {
         self.clients.queue(i);
     }
 
-    /// Returns whether client `i` is to open a new connection: its connection has had enough replies or its session is
-    /// over, and it may send more.
+    /// Returns whether client `i` is to open a new connection: its connection is spent or has had enough replies or its
+    /// session is over, and it may send more.
     #[inline]
-    fn is_used_up(&self, i: usize) -> bool {
+    fn is_used_up(&self, i: usize, is_spent: bool) -> bool {
         let most = self.setting.reconnect();
-        let is_over = most.is_some_and(|most| self.clients.served(i) >= most)
+        let is_over = is_spent
+            || most.is_some_and(|most| self.clients.served(i) >= most)
             || self.setting.session_length().is_some() && self.clients.has_ended(i);
         is_over && self.stage == Stage::Sending && self.clients.left(i) > 0
     }
@@ -79,7 +80,7 @@ impl Worker {
             }
         }
         while let Some(i) = self.sessions.next(now_ns) {
-            if self.clients.end_session(i) && self.is_used_up(i) {
+            if self.clients.end_session(i) && self.is_used_up(i, false) {
                 self.clients.renew(i);
             }
         }

@@ -69,6 +69,8 @@ pub(super) struct PingLine {
     /// The last reply, if it was an error.
     last_error: Option<String>,
     greeted_by_ns: u64,
+    /// Whether the server has closed the connection after a reply, as an HTTP server may.
+    is_spent: bool,
 }
 
 impl Sent {
@@ -96,22 +98,31 @@ impl PingLine {
     /// Starts the greeting over an open connection; its replies must arrive by `greeted_by_ns`.
     pub(super) fn begin(mut socket: StampedSocket, greeting: &Greeting, greeted_by_ns: u64) -> Self {
         socket.begin_stamps();
-        let (greeter, words) = greeting.begin();
-        socket.queue(words);
+        let greeter = (!greeting.is_empty()).then(|| {
+            let (greeter, words) = greeting.begin();
+            socket.queue(words);
+            greeter
+        });
         Self {
             socket,
             ping: greeting.dialect().ping(),
             skipper: greeting.dialect().skipper(),
-            greeter: Some(greeter),
+            greeter,
             outstanding: VecDeque::new(),
             last_error: None,
             greeted_by_ns,
+            is_spent: false,
         }
     }
 
     /// Returns whether the greeting is done, so that PINGs may follow.
     pub(super) fn is_greeted(&self) -> bool {
         self.greeter.is_none()
+    }
+
+    /// Returns whether another connection is to be opened for the next PING.
+    pub(super) fn is_spent(&self) -> bool {
+        self.is_spent
     }
 
     /// Returns whether PINGs can be sent, and none is unanswered.
@@ -185,6 +196,10 @@ impl PingLine {
             return Ok(());
         };
         if read.bytes.is_empty() {
+            self.is_spent = self.skipper.end() && self.outstanding.is_empty();
+            if self.is_spent {
+                return Ok(());
+            }
             return Err(Failure::Closed { after: self.last_error.take() });
         }
         let (mut input, arrived_wall_ns) = (read.bytes, read.arrived_wall_ns);

@@ -198,13 +198,16 @@ impl PingLink {
 
     fn try_react(&mut self, ready: Readiness, at_ns: u64, emit: &mut dyn FnMut(News)) -> Result<(), Failure> {
         match &mut self.phase {
-            PingPhase::Connecting { .. } if ready.writable => self.finish_connecting(at_ns),
+            PingPhase::Connecting { .. } if ready.writable => self.finish_connecting(at_ns, emit),
             PingPhase::Connected(line) => {
                 let wake_up = || WakeUp { at_ns, wall: Wall::read(&self.clock) };
                 // An error flag without a timestamp behind it is a real error, which the read will report.
                 let broken = ready.stamped && line.take_departures() == 0 && !ready.readable;
                 if ready.readable || broken {
                     line.hear(&self.greeting, &mut self.back_off, wake_up(), emit)?;
+                    if line.is_spent() {
+                        self.phase = PingPhase::Resting { until_ns: at_ns };
+                    }
                 }
                 Ok(())
             }
@@ -212,7 +215,7 @@ impl PingLink {
         }
     }
 
-    fn finish_connecting(&mut self, at_ns: u64) -> Result<(), Failure> {
+    fn finish_connecting(&mut self, at_ns: u64, emit: &mut dyn FnMut(News)) -> Result<(), Failure> {
         let resting = PingPhase::Resting { until_ns: at_ns };
         let PingPhase::Connecting { mut socket, others, deadline_ns } =
             std::mem::replace(&mut self.phase, resting)
@@ -227,7 +230,11 @@ impl PingLink {
             }
             Err(error) => return self.connect(others, deadline_ns, Some(error.into())),
         }
-        self.phase = PingPhase::Connected(Box::new(PingLine::begin(socket, &self.greeting, deadline_ns)));
+        let line = PingLine::begin(socket, &self.greeting, deadline_ns);
+        if line.is_greeted() {
+            emit(News::Up);
+        }
+        self.phase = PingPhase::Connected(Box::new(line));
         Ok(())
     }
 

@@ -11,10 +11,10 @@ const LONGEST_KEY: usize = 250;
 const LONGEST_TTL: u64 = 30 * 24 * 60 * 60;
 
 /// A word of a command, as a list of parts.
-pub(super) type Word<'a> = Vec<Part<'a>>;
+pub(in crate::protocol) type Word<'a> = Vec<Part<'a>>;
 
 /// Returns the text of a word without slots; `None` for any other word.
-pub(super) fn text<'a>(word: &Word<'a>) -> Option<&'a [u8]> {
+pub(in crate::protocol) fn text<'a>(word: &Word<'a>) -> Option<&'a [u8]> {
     match word.as_slice() {
         [Part::Text(text)] => Some(text),
         _ => None,
@@ -25,11 +25,11 @@ pub(super) fn is(word: &Word, option: &str) -> bool {
     text(word).is_some_and(|text| text.eq_ignore_ascii_case(option.as_bytes()))
 }
 
-pub(super) fn is_drawn(part: &Part) -> bool {
+pub(in crate::protocol) fn is_drawn(part: &Part) -> bool {
     matches!(part, Part::Value { .. })
 }
 
-pub(super) fn has_break(text: &[u8]) -> bool {
+pub(in crate::protocol) fn has_break(text: &[u8]) -> bool {
     text.iter().any(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control())
 }
 

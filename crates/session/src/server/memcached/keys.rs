@@ -26,7 +26,7 @@ impl Store for Items<'_> {
     }
 
     async fn scan(&self, _: &str) -> Result<(String, Vec<Vec<u8>>), ServerError> {
-        Err(ServerError::Missing("SCAN"))
+        Err(ServerError::Missing("memcached", "SCAN"))
     }
 
     /// Counts the existing keys with `mg` without flags, whose replies contain no values.

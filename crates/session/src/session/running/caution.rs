@@ -32,6 +32,7 @@ struct Limits {
     length: Option<Duration>,
     warmup: Option<Duration>,
     key_overhead: u64,
+    is_service: bool,
 }
 
 impl Caution {
@@ -39,12 +40,14 @@ impl Caution {
     pub fn new(commission: &Commission) -> Self {
         let &Commission { is_allowed, is_attended, danger, warmup, .. } = commission;
         let (requests, length) = (commission.plan.requests, commission.plan.length);
-        let key_overhead = commission.plan.target.dialect.key_overhead();
+        let target = &commission.plan.target;
+        let key_overhead = target.dialect.key_overhead();
+        let is_service = !target.dialect.has_keys() && !target.address.is_loopback();
         let announced: Vec<_> = commission.settings.iter().chain([&commission.knobs]).cloned().collect();
         Self {
             danger,
             room: RoomWatch::default(),
-            limits: Limits { requests, length, warmup, key_overhead },
+            limits: Limits { requests, length, warmup, key_overhead, is_service },
             is_off: is_allowed && !is_attended,
             // --yes applies to the settings of the command line.
             accepted: if is_allowed { announced.clone() } else { Vec::new() },
@@ -110,6 +113,7 @@ impl Limits {
             knobs,
             requests: measured.zip(warmup).map(|(measured, warmup)| measured.saturating_add(warmup)),
             key_overhead: self.key_overhead,
+            is_service: self.is_service,
         }
     }
 }

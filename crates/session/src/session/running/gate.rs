@@ -44,6 +44,8 @@ pub(super) struct Gate {
     agreed: Option<BTreeSet<String>>,
     /// The reason why the last survey failed.
     trouble: Option<String>,
+    /// Whether the server has keys.
+    has_keys: bool,
     /// The names of the keys that the load uses.
     pub names: KeyNames,
     /// The key names that the session writes without a load; empty if they were refused.
@@ -66,6 +68,7 @@ impl Gate {
             unsent: None,
             agreed: None,
             trouble: None,
+            has_keys: commission.plan.target.dialect.has_keys(),
             names: commission.plan.names.clone(),
             besides_load: if commission.probes_lag { lag_keys() } else { KeySpan::default() },
             seed: commission.plan.seed,
@@ -146,7 +149,11 @@ impl Gate {
     /// Returns the key names that may be written with these load settings.
     fn span(&self, knobs: &Knobs) -> KeySpan {
         let besides = self.besides_load.clone();
-        if knobs.load { KeySpan::written_by(&knobs.workload, knobs.keyspace).with(besides) } else { besides }
+        if knobs.load && self.has_keys {
+            KeySpan::written_by(&knobs.workload, knobs.keyspace).with(besides)
+        } else {
+            besides
+        }
     }
 
     /// Returns whether the keys that the session writes without a load are allowed, and in the markers.
@@ -336,6 +343,7 @@ impl Gate {
         let writes = Writes {
             names: self.names.clone(),
             is_users: matches!(self.keys, Keys::Users { .. }),
+            is_service: !self.has_keys,
             asks_always: self.keys == Keys::Users { asks_always: true },
             kept: self.keys == Keys::Runs { kept: true },
             is_load: self.held.as_ref().is_some_and(|knobs| knobs.load),

@@ -49,6 +49,8 @@ pub struct Demand<'a> {
     pub requests: Option<u64>,
     /// The server's overhead for each key, in bytes.
     pub key_overhead: u64,
+    /// Whether the server is an HTTP service on another machine: then any load is asked for.
+    pub is_service: bool,
 }
 
 /// A change of load settings that is about to take effect.

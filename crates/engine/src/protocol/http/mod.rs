@@ -1,0 +1,12 @@
+//! HTTP/1.1: requests as words (method, path, body), and the ends of replies. Every request has one reply; interim
+//! replies (1xx) are skipped, and redirects are not followed.
+
+mod framing;
+mod request;
+mod site;
+mod skipper;
+
+pub(super) use request::{check_alone, is_bodiless, lay_out};
+pub use site::HttpSite;
+pub(super) use site::NOWHERE;
+pub use skipper::HttpSkipper;

@@ -1,0 +1,120 @@
+//! How the words of a step become an HTTP request.
+//!
+//! ```text
+//! GET /items/{key}            GET /items/000000000017 HTTP/1.1\r\n Host … \r\n\r\n
+//! PUT /items/{key} {value}    PUT /items/000000000017 HTTP/1.1\r\n Host … Content-Length: 32\r\n\r\n VALUE
+//! ```
+
+use super::HttpSite;
+use crate::{
+    protocol::{
+        Part, Unspoken,
+        memcached::{Word, has_break, is_drawn, text},
+        request_parts::{Head, Laid},
+    },
+    untrusted,
+};
+
+/// The accepted methods, and whether a request always gives the length of its body.
+const METHODS: [(&str, bool); 7] = [
+    ("GET", false),
+    ("HEAD", false),
+    ("OPTIONS", false),
+    ("POST", true),
+    ("PUT", true),
+    ("PATCH", true),
+    ("DELETE", false),
+];
+
+const FORM: &str = "METHOD /PATH [BODY]";
+
+/// Returns the layout of a request.
+///
+/// # Errors
+/// When the words are no request.
+pub(in crate::protocol) fn lay_out<'a>(
+    site: &HttpSite,
+    words: &[Word<'a>],
+) -> Result<Vec<Laid<'a>>, Unspoken> {
+    let (name, counts_body) = method(words)?;
+    let (path, body) = match words {
+        [_, path] => (path, None),
+        [_, path, body] if name != "HEAD" => (path, Some(body)),
+        _ if name == "HEAD" => return Err(Unspoken("write HEAD /PATH; HEAD has no body".to_owned())),
+        _ => {
+            return Err(Unspoken(format!(
+                "for HTTP write {name} /PATH [BODY], with a body of one word in quotes"
+            )));
+        }
+    };
+    check_path(path)?;
+    let mut laid = vec![Laid::Bytes(format!("{name} ").into_bytes())];
+    match path.iter().any(is_drawn) {
+        // Values are known only when they are filled in.
+        true => laid.push(Laid::Key(path.clone())),
+        false => laid.extend(path.iter().copied().map(Laid::Plain)),
+    }
+    let mut rest = format!(" HTTP/1.1\r\n{}", site.fields());
+    let is_json = matches!(body.and_then(|body| body.first()), Some(Part::Text([b'{' | b'[', ..])));
+    if is_json && !site.has_field("Content-Type") {
+        rest += "Content-Type: application/json\r\n";
+    }
+    match body {
+        Some(body) => {
+            laid.push(Laid::Bytes((rest + "Content-Length:").into_bytes()));
+            laid.push(Laid::Measured(Head::Line(vec![Part::Text(b"\r\n\r\n")]), body.clone()));
+        }
+        None => {
+            rest += if counts_body { "Content-Length: 0\r\n\r\n" } else { "\r\n" };
+            laid.push(Laid::Bytes(rest.into_bytes()));
+        }
+    }
+    Ok(laid)
+}
+
+/// Returns the name of the method, and whether the length of the body is always given.
+fn method(words: &[Word]) -> Result<(&'static str, bool), Unspoken> {
+    let name = words.first().and_then(text).map(untrusted::bytes).unwrap_or_default();
+    let found = METHODS.iter().find(|(known, _)| known.eq_ignore_ascii_case(&name));
+    found.copied().ok_or_else(|| {
+        let known: Vec<_> = METHODS.iter().map(|(known, _)| *known).collect();
+        Unspoken(format!(
+            "'{name}' is no method that redyno sends by HTTP: write {FORM}, with {}",
+            known.join(", ")
+        ))
+    })
+}
+
+/// Returns whether replies to a request of this method, in upper case, have no body.
+pub(in crate::protocol) fn is_bodiless(method: &str) -> bool {
+    method == "HEAD"
+}
+
+/// Checks that HEAD is the only method of a workload, or not among its methods: whether a reply has a body then depends on
+/// the workload alone.
+///
+/// # Errors
+/// When HEAD is one of several methods.
+pub(in crate::protocol) fn check_alone<'m>(methods: impl Iterator<Item = &'m str>) -> Result<(), Unspoken> {
+    let heads: Vec<_> = methods.map(is_bodiless).collect();
+    if heads.contains(&true) && heads.contains(&false) {
+        let text = "HEAD cannot be mixed with other methods in one workload; measure it alone";
+        return Err(Unspoken(text.to_owned()));
+    }
+    Ok(())
+}
+
+/// Checks the part of a path that is known in advance.
+fn check_path(path: &Word) -> Result<(), Unspoken> {
+    let begins = matches!(path.first(), Some(Part::Text([b'/', ..]))) || text(path) == Some(b"*");
+    if !begins {
+        return Err(Unspoken("an HTTP path begins with /; leave the server's name out of it".to_owned()));
+    }
+    let is_bad = |part: &Part| matches!(part, Part::Text(text) if has_break(text) || !text.is_ascii());
+    if path.iter().any(is_bad) {
+        return Err(Unspoken(
+            "an HTTP path has no spaces, control characters and letters beyond ASCII; write them as %20 and so on".to_owned(),
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,59 @@
+//! The header fields that a workload file adds to every request by HTTP.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::WorkloadError;
+use crate::{protocol::Dialect, untrusted};
+
+/// `[http]` of a workload file. Recordings do not contain it, since it may hold a password.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HttpFields {
+    /// The fields by name.
+    pub headers: BTreeMap<String, String>,
+}
+
+/// The fields that redyno sets itself, since the ends of requests and replies depend on them.
+const OWN: [&str; 4] = ["Content-Length", "Transfer-Encoding", "Connection", "Accept-Encoding"];
+
+impl HttpFields {
+    /// Returns whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.headers.is_empty()
+    }
+
+    /// Returns `dialect` with these fields in each request.
+    pub(super) fn of(&self, dialect: Dialect) -> Dialect {
+        let fields = self.headers.iter().map(|(name, value)| (name.clone(), value.clone()));
+        dialect.with_fields(&fields.collect::<Vec<_>>())
+    }
+
+    /// Checks that a server of this dialect takes such fields, and that each is one line. The error does not repeat values.
+    pub(super) fn check(&self, dialect: Dialect) -> Result<(), WorkloadError> {
+        if !self.is_empty() && dialect.has_keys() {
+            return Err(WorkloadError::of("[http] is for http:// and https://; remove it from the workload"));
+        }
+        for (name, value) in &self.headers {
+            let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+            let shown = untrusted::text(name);
+            if name.is_empty() || !name.bytes().all(is_name) {
+                return Err(WorkloadError::of(format!(
+                    "[http] headers: '{shown}' is no name of a header field"
+                )));
+            }
+            if !value.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ') {
+                let text =
+                    format!("[http] headers: the value of '{shown}' has characters other than plain ASCII");
+                return Err(WorkloadError::of(text));
+            }
+            if OWN.iter().any(|own| own.eq_ignore_ascii_case(name)) {
+                return Err(WorkloadError::of(format!(
+                    "[http] headers: redyno sets '{shown}' itself; remove it"
+                )));
+            }
+        }
+        Ok(())
+    }
+}

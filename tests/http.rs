@@ -1,0 +1,204 @@
+//! HTTP/1.1: every request is in the server's log, every reply is found, and nothing is sent that the user does not allow.
+
+use std::{collections::BTreeMap, fs};
+
+use redyno::session::Record;
+
+use crate::support::{
+    http::{HttpServer, reply},
+    memcached::{end, totals},
+    program::{Outcome, run},
+};
+
+/// A server whose replies have all shapes, by the last digit of the path.
+fn varied() -> HttpServer {
+    HttpServer::start(|request| {
+        let head = |fields: &str| format!("HTTP/1.1 200 OK\r\n{fields}\r\n\r\n");
+        match request.path.chars().last() {
+            _ if request.method == "HEAD" => head("Content-Length: 12345"),
+            Some('0' | '1') => {
+                head("Transfer-Encoding: chunked") + "5;x=y\r\nhello\r\n1\r\n!\r\n0\r\nTrailer: t\r\n\r\n"
+            }
+            Some('2') => head("Connection: close") + "until the end",
+            Some('3') => {
+                "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n".to_owned()
+            }
+            Some('4') => reply(request, "404 Not Found", "no"),
+            Some('5') => head("Content-Length: 0\r\nConnection: close"),
+            _ => reply(request, "200 OK", &"x".repeat(100_000)),
+        }
+    })
+}
+
+/// The number of requests by kind of error.
+fn errors(outcome: &Outcome) -> BTreeMap<String, u64> {
+    end(&outcome.records()).summary.errors.iter().map(|(kind, n)| (kind.to_string(), *n)).collect()
+}
+
+#[test]
+fn every_request_is_in_the_servers_log_once_whatever_its_reply_looks_like() {
+    let server = varied();
+    for (more, connections) in [(&["-n", "4000", "-c", "8"], 8..), (&["-n", "4000", "--rate", "20000"], 50..)]
+    {
+        let before = server.log().len();
+        let outcome =
+            server.headless("/", &[more.as_slice(), &["--", "GET", "/items/{key}"]].concat()).expect_code(0);
+        let asked: Vec<_> =
+            server.log().split_off(before).into_iter().filter(|it| it.method == "GET").collect();
+        let summary = end(&outcome.records()).summary.clone();
+        let missing = asked.iter().filter(|request| request.path.ends_with('4')).count() as u64;
+        assert_eq!(asked.len(), 4000);
+        assert_eq!(
+            (summary.ops, errors(&outcome)),
+            (4000 - missing, [("HTTP 404".to_owned(), missing)].into())
+        );
+        assert_eq!(summary.service.count(), summary.ops);
+        assert!(asked.iter().all(|it| it.path.starts_with("/items/") && it.body.is_empty()));
+        let used: std::collections::BTreeSet<_> = asked.iter().map(|it| it.connection).collect();
+        assert!(connections.contains(&used.len()), "{}", used.len());
+    }
+}
+
+#[test]
+fn several_requests_at_once_are_answered_in_their_order() {
+    let server = HttpServer::start(|request| reply(request, "200 OK", &request.path));
+    let outcome =
+        server.headless("/", &["-P", "16", "-c", "3", "-n", "960", "--", "GET", "/{number 1..99999}"]);
+    assert_eq!(end(&outcome.expect_code(0).records()).summary.ops, 960);
+    assert_eq!(server.count("GET"), 960);
+}
+
+#[test]
+fn without_a_load_only_head_of_the_path_is_sent_and_a_load_without_commands_gets_it() {
+    let server = HttpServer::start(|request| reply(request, "200 OK", "hello"));
+    let outcome =
+        run(&[&server.uri("/health?full=1"), "--headless", "--json", "--no-load", "--duration", "1"]);
+    let records = outcome.expect_code(0).records();
+    let log = server.log();
+    assert!(
+        log.len() > 3 && log.iter().all(|it| it.method == "HEAD" && it.path == "/health?full=1"),
+        "{log:?}"
+    );
+    assert!(records.iter().any(|it| matches!(it, Record::Ping(ping) if ping.body.rtt.count() > 0)));
+    let Record::Session(session) = &records[0] else { panic!("{:?} comes first", records[0]) };
+    assert_eq!(session.target.server, "http 1.1");
+    let host = format!("Host: 127.0.0.1:{}", server.port());
+    let usual = ["User-Agent: redyno/", "Accept-Encoding: identity", &host];
+    assert!(usual.iter().all(|usual| log[0].fields.iter().any(|field| field.starts_with(usual))), "{log:?}");
+    server.headless("/health?full=1", &["-n", "5"]).expect_code(0);
+    let gets = server.log().into_iter().filter(|it| it.method == "GET");
+    assert_eq!(gets.map(|it| it.path).collect::<Vec<_>>(), ["/health?full=1"; 5]);
+}
+
+#[test]
+fn a_method_that_may_change_data_is_sent_only_with_yes() {
+    let server = HttpServer::start(|request| reply(request, "201 Created", ""));
+    for method in ["POST", "PUT", "PATCH", "DELETE"] {
+        let words = ["-n", "3", "--", method, "/a/{key}", "{\"n\": \"{value}\"}"];
+        let asked = server.headless("/", &words).expect_code(2);
+        let expected =
+            format!("the load sends {method} /a/, which may change data there, and does not undo that");
+        assert!(asked.err.contains(&expected) && asked.err.contains("--yes"), "{}", asked.err);
+        assert_eq!(server.count(method), 0);
+        let outcome = server.headless("/", &[&["--yes"], words.as_slice()].concat()).expect_code(0);
+        assert_eq!(totals(&outcome.records())[method][0], 3);
+        assert_eq!(server.count(method), 3);
+    }
+    for method in ["GET", "HEAD", "OPTIONS"] {
+        server.headless("/", &["-n", "3", "--", method, "/a"]).expect_code(0);
+    }
+    let post = server.log().into_iter().find(|it| it.method == "POST").unwrap();
+    assert!(post.body.starts_with("{\"n\": \"") && post.body.len() == 41, "{post:?}");
+    assert!(post.fields.contains(&"Content-Type: application/json".to_owned()), "{post:?}");
+}
+
+#[test]
+fn errors_are_counted_by_status_and_say_what_the_server_suggests() {
+    let server = HttpServer::start(|request| match request.path.as_str() {
+        "/busy" => {
+            "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 120\r\nContent-Length: 0\r\n\r\n".to_owned()
+        }
+        "/moved" => {
+            "HTTP/1.1 301 Moved Permanently\r\nLocation: http://elsewhere/\r\nContent-Length: 0\r\n\r\n"
+                .to_owned()
+        }
+        _ => reply(request, "200 OK", ""),
+    });
+    let commands = ["-n", "30", "--", "1:GET", "/busy", ";", "1:GET", "/moved", ";", "1:GET", "/"];
+    let outcome = server.headless("/", &commands).expect_code(0);
+    let counted = errors(&outcome);
+    let asked =
+        |path: &str| server.log().iter().filter(|it| it.method == "GET" && it.path == path).count() as u64;
+    let expected = [("HTTP 301".to_owned(), asked("/moved")), ("HTTP 503".to_owned(), asked("/busy"))];
+    assert_eq!(counted, expected.into());
+    assert!(outcome.out.contains("HTTP 503 Service Unavailable (Retry-After: 120)"), "{}", outcome.out);
+    assert!(
+        outcome.out.contains("HTTP 301 Moved Permanently (Location: http://elsewhere/)"),
+        "{}",
+        outcome.out
+    );
+}
+
+#[test]
+fn a_workload_file_gives_header_fields_and_a_recording_does_not_contain_them() {
+    let server = HttpServer::start(|request| reply(request, "200 OK", ""));
+    let folder = tempfile::tempdir().unwrap();
+    let [workload, recording] =
+        ["w.toml", "r.jsonl"].map(|name| folder.path().join(name).display().to_string());
+    let text = |field: &str| {
+        format!(
+            "[http]\nheaders = {{ {field} }}\n[[operation]]\nname = \"get\"\nweight = 1\nsteps = [\"GET /a\"]\n"
+        )
+    };
+    fs::write(&workload, text("Authorization = \"Bearer s3cret\", User-Agent = \"mine\"")).unwrap();
+    server.headless("/", &["--workload", &workload, "-n", "3", "--record", &recording]).expect_code(0);
+    let get = server.log().into_iter().find(|it| it.method == "GET").unwrap();
+    assert!(get.fields.contains(&"Authorization: Bearer s3cret".to_owned()), "{get:?}");
+    let agents = get.fields.iter().filter(|field| field.starts_with("User-Agent: "));
+    assert_eq!(agents.collect::<Vec<_>>(), ["User-Agent: mine"]);
+    assert!(!fs::read_to_string(&recording).unwrap().contains("s3cret"));
+    for (field, expected) in [
+        ("Content-Length = \"5\"", "redyno sets 'Content-Length' itself"),
+        ("'a b' = \"5\"", "'a b' is no name of a header field"),
+        ("A = \"s3\\r\\nB: c\"", "the value of 'A' has characters other than plain ASCII"),
+    ] {
+        fs::write(&workload, text(field)).unwrap();
+        let wrong = server.headless("/", &["--workload", &workload]).expect_code(2);
+        assert!(wrong.err.contains(expected) && !wrong.err.contains("s3"), "{}", wrong.err);
+    }
+    let redis = run(&["--workload", &workload, "--headless", "--plan"]).expect_code(2);
+    assert!(redis.err.contains("[http] is for http:// and https://"), "{}", redis.err);
+}
+
+#[test]
+fn what_http_does_not_have_is_refused_in_one_line() {
+    let server = HttpServer::start(|request| reply(request, "200 OK", ""));
+    let uri = server.uri("/");
+    for (words, expected) in [
+        (&["--prefill"][..], "which an HTTP server does not have"),
+        (&["--keep"], "which an HTTP server does not have"),
+        (&["--ratio", "1:1"], "an HTTP path begins with /"),
+        (&["--", "SET", "a", "b"], "'SET' is no method that redyno sends by HTTP"),
+        (&["--", "GET", "a"], "an HTTP path begins with /"),
+        (&["--", "GET", "/a b"], "an HTTP path has no spaces"),
+        (&["--", "HEAD", "/", "x"], "HEAD has no body"),
+        (&["--", "GET", "/", ";", "HEAD", "/"], "HEAD cannot be mixed"),
+        (&["--", "POST", "/", "a", "b"], "for HTTP write POST /PATH [BODY]"),
+        (&["--user", "ann", "-a", "s3cret"], "an HTTP address takes no user and password"),
+        (&["-3"], "leave it out for other servers"),
+        (&["--db", "1"], "the argument '--uri <URI>' cannot be used with"),
+    ] {
+        let outcome = run(&[&[&uri, "--headless", "--load"], words].concat()).expect_code(2);
+        assert!(outcome.err.contains(expected), "{words:?}: {}", outcome.err);
+    }
+    for (uri, expected) in [
+        ("http://ann:s3cret@h/", "takes no user and password"),
+        ("http://h/#a", "is not sent by HTTP"),
+        ("http://a%0d%0ab/", "the host in the URI is not well-formed"),
+        ("http+unix:///run/x", "begins with redis://"),
+    ] {
+        let outcome = run(&["-u", uri, "--headless"]).expect_code(2);
+        assert!(outcome.err.contains(expected) && !outcome.err.contains("s3cret"), "{}", outcome.err);
+    }
+    assert!(server.log().is_empty());
+}
