@@ -71,6 +71,7 @@ mod ping_parts;
 mod plan;
 mod prefill;
 mod probe_lag;
+mod push;
 mod reach;
 mod readme;
 mod reconnect;

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     compare::Condition,
     print::words::choose_characters,
-    runner::{Export, UsageError, metrics},
+    runner::{Export, UsageError, metrics, push},
     tui::theme::{Choice, Theme},
     workload::Suggested,
 };
@@ -72,6 +72,17 @@ pub struct SessionArgs {
     /// Serve the figures as OpenMetrics at http://ADDRESS/metrics: a port, IP:PORT, or unix:PATH
     #[arg(long, value_name = "ADDRESS")]
     pub metrics: Option<metrics::Address>,
+    /// Push the figures, every 10 s and at the end, to otlp:URL (OpenTelemetry, as http/json) or remote-write:URL
+    /// (Prometheus); for runs that are too short to be scraped. Can be given several times
+    #[arg(long, value_name = "PROTOCOL:URL")]
+    pub push: Vec<push::Destination>,
+    /// Push every this many seconds [default: 10]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "push")]
+    pub push_every: Option<Duration>,
+    /// Send the headers in this file with each push, one a line, such as Authorization: Bearer TOKEN. OTLP also has those
+    /// in the variable OTEL_EXPORTER_OTLP_HEADERS
+    #[arg(long, value_name = "FILE", requires = "push")]
+    pub push_headers: Option<PathBuf>,
     /// No screen: print a line a second; this is the default when stdout is not a terminal
     #[arg(long)]
     pub headless: bool,

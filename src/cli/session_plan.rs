@@ -15,7 +15,10 @@ use crate::{
     endpoint::{Address, DEFAULT_HOST, Target},
     load::{self, FirstWords, Fleet, LatencyTo, Requests},
     protocol::{Dialect, HttpSite},
-    runner::{Company, Outputs, ProgramWords, SessionPlan, UsageError},
+    runner::{
+        Company, Outputs, ProgramWords, SessionPlan, UsageError,
+        push::{self, PushPlan},
+    },
     session::running::{Commission, Keys},
     untrusted,
     workload::{KeyNames, RunId, Workload},
@@ -83,6 +86,7 @@ pub(super) fn session_plan(
             rotate: session.record_rotate,
             exports: session.export.clone(),
             metrics: session.metrics.clone(),
+            push: push_plan(session)?,
             on_finding: session.on_finding.clone(),
         },
         company: Company::Nobody,
@@ -112,6 +116,23 @@ fn by_http(load: &LoadArgs, site: &HttpSite) -> Result<LoadArgs, UsageError> {
         load.chosen = Some(chosen.with_plain_numbers());
     }
     Ok(load)
+}
+
+/// Returns what is pushed, and where to.
+fn push_plan(session: &SessionArgs) -> Result<Option<PushPlan>, UsageError> {
+    if session.push.is_empty() {
+        return Ok(None);
+    }
+    let of_file = session.push_headers.as_deref().map(push::headers_of).transpose();
+    let variable = |name: &str| env::var(name).unwrap_or_default();
+    let refused = |error: String| UsageError::of(error);
+    Ok(Some(PushPlan {
+        to: session.push.clone(),
+        every: session.push_every.unwrap_or(push::EVERY),
+        headers: of_file.map_err(|error| refused(format!("--push-headers: {error}")))?.unwrap_or_default(),
+        otlp_headers: push::otlp_headers(&variable("OTEL_EXPORTER_OTLP_HEADERS")).map_err(refused)?,
+        attributes: push::attributes(&variable("OTEL_RESOURCE_ATTRIBUTES")).map_err(refused)?,
+    }))
 }
 
 /// The environment variable with the folder that contains `proc` and `sys` of the host, in a container that has them.

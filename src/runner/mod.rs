@@ -24,6 +24,7 @@ pub mod metrics;
 mod on_finding;
 mod plan;
 mod printed;
+pub mod push;
 mod running;
 mod series;
 mod session;

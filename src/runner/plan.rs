@@ -4,7 +4,7 @@ use std::{io::Write as _, path::PathBuf, time::Duration};
 
 use anyhow::Context as _;
 
-use super::{Failure, FleetPlan, UsageError, metrics::Address};
+use super::{Failure, FleetPlan, UsageError, metrics::Address, push::PushPlan};
 use crate::{
     app::Program,
     experiment::Setting,
@@ -144,6 +144,8 @@ pub struct Outputs {
     pub exports: Vec<Export>,
     /// The address at which the figures are served.
     pub metrics: Option<Address>,
+    /// The receivers to which the figures are pushed.
+    pub push: Option<PushPlan>,
     /// The shell command that runs for findings.
     pub on_finding: Option<String>,
 }

@@ -11,6 +11,7 @@ use super::{
     listener::{Listener, listen},
     metrics::Serving,
     on_finding::OnFinding,
+    push::{PushPlan, Pushing},
 };
 use crate::{
     app::Program,
@@ -54,6 +55,8 @@ pub(super) struct Running {
     destination: Destination,
     /// The server of the session's figures, until the end.
     metrics: Option<Serving>,
+    /// The threads that push the figures.
+    pushing: Option<Pushing>,
     /// The command that runs for findings.
     on_finding: Option<OnFinding>,
     /// The agents that this process has started.
@@ -74,6 +77,7 @@ impl Running {
         let exports = plan.outputs.exports.iter().map(super::Export::create);
         plan.commission.exports = exports.collect::<Result<_, _>>()?;
         let metrics = plan.outputs.metrics.as_ref().map(Serving::start).transpose()?;
+        let queues = plan.outputs.push.as_ref().map(PushPlan::prepare).transpose()?;
         let destination = destination(&plan)?;
         let files = plan.record_to(recording, &destination)?;
         plan.settle(&destination)?;
@@ -86,19 +90,34 @@ impl Running {
         let (knobs, is_attended) = (commission.knobs.clone(), commission.is_attended);
         let recordings = commission.recordings_in.clone();
         let command = outputs.on_finding;
-        let count =
-            [metrics.is_some(), command.is_some(), is_attended].iter().filter(|needs| **needs).count() + 1;
+        let more = [metrics.is_some(), queues.is_some(), command.is_some(), is_attended];
+        let count = more.iter().filter(|needs| **needs).count() + 1;
         let started = Session::start(commission, ends, count);
         let (session, mut peers) = started.map_err(|error| refused(error, &names))?;
         let kept = peers.pop_if(|_| is_attended).map(|peer| Kept::start(&recordings, peer));
         if let Some((metrics, peer)) = metrics.as_ref().zip(peers.pop_if(|_| metrics.is_some())) {
             metrics.count(peer)?;
         }
+        let queues = queues.and_then(|queues| Some((queues, peers.pop()?)));
+        let pushing = queues.map(|(queues, peer)| Pushing::start(queues, peer)).transpose()?;
         let on_finding = command.and_then(|command| Some((command, peers.pop()?)));
         let on_finding = on_finding.map(|(command, peer)| OnFinding::start(command, peer)).transpose()?;
         let program = words.program(destination.built_in.is_some());
         let peer = peers.remove(0);
-        Ok(Self { peer, knobs, program, files, kept, names, session, destination, metrics, on_finding, own })
+        Ok(Self {
+            peer,
+            knobs,
+            program,
+            files,
+            kept,
+            names,
+            session,
+            destination,
+            metrics,
+            pushing,
+            on_finding,
+            own,
+        })
     }
 
     /// Returns whether the session measures the built-in server.
@@ -126,9 +145,10 @@ impl Running {
     /// # Errors
     /// The errors of [`run`](Self::run), except that about the result.
     pub(super) fn end(self, shown: Result<(), Failure>) -> Result<(), Failure> {
-        let Self { session, destination, metrics, on_finding, names, own, .. } = self;
+        let Self { session, destination, metrics, pushing, on_finding, names, own, .. } = self;
         let ended = session.end();
         on_finding.into_iter().for_each(OnFinding::end);
+        pushing.into_iter().for_each(Pushing::end);
         drop((destination, metrics, own));
         shown.and(match (ended.by, ended.recorded, ended.left.first()) {
             // If the terminal disappears, the screen fails as well: the signal is the better explanation.

@@ -32,12 +32,17 @@ const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=
 
 /// The sums of the metrics. One thread writes them, and the other reads them.
 #[derive(Debug, Clone, Default)]
-struct Shared(Arc<Mutex<Metrics>>);
+pub(super) struct Shared(Arc<Mutex<Metrics>>);
 
 impl Shared {
     fn with<T>(&self, act: impl FnOnce(&mut Metrics) -> T) -> T {
         // After a panic of the other thread, the sums are valid, and lack at most one record.
         act(&mut self.0.lock())
+    }
+
+    /// Returns all metrics as OpenMetrics text, written from a copy, so that the session does not wait.
+    pub(super) fn text(&self) -> String {
+        self.with(|sums| sums.clone()).text()
     }
 }
 
@@ -101,8 +106,7 @@ impl Serving {
     pub fn start(address: &Address) -> Result<Self, Failure> {
         let sums = Shared::default();
         let shared = sums.clone();
-        // A copy is written, so that a slow scraper does not delay the session.
-        let text = Box::new(move || shared.with(|sums| sums.clone()).text());
+        let text = Box::new(move || shared.text());
         let server = PageServer::start(address, Page { content_type: OPENMETRICS, text });
         let server = server.with_context(|| format!("cannot serve metrics at {address}"))?;
         Ok(Self { _server: server, sums })

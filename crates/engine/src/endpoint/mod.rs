@@ -42,4 +42,4 @@ pub use tls::{
 };
 pub use topology::{MOST_NODES, Node, NodeNumber, Placement, Role, Topology, TopologyError, node_address};
 pub use transport::{Transport, pause, wait_for};
-pub use uri::{ParsedUri, UriError, parse_uri};
+pub use uri::{ParsedUri, UriError, decoded, parse_uri};

@@ -223,7 +223,11 @@ fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
-fn decoded(text: &str) -> Result<String, UriError> {
+/// Replaces each percent sign and its two hexadecimal digits by the byte that they stand for.
+///
+/// # Errors
+/// When two digits are missing, or the bytes are not UTF-8.
+pub fn decoded(text: &str) -> Result<String, UriError> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [first, tail @ ..] = rest {

@@ -113,6 +113,11 @@ impl Tls {
         Ok(Self { server_name: server_name(&self.settings, address)?, ..self.clone() })
     }
 
+    /// Returns the configuration of the library, and the name that the server's certificate must have.
+    pub fn connector(&self) -> (Arc<ClientConfig>, ServerName<'static>) {
+        (Arc::clone(&self.config), self.server_name.clone())
+    }
+
     /// Creates the TLS state of a new connection.
     pub(super) fn session(&self) -> Result<ClientConnection, rustls::Error> {
         ClientConnection::new(Arc::clone(&self.config), self.server_name.clone())

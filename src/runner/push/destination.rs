@@ -1,0 +1,159 @@
+//! Where figures are pushed: `otlp:URL` or `remote-write:URL`, with headers that are never shown.
+
+use std::{fmt, path::Path, str::FromStr};
+
+use hyper::{
+    Uri,
+    header::{HeaderMap, HeaderName, HeaderValue},
+};
+
+use super::families::Labels;
+use crate::{endpoint::decoded, untrusted};
+
+/// How figures are encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Protocol {
+    Otlp,
+    RemoteWrite,
+}
+
+/// A receiver of pushed figures.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Destination {
+    pub(super) protocol: Protocol,
+    pub(super) url: Uri,
+}
+
+const EXPECTED: &str = "it must be otlp:URL or remote-write:URL, such as otlp:http://127.0.0.1:4318 or \
+                        remote-write:http://127.0.0.1:9090/api/v1/write";
+
+impl FromStr for Destination {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (protocol, url) = text.split_once(':').ok_or(EXPECTED)?;
+        let (protocol, path) = match protocol {
+            "otlp" => (Protocol::Otlp, "/v1/metrics"),
+            "remote-write" => (Protocol::RemoteWrite, "/api/v1/write"),
+            _ => return Err(EXPECTED),
+        };
+        let url: Uri = url.parse().map_err(|_| EXPECTED)?;
+        if url.host().is_none_or(str::is_empty) || !matches!(url.scheme_str(), Some("http" | "https")) {
+            return Err(EXPECTED);
+        }
+        if url.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+            return Err(
+                "a URL with a user or password can be seen by others; put them into a file of headers \
+                        (--push-headers)",
+            );
+        }
+        let has_path = url.path() != "/" || url.query().is_some();
+        let mut parts = url.into_parts();
+        if !has_path {
+            parts.path_and_query = path.parse().ok();
+        }
+        let url = Uri::from_parts(parts).map_err(|_| EXPECTED)?;
+        Ok(Self { protocol, url })
+    }
+}
+
+impl fmt::Display for Destination {
+    /// Writes `otlp:http://127.0.0.1:4318/v1/metrics`, without a query, which may hold a token.
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let protocol = match self.protocol {
+            Protocol::Otlp => "otlp",
+            Protocol::RemoteWrite => "remote-write",
+        };
+        let scheme = self.url.scheme_str().unwrap_or_default();
+        let authority = self.url.authority().map_or("", |authority| authority.as_str());
+        write!(f, "{protocol}:{scheme}://{authority}{}", untrusted::text(self.url.path()))
+    }
+}
+
+/// Reads a file with a header on each line, such as `Authorization: Bearer TOKEN`.
+///
+/// # Errors
+/// When the file cannot be read, or a line is no header; the message does not repeat it.
+pub fn headers_of(file: &Path) -> Result<HeaderMap, String> {
+    let shown = untrusted::path(file);
+    let text = std::fs::read_to_string(file).map_err(|error| format!("cannot read {shown}: {error}"))?;
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let header = |(n, line): (usize, &str)| {
+        let header = line.split_once(':').and_then(|(name, value)| header(name, value));
+        header.ok_or_else(|| format!("line {} of {shown} is no header such as Name: value", n + 1))
+    };
+    lines.map(header).collect()
+}
+
+fn header(name: &str, value: &str) -> Option<(HeaderName, HeaderValue)> {
+    let mut value = HeaderValue::from_str(value.trim()).ok()?;
+    value.set_sensitive(true);
+    Some((name.trim().parse().ok()?, value))
+}
+
+/// Returns the headers in the text of `OTEL_EXPORTER_OTLP_HEADERS`: `name=value,name=value`.
+///
+/// # Errors
+/// When a part is no header; the message does not repeat it.
+pub fn otlp_headers(text: &str) -> Result<HeaderMap, String> {
+    let headers = pairs(text).map(|pair| pair.and_then(|(name, value)| header(&name, &value)));
+    headers.collect::<Option<_>>().ok_or_else(|| {
+        "OTEL_EXPORTER_OTLP_HEADERS must have the form name=value,name=value, with %2C for a comma".to_owned()
+    })
+}
+
+/// Returns the attributes in the text of `OTEL_RESOURCE_ATTRIBUTES`: `name=value,name=value`.
+///
+/// # Errors
+/// When it has another form.
+pub fn attributes(text: &str) -> Result<Labels, String> {
+    pairs(text).collect::<Option<_>>().ok_or_else(|| {
+        "OTEL_RESOURCE_ATTRIBUTES must have the form name=value,name=value, with %2C for a comma".to_owned()
+    })
+}
+
+fn pairs(text: &str) -> impl Iterator<Item = Option<(String, String)>> {
+    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+    parts.map(|part| {
+        let (name, value) = part.split_once('=')?;
+        Some((name.trim().to_owned(), decoded(value.trim()).ok()?))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_receiver_is_a_protocol_and_a_url_whose_secrets_are_not_shown() {
+        for (text, shown) in [
+            ("otlp:http://h:4318", "otlp:http://h:4318/v1/metrics"),
+            ("otlp:https://h/otlp/v1/metrics?key=secret", "otlp:https://h/otlp/v1/metrics"),
+            ("remote-write:http://[::1]:9090/", "remote-write:http://[::1]:9090/api/v1/write"),
+        ] {
+            assert_eq!(text.parse::<Destination>().unwrap().to_string(), shown);
+        }
+        for wrong in ["", "otlp", "otlp:h:4318", "http://h", "otlp:ftp://h", "otlp:http://", "otlp:/v1"] {
+            assert!(wrong.parse::<Destination>().unwrap_err().starts_with("it must be otlp:URL"), "{wrong}");
+        }
+        assert!("otlp:http://u:p@h".parse::<Destination>().unwrap_err().contains("--push-headers"));
+    }
+
+    #[test]
+    fn headers_and_attributes_are_read_and_no_error_repeats_them() {
+        let headers = otlp_headers("Authorization=Basic%20abc, x-scope = 7,").unwrap();
+        assert_eq!(
+            (&headers["authorization"], &headers["x-scope"]),
+            (&"Basic abc".parse().unwrap(), &"7".parse().unwrap())
+        );
+        assert!(!format!("{headers:?}").contains("abc"));
+        for wrong in ["secret", "a=%2", "a=%zz", "b c=d", "a=%FF"] {
+            assert!(!otlp_headers(wrong).unwrap_err().contains(wrong), "{wrong}");
+        }
+        assert_eq!(attributes("ci.job=42").unwrap()["ci.job"], "42");
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "Authorization: Bearer abc\n\nsecret\n").unwrap();
+        let error = headers_of(file.path()).unwrap_err();
+        assert!(error.starts_with("line 3 of ") && !error.contains("secret"), "{error}");
+    }
+}

@@ -1,0 +1,276 @@
+//! `--push`: sends the figures of a running session to receivers of OTLP or of Prometheus' remote write.
+//!
+//! ```text
+//! session ─► peer ─► thread "metrics": counts ─► sums, under a lock
+//!                                                  │ every 10 s, and at the end
+//!            thread "push", one a receiver:        └─► sample ─► queue ─► POST, again each second until it is accepted
+//! ```
+//! A sample has all sums since the session began, so a receiver that was away lacks nothing once it has the last one.
+
+mod destination;
+mod families;
+mod otlp;
+mod post;
+mod remote_write;
+
+use std::{
+    collections::VecDeque,
+    io::Write as _,
+    thread::JoinHandle,
+    time::{Duration, SystemTime},
+};
+
+use anyhow::Context as _;
+use hyper::{body::Bytes, header::HeaderMap};
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep, timeout_at},
+};
+
+use destination::Protocol;
+pub use destination::{Destination, attributes, headers_of, otlp_headers};
+use families::{Labels, families};
+use post::{PostError, Receiver};
+
+use super::{Failure, listener::listen, metrics::Shared};
+use crate::{print::words::StreamText, session::running::Peer, units};
+
+/// The time between two samples, unless an option sets it.
+pub const EVERY: Duration = Duration::from_secs(10);
+/// The time for which a sample is kept while its receiver does not accept it.
+const KEPT_FOR: Duration = Duration::from_secs(600);
+/// The largest size of all samples that are kept for a receiver, in bytes.
+const KEPT_BYTES: usize = 16 << 20;
+/// The time between two attempts.
+const AGAIN: Duration = Duration::from_secs(1);
+/// The time for which the last samples are sent after the end of the session, and the time between two attempts then.
+const LAST: Duration = Duration::from_secs(5);
+const LAST_AGAIN: Duration = Duration::from_millis(100);
+
+/// The receivers of the figures, and what they get.
+#[derive(Debug, Clone)]
+pub struct PushPlan {
+    /// The receivers.
+    pub to: Vec<Destination>,
+    /// The time between two samples.
+    pub every: Duration,
+    /// The headers of each request.
+    pub headers: HeaderMap,
+    /// Further headers of each request of OTLP.
+    pub otlp_headers: HeaderMap,
+    /// The attributes of this run: of the resource in OTLP, labels of each series in remote write.
+    pub attributes: Labels,
+}
+
+/// The threads that push.
+pub(super) struct Pushing(Vec<JoinHandle<Option<String>>>);
+
+impl PushPlan {
+    /// Prepares the receivers, before the measurement begins.
+    ///
+    /// # Errors
+    /// When TLS cannot be set up.
+    pub(super) fn prepare(&self) -> Result<Vec<Queue>, Failure> {
+        let queue = |to: &Destination| {
+            let mut headers = self.headers.clone();
+            if to.protocol == Protocol::Otlp {
+                headers.extend(self.otlp_headers.clone());
+            }
+            let receiver = Receiver::new(to, headers).with_context(|| format!("cannot push to {to}"))?;
+            Ok(Queue {
+                to: to.clone(),
+                every: self.every,
+                attributes: self.attributes.clone(),
+                receiver,
+                since_ns: now_ns(),
+                samples: VecDeque::new(),
+                taken: 0,
+                lost: 0,
+                failure: String::new(),
+            })
+        };
+        self.to.iter().map(queue).collect()
+    }
+}
+
+impl Pushing {
+    /// Pushes the figures that `peer` receives, until its session is over.
+    ///
+    /// # Errors
+    /// When the system cannot start a thread.
+    pub(super) fn start(queues: Vec<Queue>, peer: Peer) -> Result<Self, Failure> {
+        let mut sums = Shared::default();
+        let (goes_on, over) = watch::channel(());
+        let mut threads = Vec::new();
+        for queue in queues {
+            let (sums, over) = (sums.clone(), over.clone());
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let runtime = runtime.context("cannot push figures")?;
+            let push = move || runtime.block_on(queue.run(&sums, over));
+            let thread = std::thread::Builder::new().name("push".to_owned()).spawn(push);
+            threads.push(thread.context("cannot push figures")?);
+        }
+        let count = move || {
+            listen(&peer, &mut [&mut sums]);
+            drop(goes_on);
+        };
+        let thread = std::thread::Builder::new().name("metrics".to_owned()).spawn(count);
+        thread.context("cannot count metrics")?;
+        Ok(Self(threads))
+    }
+
+    /// Waits for the last samples, and reports those that could not be delivered.
+    pub(super) fn end(self) {
+        for thread in self.0 {
+            // A thread that panicked has reported the reason.
+            if let Ok(Some(report)) = thread.join() {
+                // The terminal may be gone, and the reader of this message with it.
+                let _ = writeln!(StreamText::stderr(), "redyno: {report}");
+            }
+        }
+    }
+}
+
+/// The samples that a receiver has not accepted yet.
+pub(super) struct Queue {
+    to: Destination,
+    every: Duration,
+    attributes: Labels,
+    receiver: Receiver,
+    /// When the session began, in ns since 1970.
+    since_ns: u64,
+    samples: VecDeque<(Instant, Bytes)>,
+    taken: u64,
+    /// The number of samples that were given up.
+    lost: u64,
+    /// Why the last attempt failed.
+    failure: String,
+}
+
+impl Queue {
+    /// Takes and sends samples until the session is over. Returns a report if not all were delivered.
+    async fn run(mut self, sums: &Shared, over: watch::Receiver<()>) -> Option<String> {
+        let mut ends = over.clone();
+        let deadline = async {
+            // The sender is only dropped.
+            let _ = ends.changed().await;
+            sleep(LAST).await;
+        };
+        tokio::select! {
+            () = self.work(sums, over) => {}
+            () = deadline => {}
+        }
+        self.lost += self.samples.len() as u64;
+        let (lost, taken) = (units::grouped(self.lost), units::counted(self.taken, "sample"));
+        let failure = if self.failure.is_empty() { "it does not answer" } else { &self.failure };
+        (self.lost > 0).then(|| format!("--push {}: {lost} of {taken} not delivered: {failure}", self.to))
+    }
+
+    async fn work(&mut self, sums: &Shared, mut over: watch::Receiver<()>) {
+        let mut due = Instant::now() + self.every;
+        let mut is_over = false;
+        while !is_over {
+            let wake = if self.samples.is_empty() { due } else { due.min(Instant::now() + AGAIN) };
+            is_over = timeout_at(wake, over.changed()).await.is_ok();
+            if is_over || Instant::now() >= due {
+                self.sample(&sums.text());
+                due = Instant::now() + self.every;
+            }
+            self.send().await;
+        }
+        while !self.samples.is_empty() {
+            sleep(LAST_AGAIN).await;
+            self.send().await;
+        }
+    }
+
+    /// Keeps a sample with the figures in `text`. Gives up the oldest if they are too old or too large together.
+    fn sample(&mut self, text: &str) {
+        let families = families(text);
+        let now_ns = now_ns();
+        let mut labels = self.attributes.clone();
+        let body = match self.to.protocol {
+            Protocol::Otlp => {
+                for (name, value) in
+                    [("service.name", "redyno"), ("service.version", env!("CARGO_PKG_VERSION"))]
+                {
+                    labels.entry(name.to_owned()).or_insert_with(|| value.to_owned());
+                }
+                otlp::request(&families, &labels, self.since_ns, now_ns)
+            }
+            Protocol::RemoteWrite => {
+                labels = labels.into_iter().map(|(name, value)| (label_of(&name), value)).collect();
+                let info = families.iter().find(|family| family.name == "redyno_session");
+                let address = info.and_then(|info| info.samples.first()?.labels.get("address")).cloned();
+                labels.entry("job".to_owned()).or_insert_with(|| "redyno".to_owned());
+                labels.entry("instance".to_owned()).or_insert(address.unwrap_or_default());
+                remote_write::request(&families, &labels, now_ns)
+            }
+        };
+        self.taken += 1;
+        self.samples.push_back((Instant::now(), body.into()));
+        let bytes =
+            |samples: &VecDeque<(Instant, Bytes)>| samples.iter().map(|(_, body)| body.len()).sum::<usize>();
+        while self.samples.len() > 1
+            && (self.samples[0].0.elapsed() > KEPT_FOR || bytes(&self.samples) > KEPT_BYTES)
+        {
+            self.samples.pop_front();
+            self.lost += 1;
+        }
+    }
+
+    /// Sends the samples, the oldest first, until one is not accepted.
+    async fn send(&mut self) {
+        while let Some((_, body)) = self.samples.front() {
+            match self.receiver.post(body.clone()).await {
+                Ok(()) => {}
+                Err(PostError::Later(why)) => {
+                    self.failure = why;
+                    return;
+                }
+                Err(PostError::Refused(why)) => {
+                    self.failure = why;
+                    self.lost += 1;
+                }
+            }
+            self.samples.pop_front();
+        }
+    }
+}
+
+/// Returns the name of an attribute as Prometheus allows it: `ci.job` is `ci_job`.
+fn label_of(attribute: &str) -> String {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let name: String = attribute.chars().map(|c| if is_allowed(c) { c } else { '_' }).collect();
+    if name.starts_with(|c: char| c.is_ascii_digit()) { format!("_{name}") } else { name }
+}
+
+fn now_ns() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_receiver_that_stays_away_costs_the_oldest_samples_and_these_are_counted() {
+        let plan = PushPlan {
+            to: vec!["otlp:http://127.0.0.1:1".parse().unwrap()],
+            every: EVERY,
+            headers: HeaderMap::new(),
+            otlp_headers: HeaderMap::new(),
+            attributes: Labels::new(),
+        };
+        let mut queue = plan.prepare().unwrap().remove(0);
+        for _ in 0..100 {
+            queue.sample(families::tests::TEXT);
+            tokio::time::advance(EVERY).await;
+        }
+        assert_eq!((queue.samples.len(), queue.lost), (61, 39));
+        queue.samples.iter_mut().for_each(|(_, body)| *body = Bytes::from_static(&[0; KEPT_BYTES / 10]));
+        queue.sample(families::tests::TEXT);
+        assert_eq!((queue.samples.len(), queue.lost), (10, 91));
+    }
+}
