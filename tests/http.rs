@@ -191,6 +191,22 @@ fn what_http_does_not_have_is_refused_in_one_line() {
         let outcome = run(&[&[&uri, "--headless", "--load"], words].concat()).expect_code(2);
         assert!(outcome.err.contains(expected), "{words:?}: {}", outcome.err);
     }
+    for (words, code, expected) in [
+        (&["clean", "-u", &uri][..], 1, "is an HTTP server, on which redyno leaves nothing to remove"),
+        (&["capture", "-u", &uri, "--output", "x"], 2, "HTTP has no MONITOR"),
+        (&["bench", "-u", &uri], 1, "bench speaks to Redis and Valkey"),
+        (&["memtier", "-u", &uri], 2, "memtier has no HTTP"),
+        (
+            &[&uri, "--agents", "2", "--local", "--load", "--headless"],
+            2,
+            "cannot be used with an HTTP server",
+        ),
+        (&[&uri, "http://127.0.0.1:1/", "--hash", "ketama", "--load", "--headless"], 2, "differ in protocol"),
+        (&["--bus", &uri, "--agents", "2", "--load", "--headless"], 2, "HTTP has no streams"),
+    ] {
+        let outcome = run(words).expect_code(code);
+        assert!(format!("{}{}", outcome.out, outcome.err).contains(expected), "{words:?}: {}", outcome.err);
+    }
     for (uri, expected) in [
         ("http://ann:s3cret@h/", "takes no user and password"),
         ("http://h/#a", "is not sent by HTTP"),

@@ -61,7 +61,8 @@ impl Arguments for CaptureArgs {
         config::resolve(&mut self.target, given, true)?;
         let mut target = self.target.target()?;
         if !target.dialect.has_collections() {
-            return Err(UsageError::of("memcached has no MONITOR; give a Redis or Valkey").into());
+            let server = target.dialect.words().server;
+            return Err(UsageError::of(format!("{server} has no MONITOR; give a Redis or Valkey")).into());
         }
         target.dialect = Dialect::Resp2;
         let duration = self.duration.unwrap_or(USUAL);

@@ -85,6 +85,13 @@ impl Arguments for CleanArgs {
 /// undone, or when `out` cannot be written.
 pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let target = args.target.target()?;
+    if !target.dialect.has_keys() {
+        return Err(anyhow!(
+            "{} is an HTTP server, on which redyno leaves nothing to remove",
+            target.address
+        )
+        .into());
+    }
     if !target.dialect.lists_keys() {
         return Err(anyhow!(
             "{} is a memcached, which lists no keys, so that those of a killed session cannot be found: it evicts them, \

@@ -69,6 +69,9 @@ impl FleetArgs {
         if is_elsewhere(&commission.knobs.workload) {
             return cannot("a dataset or a trace, whose file the other machines do not have");
         }
+        if !commission.plan.target.dialect.has_keys() {
+            return cannot("an HTTP server; run redyno on each machine");
+        }
         if commission.refuses_load.is_some() {
             return cannot("servers side by side, which get no load; add --hash ketama");
         }
@@ -101,6 +104,9 @@ pub(super) fn bus(uri: &Password, tls: &TlsArgs) -> Result<Target, UsageError> {
     let bus = bus.target_with(password).map_err(|error| UsageError::of(format!("--bus: {error}")))?;
     match bus.dialect.has_collections() {
         true => Ok(bus),
-        false => Err(UsageError::of("--bus: memcached has no streams; give a Redis or Valkey")),
+        false => {
+            let server = bus.dialect.words().server;
+            Err(UsageError::of(format!("--bus: {server} has no streams; give a Redis or Valkey")))
+        }
     }
 }

@@ -177,6 +177,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn only_this_machine_is_loopback() {
+        let of = |host: &str| Address::Tcp { host: host.to_owned(), port: 1 }.is_loopback();
+        assert!(["127.0.0.1", "127.9.9.9", "::1", "localhost"].into_iter().all(of));
+        assert!(!["10.0.0.1", "0.0.0.0", "::", "localhost.example.com", "h"].into_iter().any(of));
+    }
+
+    #[test]
     fn a_password_is_not_in_what_debug_prints() {
         let credentials = Credentials { user: None, password: Password::new("s3cret") };
         assert!(!format!("{credentials:?}").contains("s3cret"));

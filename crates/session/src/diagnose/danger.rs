@@ -195,6 +195,18 @@ mod tests {
     }
 
     #[test]
+    fn any_load_on_a_service_elsewhere_is_asked_for_once() {
+        let get = Knobs { workload: Workload::ratio(0, 1), ..loaded() };
+        let of = |from: &Knobs, to: &Knobs| {
+            let demand = |knobs| Demand { knobs, requests: Some(1), key_overhead: 0, is_service: true };
+            crate::diagnose::danger(&Change { from: demand(from), to: demand(to), room: Room::default() })
+        };
+        let off = Knobs { load: false, ..get.clone() };
+        assert!(of(&off, &get).unwrap().starts_with("this HTTP service is not on this machine"));
+        assert_eq!((of(&off, &off), of(&get, &Knobs { clients: 500, ..get.clone() })), (None, None));
+    }
+
+    #[test]
     fn small_values_are_more_than_their_bytes() {
         let room = Room { memory: Some(50 << 20), ..Room::default() };
         let many = Knobs { value_size: 3, keyspace: 1_000_000, ..loaded() };

@@ -65,6 +65,9 @@ impl Permit {
         if let Some(server) = parsed.address.first_servers().iter().find(|server| !is_permitted(server)) {
             return Err(format!("{server} is not permitted by --target"));
         }
+        if !parsed.dialect.has_keys() {
+            return Err("an agent sends no load to an HTTP server".to_owned());
+        }
         let target = Target { db: parsed.db, dialect: parsed.dialect, ..self.credentials.clone() };
         target.at(parsed.address).map_err(|error| error.to_string())
     }
