@@ -14,7 +14,7 @@ use crate::support::{
     wait_for,
 };
 
-fn ask(mut stream: impl Read + Write, request: &str) -> String {
+pub fn ask(mut stream: impl Read + Write, request: &str) -> String {
     stream
         .write_all(format!("{request} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").as_bytes())
         .unwrap();

@@ -1,6 +1,7 @@
 //! `--push`: figures arrive complete at receivers that restart, and what does not arrive is reported.
 
 use std::{
+    collections::BTreeSet,
     io::{Read, Write},
     net::{TcpListener, TcpStream},
     sync::{
@@ -10,11 +11,14 @@ use std::{
     thread::JoinHandle,
 };
 
+use rustix::process::Signal;
 use serde_json::Value;
 
+use crate::metrics::ask;
 use crate::support::{
     Server, free_port,
     program::{Running, redyno, run},
+    wait_for,
 };
 
 /// A request that a receiver got: its head, its body, and whether the receiver accepted it.
@@ -220,4 +224,68 @@ fn what_is_not_delivered_is_reported_and_a_wrong_receiver_is_refused_in_a_line()
     assert!(refused.contains("it must be otlp:URL or remote-write:URL"), "{refused}");
     let refused = run(&["-p", &port, "--push", "otlp:http://u:secret@x"]).expect_code(2).err;
     assert!(refused.contains("--push-headers") && refused.lines().count() == 1, "{refused}");
+}
+
+/// Returns the names of redyno's metrics in a text.
+fn names(text: &str) -> BTreeSet<&str> {
+    let is_other = |c: char| !c.is_ascii_alphanumeric() && c != '_';
+    text.split(is_other).filter(|word| word.starts_with("redyno_")).collect()
+}
+
+#[test]
+fn the_dashboard_of_grafana_asks_only_for_metrics_that_exist_and_is_well_formed() {
+    let server = Server::valkey().start();
+    let port = server.port_text();
+    let metrics = free_port();
+    let load = ["-p", &port, "--headless", "--yes", "--rate", "100", "--metrics", &metrics.to_string()];
+    let running = Running::start(redyno(&load));
+    let text = wait_for("figures of server, machine and load", || {
+        let text = ask(TcpStream::connect(("127.0.0.1", metrics)).ok()?, "GET /metrics");
+        let all = ["redyno_server_cpu_ratio ", "redyno_host_cpu_ratio ", "redyno_client_cpu_ratio "];
+        all.iter().all(|name| text.contains(name)).then_some(text)
+    });
+    running.signal(Signal::TERM);
+    running.end().expect_code(130);
+    let known = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
+    let known: BTreeSet<_> = known
+        .map(|(name, kind)| match kind {
+            "counter" => format!("{name}_total"),
+            "histogram" => format!("{name}_bucket"),
+            _ => name.to_owned(),
+        })
+        .collect();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/grafana/redyno.json");
+    let dashboard: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    assert!(
+        dashboard["title"].is_string() && dashboard["uid"].is_string() && dashboard["schemaVersion"].is_u64()
+    );
+    let (mut ids, mut cells) = (BTreeSet::new(), BTreeSet::new());
+    let panels = dashboard["panels"].as_array().unwrap();
+    for panel in panels {
+        let place = ["x", "y", "w", "h"].map(|side| panel["gridPos"][side].as_u64().unwrap());
+        let [x, y, w, h] = place;
+        assert!(x + w <= 24 && panel["type"] == "timeseries" && panel["title"].is_string(), "{panel}");
+        assert!(ids.insert(panel["id"].as_u64().unwrap()), "{panel}");
+        for target in panel["targets"].as_array().unwrap() {
+            let expr = target["expr"].as_str().unwrap();
+            assert!(
+                target["refId"].is_string() && target["datasource"]["uid"] == "${datasource}",
+                "{target}"
+            );
+            assert!(!names(expr).is_empty(), "{expr}");
+            for name in names(expr) {
+                assert!(known.contains(name), "{name} in {expr} is no metric");
+            }
+        }
+        for cell in (x..x + w).flat_map(|x| (y..y + h).map(move |y| (x, y))) {
+            assert!(cells.insert(cell), "two panels overlap: {panel}");
+        }
+    }
+    assert!(panels.len() >= 10);
+    let variables = dashboard["templating"]["list"].as_array().unwrap();
+    let kinds: Vec<_> = variables.iter().map(|variable| (&variable["name"], &variable["type"])).collect();
+    assert_eq!(
+        serde_json::to_value(kinds).unwrap(),
+        serde_json::json!([["datasource", "datasource"], ["instance", "query"]])
+    );
 }
