@@ -9,6 +9,7 @@ mod connection;
 mod info;
 mod keys;
 mod logs;
+mod pubsub;
 mod streams;
 mod table;
 #[cfg(test)]

@@ -23,6 +23,8 @@ use super::{
 
 /// While a client has more unsent bytes of replies than this, its requests wait until it has read replies.
 const MAX_UNSENT: usize = 1 << 20;
+/// The largest number of unsent bytes to which messages are added, as in the limit of Redis for subscribers.
+const MAX_POSTED: usize = 32 << 20;
 /// The largest size of an incomplete request, 1 GiB as in Redis; a client that sends more is disconnected.
 const MAX_UNREAD: usize = 1 << 30;
 /// The largest number of bytes of one read.
@@ -101,6 +103,13 @@ impl Connection {
     /// Returns whether the client waits for an entry of a stream.
     pub fn waits(&self) -> bool {
         self.waits_until_ns.is_some()
+    }
+
+    /// Adds a message that no request asked for. It is dropped if the client reads too slowly, as it would be disconnected.
+    pub fn post(&mut self, message: &[u8]) {
+        if self.phase == Answering::Serving && self.outbox.unsent() <= MAX_POSTED {
+            self.outbox.bytes.extend_from_slice(message);
+        }
     }
 
     /// If `reads` is set, reads from the socket once and answers the requests; then sends the replies that are not

@@ -114,7 +114,11 @@ impl EventLoop {
                 self.go_on(client, true);
             }
             self.run_timers();
-            if std::mem::take(&mut self.engine.state.streams_grew) {
+            for (client, bytes) in std::mem::take(&mut self.engine.state.channels.posted) {
+                self.connections.get_mut(&client).into_iter().for_each(|connection| connection.post(&bytes));
+                self.go_on(client, false);
+            }
+            if std::mem::take(&mut self.engine.state.entries_came) {
                 self.again.extend(std::mem::take(&mut self.waiting));
             }
         }
@@ -172,6 +176,7 @@ impl EventLoop {
                 // Dropping the socket closes it and removes it from the poll.
                 self.connections.swap_remove(&client);
                 self.engine.state.sessions.swap_remove(&client);
+                self.engine.state.channels.leave(client);
                 return;
             }
         }

@@ -13,6 +13,7 @@
 //! The built-in server does not depend on redyno's load, probes, sessions or screens; it shares only the clock, the
 //! units, the slots of keys and the type of a password with them.
 
+mod channels;
 mod cluster;
 mod commands;
 mod conductor;

@@ -128,6 +128,11 @@ impl<'a> Reply<'a> {
         self.number(b'*', n);
     }
 
+    /// Begins a message of `n` values that no request asked for.
+    pub fn push(&mut self, n: usize) {
+        self.number(self.either(b'*', b'>'), n);
+    }
+
     /// Begins a map of `n` pairs.
     pub fn map(&mut self, n: usize) {
         self.number(self.either(b'*', b'%'), self.either(2 * n, n));

@@ -26,6 +26,7 @@ use rand_pcg::Pcg64Mcg;
 
 use self::stats::{SlowEntry, Slowlog, shortened};
 use super::{
+    channels::Channels,
     cluster::{Member, SlotUse},
     reply::{Failure, Protocol, Reply},
     request::{Arguments, Span},
@@ -74,8 +75,10 @@ pub struct State {
     pub member: Option<Arc<Member>>,
     /// What the requests for each slot have cost on this node.
     pub slot_use: Map<u16, SlotUse>,
-    /// Whether a stream has a new entry for which clients may wait.
-    pub streams_grew: bool,
+    /// Whether a stream or a list has a new entry for which clients may wait.
+    pub entries_came: bool,
+    /// The subscribers of channels.
+    pub channels: Channels,
     spending: Spending,
     stop: Arc<Stop>,
     clock: Clock,
@@ -102,7 +105,8 @@ impl State {
             now_ns: 0,
             member: None,
             slot_use: Map::default(),
-            streams_grew: false,
+            entries_came: false,
+            channels: Channels::default(),
             spending: Spending::default(),
             stop,
             clock: Clock::start(),

@@ -14,7 +14,9 @@ pub fn push(call: &mut Call<'_>, push: fn(&mut List, Box<[u8]>)) -> Outcome {
     call.change_or_new(|list: &mut List, reply| {
         items.for_each(|item| push(list, item.into()));
         reply.count(list.len());
-    })
+    })?;
+    call.state.entries_came = true;
+    Ok(())
 }
 
 pub fn pop(call: &mut Call<'_>, pop: fn(&mut List) -> Option<Box<[u8]>>) -> Outcome {
@@ -30,6 +32,22 @@ pub fn pop(call: &mut Call<'_>, pop: fn(&mut List) -> Option<Box<[u8]>>) -> Outc
         None => call.reply.null(),
         Some(_) => call.reply.null_array(),
     }
+    Ok(())
+}
+
+/// Runs BLPOP. If all lists are empty, the client has waited already.
+pub fn blocking_pop(call: &mut Call<'_>) -> Outcome {
+    let keys = call.arguments.from(1).take(call.arguments.len() - 2);
+    let (database, reply) = call.database();
+    for key in keys {
+        if let Some(item) = database.change(key, List::pop_front)?.flatten() {
+            reply.array(2);
+            reply.bulk(key);
+            reply.bulk(&item);
+            return Ok(());
+        }
+    }
+    reply.null_array();
     Ok(())
 }
 

@@ -1,11 +1,11 @@
 //! The commands for streams: what a fleet's bus needs of them.
 
-use super::{Call, Outcome};
+use super::{Call, Outcome, float};
 use crate::demo::{
     reply::{Failure, Protocol, Reply},
     request::{Arguments, number},
     state::State,
-    store::{EntryId, Stream},
+    store::{EntryId, List, Stream},
 };
 
 /// The highest id.
@@ -40,7 +40,7 @@ pub fn add_entry(call: &mut Call<'_>) -> Outcome {
         stream.cut_to(most);
         reply.text(&text(id));
     })?;
-    call.state.streams_grew = true;
+    call.state.entries_came = true;
     Ok(())
 }
 
@@ -79,12 +79,19 @@ pub fn read(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// Returns how long a request to read a stream waits for an entry, in ns since the server's start; `None` if the request is
+/// Returns how long a request to read a stream or to pop from lists waits for an entry, in ns since the server's start; `None` if the request is
 /// answered now.
 pub fn waits(state: &mut State, client: usize, arguments: Arguments<'_>) -> Option<u64> {
     let session = &mut state.sessions[&client];
-    let read = Read::of(arguments).ok().filter(|_| session.authenticated && session.transaction.is_none())?;
-    let length_ns = read.block_ms?.saturating_mul(1_000_000);
+    if !session.authenticated || session.transaction.is_some() {
+        return None;
+    }
+    let pops = arguments.get(0).is_some_and(|name| name.eq_ignore_ascii_case(b"blpop"));
+    let read = if pops { None } else { Some(Read::of(arguments).ok()?) };
+    let length_ns = match &read {
+        Some(read) => read.block_ms?.saturating_mul(1_000_000),
+        None => (float(arguments.get(arguments.len() - 1)?).ok()?.max(0.0) * 1e9) as u64,
+    };
     let until_ns = *session.waits_until_ns.get_or_insert(match length_ns {
         0 => u64::MAX,
         length_ns => state.now_ns.saturating_add(length_ns),
@@ -93,6 +100,10 @@ pub fn waits(state: &mut State, client: usize, arguments: Arguments<'_>) -> Opti
     let has_none = state.with_data(|state| {
         let database = &mut state.databases[database];
         database.set_now(now_ms);
+        let Some(read) = &read else {
+            let mut lists = arguments.from(1).take(arguments.len() - 2);
+            return lists.all(|key| database.peek::<List>(key).is_ok_and(|list| list.is_none()));
+        };
         let stream = database.peek::<Stream>(read.key);
         stream
             .is_ok_and(|stream| stream.is_none_or(|stream| stream.within(read.first, LAST).next().is_none()))

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::{Call, Outcome, cluster, collections, connection, info, keys, logs, streams};
+use super::{Call, Outcome, cluster, collections, connection, info, keys, logs, pubsub, streams};
 use crate::demo::{
     reply::Failure,
     request::Arguments,
@@ -107,6 +107,7 @@ pub static COMMANDS: &[Command] = &[
     row("lpop", (2, 3), WRITE, |call| collections::pop(call, List::pop_front)),
     row("rpop", (2, 3), WRITE, |call| collections::pop(call, List::pop_back)),
     row("lrange", (4, 4), READ, collections::list_range),
+    row("blpop", (3, ANY), LOAD | WAITS, collections::blocking_pop),
     row("hset", (4, ANY), GROW, collections::set_fields),
     row("hmget", (3, ANY), READ, collections::some_fields),
     row("hdel", (3, ANY), WRITE, |call| {
@@ -128,6 +129,10 @@ pub static COMMANDS: &[Command] = &[
     row("xrevrange", (4, 6), READ, streams::reversed_range),
     row("multi", (1, 1), LOAD | AT_ONCE, connection::multi),
     row("exec", (1, 1), LOAD | AT_ONCE, connection::exec),
+    row("publish", (3, 3), LOAD, |call| pubsub::publish(call, "message")),
+    row("spublish", (3, 3), LOAD, |call| pubsub::publish(call, "smessage")),
+    row("subscribe", (2, ANY), 0, |call| pubsub::subscribe(call, "subscribe")),
+    row("ssubscribe", (2, ANY), 0, |call| pubsub::subscribe(call, "ssubscribe")),
     row("ping", (1, 2), LOAD, connection::ping),
     row("echo", (2, 2), LOAD, connection::echo),
     row("select", (2, 2), 0, connection::select),

@@ -1,0 +1,59 @@
+//! Channels: SUBSCRIBE and PUBLISH, and the same for sharded channels. A client keeps its channels until it disconnects.
+
+use super::{Call, Outcome};
+use crate::demo::reply::{Protocol, Reply};
+
+/// Runs SUBSCRIBE, or SSUBSCRIBE if `confirms` is its word.
+pub fn subscribe(call: &mut Call<'_>, confirms: &str) -> Outcome {
+    for name in call.arguments.from(1) {
+        let channels = &mut call.state.channels.subscribers;
+        channels.entry(name.to_vec()).or_default().insert(call.client);
+        let own = channels.values().filter(|clients| clients.contains(&call.client)).count();
+        call.reply.push(3);
+        call.reply.text(confirms);
+        call.reply.bulk(name);
+        call.reply.count(own);
+    }
+    Ok(())
+}
+
+/// Runs PUBLISH, or SPUBLISH if `word` is that of its messages.
+pub fn publish(call: &mut Call<'_>, word: &str) -> Outcome {
+    let (name, message) = (call.argument(1)?, call.argument(2)?);
+    let clients = call.state.channels.subscribers.get(name).cloned().unwrap_or_default();
+    for client in &clients {
+        let mut bytes = Vec::new();
+        let protocol = call.state.sessions.get(client).map_or(Protocol::Resp2, |session| session.protocol);
+        let mut reply = Reply::new(&mut bytes, protocol);
+        reply.push(3);
+        reply.text(word);
+        reply.bulk(name);
+        reply.bulk(message);
+        call.state.channels.posted.push((*client, bytes));
+    }
+    call.reply.count(clients.len());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::demo::commands::testing::TestServer;
+
+    #[test]
+    fn a_message_reaches_the_subscribers_of_its_channel_and_counts_them() {
+        let mut server = TestServer::new();
+        assert_eq!(server.ask("PUBLISH a x"), ":0\n");
+        assert_eq!(
+            server.ask("SUBSCRIBE a b"),
+            "*3\n$9\nsubscribe\n$1\na\n:1\n*3\n$9\nsubscribe\n$1\nb\n:2\n"
+        );
+        assert_eq!(server.ask("PUBLISH a x"), ":1\n");
+        assert_eq!(server.ask("SPUBLISH c x"), ":0\n");
+        let posted = std::mem::take(&mut server.engine.state.channels.posted);
+        let texts: Vec<_> = posted.iter().map(|(_, bytes)| String::from_utf8_lossy(bytes)).collect();
+        assert_eq!(texts, ["*3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nx\r\n"]);
+        let client = posted[0].0;
+        server.engine.state.channels.leave(client);
+        assert_eq!(server.ask("PUBLISH a x"), ":0\n");
+    }
+}
