@@ -58,6 +58,7 @@ mod memcached_reach;
 mod memtier;
 mod memtier_files;
 mod memtier_sources;
+mod messages;
 mod metrics;
 mod nodes;
 mod oneshot;

@@ -74,7 +74,10 @@ fn options(knobs: &Knobs) -> Option<String> {
 }
 
 fn workload(asked: &Workload) -> Option<String> {
-    let is_same = |known: &Workload| known.operations == asked.operations && known.keys == asked.keys;
+    let is_same = |known: &Workload| {
+        let receivers = asked.received().and_then(|count| known.received_by(count).ok()?.receivers);
+        known.operations == asked.operations && known.keys == asked.keys && receivers == asked.receivers
+    };
     let weight = |name: &str| asked.place(name).map_or(0, |place| asked.operations[place].weight);
     let (set, get) = (weight("SET"), weight("GET"));
     let ratio = (Workload::ratio(set, get), format!(" --ratio {set}:{get}"));
@@ -88,7 +91,9 @@ fn workload(asked: &Workload) -> Option<String> {
             (known, format!("{option} --distribution {}", quoted(&drawn.to_string())))
         }
     };
-    Some(option + prefill(known, asked)?)
+    let receivers = asked.received().filter(|_| known.received() != asked.received());
+    let receivers = receivers.map_or_else(String::new, |count| format!(" --receivers {count}"));
+    Some(option + &receivers + prefill(known, asked)?)
 }
 
 /// Returns the prefill option that turns the `known` workload into the one `asked` for; empty if none is needed.

@@ -224,6 +224,7 @@ mod tests {
         ("sweep", "clients_1..9"),
         ("script", "/dev/null"),
         ("workload", "get"),
+        ("receivers", "5 --workload=pubsub"),
         ("distribution", "latest"),
         ("set", "a=1 --workload=get"),
         ("dataset", "f"),

@@ -74,6 +74,10 @@ pub struct LoadArgs {
     /// Set a parameter of the workload; can be given several times
     #[arg(long, value_name = "NAME=VALUE", requires = "workload")]
     pub set: Vec<Setting>,
+    /// Receivers of what a workload such as pubsub, queue, stream or tracking sends: connections of their own
+    /// [default: the workload's own]
+    #[arg(long, value_name = "N", value_parser = count, requires = "workload")]
+    pub receivers: Option<u32>,
     /// Fill the placeholders __field:NAME__ and __record__ from this file, one record for each operation, in a loop.
     /// Formats: CSV, TSV, JSON lines, and XML like Wikipedia's abstracts, also with gzip. A run without a screen ends
     /// after one pass, unless -n or --duration is given
@@ -167,7 +171,8 @@ impl LoadArgs {
     }
 
     pub(super) fn has_shape(&self) -> bool {
-        let numbers = [self.clients, self.pipeline, self.rate, self.reconnect, self.data_size];
+        let numbers =
+            [self.clients, self.pipeline, self.rate, self.reconnect, self.data_size, self.receivers];
         let is_shaped = numbers.iter().any(Option::is_some) || self.keys.is_some();
         let is_given = self.chosen.is_some() || self.workload.is_some();
         let is_chosen = is_given || self.ratio.is_some() || self.distribution.is_some();
@@ -268,6 +273,10 @@ impl LoadArgs {
         let usual = Knobs::default();
         let workload = self.drawn(self.chosen.clone().or(self.ratio.clone()).unwrap_or(usual.workload))?;
         let trace = workload.trace.clone();
+        let workload = match self.receivers.filter(|_| self.chosen.is_some()) {
+            Some(count) => Arc::new(workload.received_by(count)?),
+            None => workload,
+        };
         let workload = match (self.prefill, self.no_prefill) {
             (true, _) => Arc::new(workload.with_prefill()?),
             (_, true) => Arc::new(workload.without_prefill()),

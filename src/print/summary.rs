@@ -2,6 +2,7 @@
 
 mod failures;
 pub(super) mod nodes;
+mod received;
 mod table;
 
 use crate::{
@@ -10,7 +11,7 @@ use crate::{
     session::{
         Summary, Timeline,
         figures::{self, Figure, Row},
-        timeline::{Level, Measure},
+        timeline::Measure,
     },
     units,
 };
@@ -133,6 +134,7 @@ fn totals(text: &mut String, sum: &Summary) {
     if sum.response.is_some() {
         line(text, "response", &levels(&row, &figures::RESPONSE));
     }
+    received::add(text, sum);
 }
 
 /// Adds the share of reads that found their key, for a single setting.
@@ -171,8 +173,7 @@ fn opened(text: &mut String, sum: &Summary, is_one_setting: bool) {
     line(text, "opened", &format!("{} connections{pace}", sum.opening.greeting.count()));
     let stages = sum.opening.stages().into_iter().filter(|(_, took)| is_one_setting && !took.is_empty());
     for (name, took) in stages {
-        let level_text = |level: Level| Some(format!("{} {}", level.name(), units::latency(level.of(took)?)));
-        line(text, name, &Level::ALL.into_iter().filter_map(level_text).collect::<Vec<_>>().join("  "));
+        line(text, name, &received::levels(took));
     }
 }
 

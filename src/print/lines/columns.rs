@@ -11,6 +11,7 @@ use crate::{
     },
     stats::Latency,
     units,
+    workload::ReceiverKind,
 };
 
 /// The columns of a line under load, with their widths.
@@ -41,13 +42,30 @@ const OPENED: [(Figure, usize); 7] = [
     (figures::GREETING_P50, 9),
     (figures::GREETING_P99, 9),
 ];
+/// The further columns of workloads with receivers, by what is timed.
+const DELIVERY: [(Figure, usize); 5] =
+    of_receivers([figures::DELIVERY_P50, figures::DELIVERY_P99, figures::DELIVERY_MAX]);
+const HANDOVER: [(Figure, usize); 5] =
+    of_receivers([figures::HANDOVER_P50, figures::HANDOVER_P99, figures::HANDOVER_MAX]);
+const INVALIDATION: [(Figure, usize); 5] =
+    of_receivers([figures::INVALIDATION_P50, figures::INVALIDATION_P99, figures::INVALIDATION_MAX]);
 const REST: &str = "| ping p50   kernel  receive      max | server ops/s  clients";
 
 /// Returns the figures of the load under these knobs, in addition to those of every line.
 pub(super) fn more(knobs: &Knobs) -> impl Iterator<Item = &'static [(Figure, usize)]> + use<> {
     let open = (knobs.load && knobs.rate.is_some()).then_some(&OPEN[..]);
     let opened = (knobs.load && knobs.renewal().is_some()).then_some(&OPENED[..]);
-    open.into_iter().chain(opened)
+    let kind = knobs.workload.receivers.as_ref().filter(|_| knobs.load).map(|receivers| receivers.kind);
+    let received = kind.map(|kind| match kind {
+        ReceiverKind::Pubsub | ReceiverKind::ShardedPubsub => &DELIVERY[..],
+        ReceiverKind::Tracking | ReceiverKind::Broadcast => &INVALIDATION[..],
+        _ => &HANDOVER[..],
+    });
+    open.into_iter().chain(opened).chain(received)
+}
+
+const fn of_receivers([p50, p99, max]: [Figure; 3]) -> [(Figure, usize); 5] {
+    [(figures::RECEIVED, 9), (p50, 9), (p99, 9), (max, 9), (figures::LOST, 6)]
 }
 
 pub(super) fn heading(knobs: &Knobs) -> String {

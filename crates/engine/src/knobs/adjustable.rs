@@ -116,7 +116,9 @@ impl Adjustable {
     /// Describes in a few words which values can be typed.
     pub fn range(self) -> &'static str {
         match self {
-            Self::Knob(Knob::Clients | Knob::Pipeline | Knob::Keys) => "a count: 250, 20k, 1.5M",
+            Self::Knob(Knob::Clients | Knob::Pipeline | Knob::Keys | Knob::Receivers) => {
+                "a count: 250, 20k, 1.5M"
+            }
             Self::Knob(Knob::Rate) => "requests a second, or max",
             Self::Knob(Knob::Reads) => "percent",
             Self::Knob(Knob::ValueSize) => "bytes: 100, 4k, 1M",

@@ -1,5 +1,7 @@
 //! A knob: its name, how its value is shown, how a step changes it, and which values can be typed.
 
+use std::sync::Arc;
+
 use thiserror::Error;
 
 use super::{
@@ -12,7 +14,7 @@ use super::{
 };
 use crate::{
     units::{self, ParseQuantityError},
-    workload::{MAX_EXPONENT, MAX_VALUE_SIZE, MAX_WEIGHT, Operation, WorkloadError},
+    workload::{MAX_EXPONENT, MAX_RECEIVERS, MAX_VALUE_SIZE, MAX_WEIGHT, Operation, WorkloadError},
 };
 
 /// A setting that a user can change while the load runs.
@@ -37,6 +39,8 @@ pub enum Knob {
     Distribution,
     /// The exponent of the distribution of keys, if the distribution has one.
     Exponent,
+    /// The number of receivers of what the workload sends.
+    Receivers,
     /// The weight of the operation with this index in the workload.
     Weight(u16),
 }
@@ -107,7 +111,7 @@ pub enum TurnError {
 
 impl Knob {
     /// All knobs except the weights of operations.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Clients,
         Self::Pipeline,
         Self::Rate,
@@ -117,6 +121,7 @@ impl Knob {
         Self::Keys,
         Self::Distribution,
         Self::Exponent,
+        Self::Receivers,
     ];
 
     /// Returns the knobs that are available with these settings, in the order of the panel. A workload of only GET and
@@ -128,6 +133,7 @@ impl Knob {
             Self::Reads => workload.has_get_and_set_alone(),
             Self::Distribution => !workload.keys.is_empty() && workload.trace.is_none(),
             Self::Exponent => workload.exponent().is_some(),
+            Self::Receivers => workload.receivers.is_some(),
             _ => true,
         };
         let several = workload.operations.len() > 1 && !workload.has_get_and_set_alone();
@@ -159,6 +165,7 @@ impl Knob {
             Self::Keys => "keys",
             Self::Distribution => "distribution",
             Self::Exponent => "exponent",
+            Self::Receivers => "receivers",
             Self::Weight(_) => "weight",
         }
     }
@@ -192,6 +199,7 @@ impl Knob {
             Self::Exponent => {
                 knobs.workload.exponent().map_or_else(|| "none".to_owned(), |exponent| exponent.to_string())
             }
+            Self::Receivers => knobs.workload.received().map_or_else(|| "none".to_owned(), |n| n.to_string()),
             Self::Weight(_) => {
                 self.operation(knobs).map_or_else(|| "none".to_owned(), |o| o.weight.to_string())
             }
@@ -244,6 +252,10 @@ impl Knob {
                 let exponent = knobs.workload.exponent().ok_or(TurnError::NoExponent)?;
                 turned.workload =
                     knobs.workload.with_exponent(turned_exponent(exponent, direction, MAX_EXPONENT));
+            }
+            Self::Receivers => {
+                let receivers = stepped(knobs.workload.received().unwrap_or(1), direction, MAX_RECEIVERS);
+                turned.workload = Arc::new(knobs.workload.received_by(receivers)?);
             }
             Self::Weight(place) => {
                 let weight = self.operation(knobs).map_or(0, |operation| operation.weight);
@@ -299,6 +311,9 @@ impl Knob {
                 knobs.workload.exponent().ok_or(TurnError::NoExponent)?;
                 let exponent = text.parse().map_err(|_| TurnError::Exponent(text.to_owned()))?;
                 typed.workload = knobs.workload.with_exponent(exponent);
+            }
+            Self::Receivers => {
+                typed.workload = Arc::new(knobs.workload.received_by(narrow(units::parse_count(text)?)?)?);
             }
             Self::Weight(place) => {
                 typed = self.weighing(knobs, place.into(), narrow(units::parse_count(text)?)?)?;

@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc,
-        mpsc::{Receiver, channel},
+        mpsc::{Receiver, Sender, channel},
     },
     thread::JoinHandle,
     time::Duration,
@@ -11,6 +11,7 @@ use std::{
 
 use arc_swap::ArcSwap;
 use mio::{Poll, Waker};
+use parking_lot::Mutex;
 
 use super::{
     Agents, Fleet, LoadError, LoadEvent, Plan, Prefilling, Requests, RingEnd, Turn,
@@ -18,15 +19,16 @@ use super::{
     most_clients,
     phase::{Phase, Stops},
     quota::Quota,
+    receive::Reception,
     ring,
     setting::{Setting, fill_first},
     worker::{Setup, WAKE, Worker},
 };
 use crate::{
     clock::{Clock, SECOND_NS},
-    endpoint::Lulls,
+    endpoint::{Endpoints, Lulls},
     knobs::Knobs,
-    workload::Values,
+    workload::{Program, Values},
 };
 
 /// A setting that took longer than this to build is built again; the usual time is one or two microseconds.
@@ -49,6 +51,8 @@ pub struct Turned {
 pub struct Output {
     /// One ring of interval buffers for each worker.
     pub rings: Vec<RingEnd>,
+    /// The rings of threads that are started later: that of the receivers.
+    pub joined: Receiver<RingEnd>,
     /// Events of the workers.
     pub events: Receiver<LoadEvent>,
 }
@@ -62,6 +66,11 @@ pub struct Load {
     wakers: Vec<Arc<Waker>>,
     threads: Vec<JoinHandle<()>>,
     setbacks: Lulls,
+    endpoints: Arc<Endpoints>,
+    /// The receivers of a workload, since the first workload that has some.
+    reception: Mutex<Option<Reception>>,
+    joined: Sender<RingEnd>,
+    events: Sender<LoadEvent>,
 }
 
 impl Load {
@@ -87,14 +96,14 @@ impl Load {
         let stops = Stops { length: plan.length, quota: plan.requests.map(share).map(Quota::of) };
         let since_ns = clock.now_ns() + lead_ns(plan);
         let phase = fill_first(Phase::first(warmup, &stops, since_ns), &knobs, since_ns, &[]);
-        let program = Arc::new(plan.program(&knobs, &phase, values));
+        let program = Arc::new(plan.program(&knobs, &phase, values, clock));
         let plan = Arc::new(plan.clone());
         let operations = program.operations().count();
         // The first segment of an agent is one of the session's.
         let generation = if let Fleet::Agent(_) = plan.fleet { 0 } else { 1 };
         let first = Setting { generation, knobs, since_ns, phase, program, filled: Vec::new() };
         plan.fleet.agents().inspect(|agents| agents.turn(first.for_agents(), clock));
-        let (events_up, events) = channel();
+        let ((events_up, events), (joined_up, joined)) = (channel(), channel());
         let cluster = plan.cluster.as_ref().map(|plan| &plan.cluster);
         let mut load = Self {
             setbacks: cluster.map_or_else(Lulls::default, |cluster| cluster.setbacks.clone()),
@@ -104,7 +113,12 @@ impl Load {
             settings: Arc::new(ArcSwap::from_pointee(first)),
             wakers: Vec::new(),
             threads: Vec::new(),
+            endpoints: Arc::clone(&endpoints),
+            reception: Mutex::default(),
+            joined: joined_up,
+            events: events_up.clone(),
         };
+        load.receive_first();
         let mut rings = Vec::new();
         let threads = if plan.fleet.agents().is_some() { 0 } else { plan.threads };
         for index in 0..threads {
@@ -133,7 +147,7 @@ impl Load {
             };
             load.threads.push(std::thread::Builder::new().name(format!("load-{index}")).spawn(body)?);
         }
-        Ok((load, Output { rings, events }))
+        Ok((load, Output { rings, joined, events }))
     }
 
     /// Returns for each node when the load's requests to it were refused or lost, until there were good replies again; a
@@ -155,11 +169,50 @@ impl Load {
         self.turn(&now.forgetting(&knobs.workload), knobs)
     }
 
+    /// Connects the receivers of the first workload, and begins its segment then.
+    fn receive_first(&self) {
+        let first = self.settings.load_full();
+        self.receive(&first.knobs, &first.program, &first.phase);
+        if self.reception.lock().is_some() {
+            let since_ns = self.clock.now_ns() + lead_ns(&self.plan);
+            let phase = first.phase.later_by(since_ns - first.since_ns);
+            self.settings.store(Arc::new(Setting { since_ns, phase, ..Setting::clone(&first) }));
+        }
+    }
+
+    /// Lets receivers wait for the messages of a program that is about to run, or ends those of another workload.
+    fn receive(&self, knobs: &Knobs, program: &Program, phase: &Phase) {
+        let mut reception = self.reception.lock();
+        let messages = program.messages().filter(|_| knobs.load);
+        if reception.is_none() && messages.is_some() {
+            match Reception::start(&self.plan, &self.endpoints, &self.settings, self.clock, &self.events) {
+                Ok((started, ring)) => {
+                    // The collector is gone only while the session ends.
+                    drop(self.joined.send(ring));
+                    *reception = Some(started);
+                }
+                Err(error) => {
+                    let died = LoadEvent::Died { at_ns: self.clock.now_ns(), cause: error.to_string() };
+                    drop(self.events.send(died));
+                }
+            }
+        }
+        let receivers = knobs.workload.received().unwrap_or(0) as usize;
+        match (&*reception, messages) {
+            (Some(reception), Some(messages)) => reception.order(Some(messages), receivers),
+            (Some(reception), None) if receivers == 0 && phase.filling().is_none() => {
+                reception.order(None, 0);
+            }
+            _ => {}
+        }
+    }
+
     fn turn(&self, now: &Setting, knobs: &Knobs) -> Turned {
         let generation = now.generation + 1;
         let is_filled = self.is_filled();
         let (phase, _) = now.phase_for(knobs, self.clock.now_ns(), &self.stops, is_filled);
-        let program = now.program_for(knobs, &self.plan, &phase);
+        let program = now.program_for(knobs, &self.plan, &phase, self.clock);
+        self.receive(knobs, &program, &phase);
         // Published only now: building the values takes time, in which the old knobs stay in effect.
         self.publish(|since_ns| {
             let (phase, filled) = now.phase_for(knobs, since_ns, &self.stops, is_filled);
@@ -174,7 +227,7 @@ impl Load {
     pub fn follow(&self, turn: &Turn) {
         let now = self.settings.load_full();
         let phase = now.followed_by(turn, self.plan.fleet.share(), &self.stops);
-        let program = now.program_for(&turn.knobs, &self.plan, &phase);
+        let program = now.program_for(&turn.knobs, &self.plan, &phase, self.clock);
         let wait_ns = turn.since_ns.saturating_sub(self.clock.now_ns()).min(SECOND_NS);
         std::thread::sleep(Duration::from_nanos(wait_ns));
         let (generation, since_ns) = (turn.generation, turn.since_ns);
@@ -245,6 +298,7 @@ impl Load {
             // The panic hook has printed a worker's panic.
             drop(thread.join());
         }
+        self.reception.lock().take().into_iter().for_each(Reception::end);
     }
 
     /// Publishes the setting that `make` builds for the current time. Workers see the setting a moment later;
@@ -259,6 +313,7 @@ impl Load {
         let (_, setting) = (0..20).map(|_| made()).find(is_new).unwrap_or_else(made);
         self.plan.fleet.agents().inspect(|agents| agents.turn(setting.for_agents(), self.clock));
         self.settings.store(setting);
+        self.reception.lock().as_ref().inspect(|reception| reception.wake());
         for waker in &self.wakers {
             // A worker that cannot be woken is dead, and has reported it.
             drop(waker.wake());

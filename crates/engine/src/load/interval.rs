@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ByNode, ClientCounts, ErrorCounts, Setting};
+use super::{Arrived, ByNode, ClientCounts, ErrorCounts, Setting};
 use crate::{
     protocol::Step,
     stats::Recorder,
@@ -66,6 +66,8 @@ pub struct IntervalBuffer {
     pub counts: Vec<OperationCounts>,
     /// Counts by node of a cluster; empty without a cluster.
     pub by_node: ByNode,
+    /// What the receivers of the workload got, in the buffers of their thread.
+    pub arrived: Option<Box<Arrived>>,
     /// The data of a replaced setting, up to 300 MiB. To free these data would delay the worker, so the collector
     /// frees them.
     pub(super) spent: Option<(Arc<Setting>, Outgoing)>,
@@ -139,6 +141,7 @@ impl IntervalBuffer {
         self.connects_failed.clear();
         self.counts.iter_mut().for_each(OperationCounts::clear);
         self.by_node.clear();
+        self.arrived = None;
         self.spent = None;
     }
 }

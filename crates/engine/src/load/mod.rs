@@ -17,6 +17,7 @@
 
 mod alarm;
 mod answered;
+mod arrived;
 mod broken;
 mod by_node;
 mod client_counts;
@@ -40,6 +41,7 @@ mod poisson;
 mod quota;
 mod random_timers;
 mod reads;
+mod receive;
 mod replies;
 mod ring;
 mod schedule;
@@ -54,6 +56,7 @@ mod unsent;
 mod watches;
 mod worker;
 
+pub use arrived::{Arrived, OfReceiver};
 pub use by_node::{ByNode, NodeCounts};
 pub(crate) use client_counts::ClientCounts;
 pub use engine::{Load, Output, Turned};

@@ -82,7 +82,8 @@ impl Phase {
         }
     }
 
-    fn later_by(&self, pause_ns: u64) -> Self {
+    /// Returns this phase, which ends `pause_ns` later.
+    pub(super) fn later_by(&self, pause_ns: u64) -> Self {
         match self.clone() {
             Self::WarmUp { until_ns } => Self::WarmUp { until_ns: until_ns.saturating_add(pause_ns) },
             Self::Measured { until_ns, quota } => {

@@ -7,14 +7,18 @@ use thiserror::Error;
 
 use super::{Fleet, Requests, phase::Phase};
 use crate::{
+    clock::Clock,
     endpoint::{Address, Cluster, Endpoints, Greeting, PingMedians, ReadFrom, Target},
     knobs::Knobs,
     units,
-    workload::{KeyNames, Program, Values},
+    workload::{KeyNames, Program, ReceiverKind, Values},
 };
 
 /// The name of every load connection in `CLIENT LIST`.
 pub const CLIENT_NAME: &str = "redyno-load";
+
+/// The name of every receiver in `CLIENT LIST`.
+const RECEIVER_NAME: &str = "redyno-receiver";
 
 /// How long the lookup of the host's name may take.
 const RESOLVE_LIMIT: Duration = Duration::from_secs(10);
@@ -118,10 +122,22 @@ impl Plan {
         }
     }
 
+    /// Returns the commands that each receiver of this kind sends first: invalidations need RESP3.
+    pub(super) fn greeting_of_receivers(&self, kind: Option<ReceiverKind>) -> Greeting {
+        let dialect = self.target.dialect;
+        let in_resp3 = kind.filter(|kind| kind.is_of_keys()).and_then(|_| dialect.in_resp3());
+        Greeting::new(&Target { dialect: in_resp3.unwrap_or(dialect), ..self.target.clone() }, RECEIVER_NAME)
+    }
+
     /// Returns the program that generates the requests for these knobs, in this phase, with these values.
-    pub(super) fn program(&self, knobs: &Knobs, phase: &Phase, values: Values) -> Program {
-        let make = if phase.filling().is_some() { Program::of_prefill } else { Program::new };
-        let program = make(&knobs.workload, self.target.dialect, knobs.keyspace, values, &self.names);
+    pub(super) fn program(&self, knobs: &Knobs, phase: &Phase, values: Values, clock: Clock) -> Program {
+        let (workload, keyspace) = (&knobs.workload, knobs.keyspace);
+        let is_filling = phase.filling().is_some();
+        let make = if is_filling { Program::of_prefill } else { Program::new };
+        let mut program = make(workload, self.target.dialect, keyspace, values, &self.names);
+        if !is_filling {
+            program = program.numbering(workload, keyspace, &self.names, clock);
+        }
         program.for_clients(knobs.clients).for_share(self.fleet.share())
     }
 

@@ -9,6 +9,7 @@ use super::{
     quota::Quota,
 };
 use crate::{
+    clock::Clock,
     knobs::{Knobs, RandomLength},
     workload::{Program, Share, Workload},
 };
@@ -90,7 +91,13 @@ impl Setting {
 
     /// Returns the program that generates the requests for `knobs` in `phase`. The current program, or only its
     /// values, are reused if they stay the same.
-    pub(super) fn program_for(&self, knobs: &Knobs, plan: &Plan, phase: &Phase) -> Arc<Program> {
+    pub(super) fn program_for(
+        &self,
+        knobs: &Knobs,
+        plan: &Plan,
+        phase: &Phase,
+        clock: Clock,
+    ) -> Arc<Program> {
         let clients = |knobs: &Knobs| knobs.workload.depends_on_clients().then_some(knobs.clients);
         let asks =
             |knobs: &Knobs| (knobs.value_size, knobs.keyspace, clients(knobs), Arc::clone(&knobs.workload));
@@ -99,7 +106,7 @@ impl Setting {
             return Arc::clone(&self.program);
         }
         let values = self.program.values().again(&knobs.workload, knobs.value_size);
-        Arc::new(plan.program(knobs, phase, values).after(&self.program))
+        Arc::new(plan.program(knobs, phase, values, clock).after(&self.program))
     }
 
     /// Returns this setting for agents.
@@ -181,7 +188,7 @@ mod tests {
         let knobs = setting.knobs.clone();
         let plan = Plan::fixture();
         let phase = setting.phase.clone();
-        let program_for = |knobs| setting.program_for(&knobs, &plan, &phase);
+        let program_for = |knobs| setting.program_for(&knobs, &plan, &phase, Clock::start());
         let same = program_for(Knobs { clients: 200, pipeline: 16, ..knobs.clone() });
         assert!(Arc::ptr_eq(&same, &setting.program));
         let fewer_keys = program_for(Knobs { keyspace: 5, ..knobs.clone() });
@@ -195,9 +202,10 @@ mod tests {
         let setting = Setting::fixture(1);
         let workload = setting.knobs.workload.drawn_by(Distribution::Partitioned);
         let knobs = Knobs { workload, ..setting.knobs.clone() };
-        let program = setting.program_for(&knobs, &Plan::fixture(), &setting.phase);
+        let program = setting.program_for(&knobs, &Plan::fixture(), &setting.phase, Clock::start());
         let setting = Setting { knobs: knobs.clone(), program, ..setting };
-        let more = setting.program_for(&Knobs { clients: 200, ..knobs }, &Plan::fixture(), &setting.phase);
+        let more = Knobs { clients: 200, ..knobs };
+        let more = setting.program_for(&more, &Plan::fixture(), &setting.phase, Clock::start());
         assert!(!Arc::ptr_eq(&more, &setting.program));
     }
 }

@@ -61,6 +61,15 @@ pub(super) fn add_digits(number: &mut u64, bytes: &[u8]) {
     }
 }
 
+/// Parses a whole number without sign.
+pub(crate) fn whole_number(digits: &[u8]) -> Option<u64> {
+    let digit = |number: u64, byte: &u8| {
+        let digit = Some(byte.wrapping_sub(b'0')).filter(|digit| *digit < 10)?;
+        number.checked_mul(10)?.checked_add(digit.into())
+    };
+    if digits.is_empty() { None } else { digits.iter().try_fold(0, digit) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

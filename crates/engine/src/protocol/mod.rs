@@ -25,6 +25,7 @@ mod words;
 
 pub use dialect::Dialect;
 pub use digits::KEY_DIGITS;
+pub(crate) use digits::whole_number;
 pub(crate) use header::ProtocolError;
 pub use http::HttpSite;
 pub(crate) use introduction::Refusal;

@@ -70,6 +70,7 @@ impl Workload {
                 "uses no key, so it is unknown how often it should run; use a set of keys such as {key}";
             return Err(WorkloadError::of(format!("the prefill step '{step}' {why}")));
         }
+        self.check_receivers(1)?;
         if self.asked().next().is_none() {
             let next = "give at least one operation a weight";
             return Err(WorkloadError::of(format!("the workload '{}' sends nothing; {next}", self.name)));
@@ -126,6 +127,7 @@ impl Workload {
     /// The error names the first invalid set.
     pub fn check_keys(&self, keyspace: u64) -> Result<(), WorkloadError> {
         self.check_key_names(keyspace)?;
+        self.check_receivers(keyspace)?;
         let fits = |keys: &Keyset| keys.distribution.check_over(&keys.numbers(keyspace));
         let mut wrong = self.keys.iter().filter_map(|(name, keys)| Some((name, fits(keys).err()?)));
         wrong.next().map_or(Ok(()), |(name, error)| Err(undrawn(name, &error)))?;

@@ -129,7 +129,9 @@ impl Workload {
         let before = setup.iter().chain(prefill).filter(|step| !step.only_reads());
         let fragments = self.writing_steps().chain(before).flat_map(Step::fragments);
         let written: BTreeSet<_> = fragments.filter_map(Fragment::draws).collect();
-        let sets = (0..).zip(self.keys.values().zip(keysets)).filter(move |(set, _)| written.contains(set));
+        let is_moved_to = move |keys: &Keyset| self.moved_to().is_some_and(|to| std::ptr::eq(to, keys));
+        let sets = (0..).zip(self.keys.values().zip(keysets));
+        let sets = sets.filter(move |(set, (keys, _))| written.contains(set) || is_moved_to(keys));
         sets.filter(|(_, (keys, _))| !keys.bare).map(|(_, (keys, compiled))| (keys, compiled.grows))
     }
 

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, ops::Range, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Dataset, Distribution, HttpFields, KeyForm, KeyNaming, ReadyRequests, Trace, ValueKind,
+    Dataset, Distribution, HttpFields, KeyForm, KeyNaming, ReadyRequests, Receivers, Trace, ValueKind,
     compiled::CompiledOnce,
     quantity::{is_default, quantity, some_quantity},
     step::Step,
@@ -36,6 +36,9 @@ pub struct Workload {
     /// every key of the set `post`.
     #[serde(default, skip_serializing_if = "Steps::is_empty")]
     pub prefill: Steps,
+    /// The connections that wait for what the operations send.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receivers: Option<Receivers>,
     /// The header fields of every request by HTTP.
     #[serde(skip)]
     pub http: HttpFields,

@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use super::{
-    HttpFields, Keyset, MAX_VALUE_SIZE, Operation, Settings, Steps, Suggested, ValueKind, Workload,
-    parameters,
+    HttpFields, Keyset, MAX_VALUE_SIZE, Operation, Receivers, Settings, Steps, Suggested, ValueKind,
+    Workload, parameters,
 };
 
 /// The maximum length of a file in bytes.
@@ -72,6 +72,8 @@ struct Written {
     keys: BTreeMap<String, Spanned<Keyset>>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     values: BTreeMap<String, Spanned<ValueKind>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    receivers: Option<Receivers>,
     #[serde(default)]
     operation: Vec<Spanned<Operation>>,
     #[serde(default, skip_serializing_if = "Steps::is_empty")]
@@ -84,7 +86,7 @@ struct Written {
 
 impl Written {
     fn of(Chosen { workload, load }: &Chosen) -> Self {
-        let Workload { name, about, keys, values, operations, setup, prefill, http, .. } =
+        let Workload { name, about, keys, values, receivers, operations, setup, prefill, http, .. } =
             Workload::clone(workload);
         Self {
             name: Some(name),
@@ -93,6 +95,7 @@ impl Written {
             load: load.clone(),
             keys: keys.into_iter().map(|(name, keys)| (name, anywhere(keys))).collect(),
             values: values.into_iter().map(|(name, kind)| (name, anywhere(kind))).collect(),
+            receivers,
             operation: operations.into_iter().map(anywhere).collect(),
             setup,
             prefill,
@@ -102,12 +105,13 @@ impl Written {
 
     /// Returns the file's workload. The workload is called `name` if the file has no name for it.
     fn workload(self, name: &str) -> Workload {
-        let Self { about, keys, values, operation, setup, prefill, http, .. } = self;
+        let Self { about, keys, values, receivers, operation, setup, prefill, http, .. } = self;
         Workload {
             name: self.name.unwrap_or_else(|| name.to_owned()),
             about,
             keys: keys.into_iter().map(|(name, keys)| (name, keys.into_inner())).collect(),
             values: values.into_iter().map(|(name, kind)| (name, kind.into_inner())).collect(),
+            receivers,
             operations: operation.into_iter().map(Spanned::into_inner).collect(),
             setup,
             prefill,

@@ -7,13 +7,15 @@
 //! again.
 
 mod filling;
+mod numbering;
 mod weighed;
 
 use std::{collections::BTreeMap, sync::Arc};
 
 pub(super) use self::weighed::Weighed;
 use super::{
-    Dataset, Draws, KeyNames, OpId, Operations, Order, Outgoing, ReadyRequests, Share, Values, Workload,
+    Dataset, Draws, KeyNames, Messages, OpId, Operations, Order, Outgoing, ReadyRequests, Share, Values,
+    Workload,
     chooser::{Chooser, Counters},
     key_form::SetNames,
     slots::{NumberSource, Sources},
@@ -37,6 +39,8 @@ pub struct Program {
     called: Vec<SetName>,
     /// The counters that all clients share, for each set of keys in this program or in an earlier program.
     counted: BTreeMap<SetName, Counters>,
+    /// The messages of earlier programs.
+    numbered: Vec<Arc<Messages>>,
     /// The order in which each client sends its operations.
     order: Order,
     /// The dataset.
@@ -99,10 +103,11 @@ impl Program {
         let same = workload.compiled().keysets.iter().map(|keys| keys.same).collect();
         let dataset = workload.dataset.clone();
         let order = workload.order;
-        let sources = Sources { sets, others, values };
+        let sources = Sources { sets, others, values, messages: None };
         let (ready, traced) = (Vec::new(), None);
         let share = Share::ALL;
-        Self { templates, sources, same, called, counted, order, dataset, share, ready, traced }
+        let numbered = Vec::new();
+        Self { templates, sources, same, called, counted, numbered, order, dataset, share, ready, traced }
             .growing_together()
     }
 
@@ -121,6 +126,7 @@ impl Program {
     #[must_use]
     pub fn after(mut self, before: &Self) -> Self {
         self.counted.extend(before.counted.clone());
+        self.number_after(before);
         for (set, called) in self.sources.sets.iter_mut().zip(&self.called) {
             set.counters = self.counted[called].clone();
         }

@@ -1,13 +1,15 @@
 //! Fills the slots of a template: the places for keys, numbers and values.
 
+use std::sync::Arc;
+
 use rand::Rng;
 
 use super::{
-    Draws, Insertions, Values,
+    Draws, Insertions, Messages, Values,
     chooser::Chooser,
     dataset::Taken,
     outgoing::{LARGE, LeftOut},
-    step::Fragment,
+    step::{Fragment, StampPart},
     values::Cut,
 };
 use crate::{clock, protocol::Fill};
@@ -29,6 +31,10 @@ pub(super) enum NumberSource {
     Now,
     /// The cursor in the reply to the client's last SCAN.
     Cursor,
+    /// The number of the next message to the key of this set that this operation drew last.
+    MessageNumber(u16),
+    /// The time of that message.
+    MessageTime,
 }
 
 impl NumberSource {
@@ -45,6 +51,9 @@ impl NumberSource {
             Fragment::SameSlot(set) => Some(Self::SameSlot(*set)),
             Fragment::Java(_, key, _) => Self::of(key, repeated),
             Fragment::Number(from, to) => Some(Self::Number(*from, *to)),
+            Fragment::Stamp(StampPart::Number, set) => Some(Self::MessageNumber(*set)),
+            Fragment::Stamp(StampPart::Time, _) => Some(Self::MessageTime),
+            Fragment::Stamp(StampPart::Channel, set) => Some(Self::Repeated { set: *set, is_new: false }),
             Fragment::Now => Some(Self::Now),
             Fragment::Cursor => Some(Self::Cursor),
             Fragment::Text(_) | Fragment::Value(_) | Fragment::OfRecord(_) | Fragment::Cas => None,
@@ -63,6 +72,8 @@ pub(super) struct Sources {
     /// The other sources of numbers.
     pub(super) others: Vec<NumberSource>,
     pub(super) values: Values,
+    /// The messages, if the workload has receivers.
+    pub(super) messages: Option<Arc<Messages>>,
 }
 
 /// An operation being filled.
@@ -116,6 +127,14 @@ impl Filling<'_> {
             NumberSource::Given(set) => self.keep(set, self.sources.sets[usize::from(set)].named(self.given)),
             NumberSource::Now => clock::unix_ms(),
             NumberSource::Cursor => std::mem::take(&mut self.draws.cursor),
+            NumberSource::MessageNumber(set) => {
+                let issued = self.sources.messages.as_ref();
+                let (number, now_ns) = issued.map_or((0, 0), |it| it.issue(self.noted[usize::from(set)]));
+                // The place behind those of all sets of keys.
+                self.keep(self.sources.sets.len() as u16, now_ns);
+                number
+            }
+            NumberSource::MessageTime => self.noted[self.sources.sets.len()],
         }
     }
 

@@ -43,6 +43,11 @@ impl Workload {
                 "{server} does not have the commands of a trace; give a Redis or Valkey"
             )));
         }
+        if self.receivers.is_some() && !dialect.has_collections() {
+            return Err(WorkloadError::of(format!(
+                "{server} has no receivers of messages; give a Redis or Valkey"
+            )));
+        }
         if !dialect.has_setup() && !self.setup.is_empty() {
             return Err(WorkloadError::of(format!(
                 "{server} does not support a setup; remove [setup] from the workload"
@@ -96,7 +101,9 @@ impl Workload {
             Fragment::Java(_, _, None) => Some(i32::MIN.to_string().into_bytes()),
             Fragment::Java(..) | Fragment::Value(_) | Fragment::OfRecord(_) => None,
             Fragment::Number(_, to) => Some(to.to_string().into_bytes()),
-            Fragment::Now | Fragment::Cas | Fragment::Cursor => Some(u64::MAX.to_string().into_bytes()),
+            Fragment::Now | Fragment::Cas | Fragment::Cursor | Fragment::Stamp(..) => {
+                Some(u64::MAX.to_string().into_bytes())
+            }
         };
         step.0.iter().map(|word| word.iter().map(part).collect()).collect()
     }

@@ -31,12 +31,25 @@ pub(super) enum Fragment {
     Number(u64, u64),
     /// The time in milliseconds since 1970.
     Now,
+    /// A part of the stamp of a message to a key of this set, which the operation drew last.
+    Stamp(StampPart, u16),
     /// The CAS number of the item in the reply to the previous step.
     Cas,
     /// The cursor in the reply to the client's last SCAN.
     Cursor,
     /// A part of the record that the operation uses.
     OfRecord(Portion),
+}
+
+/// A part of a message's stamp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StampPart {
+    /// The number of the message on its channel.
+    Number,
+    /// The time of sending, after the number.
+    Time,
+    /// The number of the channel.
+    Channel,
 }
 
 impl Fragment {
@@ -57,7 +70,10 @@ impl Fragment {
 
     /// Returns the set whose last drawn key the fragment repeats or follows.
     pub(super) fn repeats(&self) -> Option<u16> {
-        if let Self::Same(set) | Self::SameSlot(set) = self.key() { Some(*set) } else { None }
+        match self.key() {
+            Self::Same(set) | Self::SameSlot(set) | Self::Stamp(_, set) => Some(*set),
+            _ => None,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     MAX_VALUE_SIZE, Order, Portion, Workload, inline,
-    step::{Fragment, Step},
+    step::{Fragment, StampPart, Step},
 };
 
 /// The error for a quote that is never closed, or that is closed within a word.
@@ -12,6 +12,7 @@ pub(super) struct BadQuotes;
 impl Step {
     /// Parses `text`: words separated by spaces. Placeholders can be anywhere in a word: `{value}`, `{now}`, `{cas}`,
     /// `{number FROM..TO}`, `{number below N}`, and in braces the names of keys and values of the `workload`.
+    /// `{stamp}` is the stamp of a message, if the workload has receivers.
     /// `{NAME.new}` is a new key of the set, `{NAME.same}` repeats the last key of the set, and `{NAME.same_slot}` is the
     /// next key in the slot of that one; with `.hash` behind it, each of them stands for Java's hash of the key.
     /// `{repeat 10: field{i} {value}}` is expanded. Other braces are unchanged.
@@ -24,7 +25,10 @@ impl Step {
         let mut reading = Reading::default();
         let mut rest = text.as_str();
         while let Some(next) = rest.chars().next() {
-            if let Some((fragment, behind)) = placeholder(rest, workload) {
+            if let Some((stamp, behind)) = stamp(rest, workload) {
+                reading.word().extend(stamp);
+                rest = behind;
+            } else if let Some((fragment, behind)) = placeholder(rest, workload) {
                 reading.word().push(fragment);
                 rest = behind;
             } else {
@@ -136,6 +140,16 @@ fn escaped(text: &str) -> Result<(Vec<u8>, &str), BadQuotes> {
         other => other,
     };
     Ok((meant.to_string().into_bytes(), &text[next.len_utf8()..]))
+}
+
+/// Parses `{stamp}` at the beginning of `text`. Returns the parts of the stamp, and the text after it.
+fn stamp<'a>(text: &'a str, workload: &Workload) -> Option<([Fragment; 6], &'a str)> {
+    let behind = text.strip_prefix("{stamp}")?;
+    let set = workload.received_set()?;
+    let [point, end] = [b".", b";"].map(|text| Fragment::Text(text.to_vec()));
+    let [number, time, channel] =
+        [StampPart::Number, StampPart::Time, StampPart::Channel].map(|part| Fragment::Stamp(part, set));
+    Some(([number, point.clone(), time, point, channel, end], behind))
 }
 
 /// Parses the placeholder at the beginning of `text`. Returns the placeholder, and the text after it.

@@ -199,7 +199,7 @@ impl<'v> Making<'v> {
                 None => portion.placeholder().map(|part| Part::Text(part.as_bytes())).into(),
             },
             Fragment::Cas => vec![Part::Awaited],
-            Fragment::Number(..) | Fragment::Now | Fragment::Cursor => {
+            Fragment::Number(..) | Fragment::Now | Fragment::Cursor | Fragment::Stamp(..) => {
                 vec![Part::Number(number().expect("its source was added before"))]
             }
         }

@@ -1,5 +1,7 @@
 //! The dimension of a curve: a knob, or a server parameter, with numeric values.
 
+use std::sync::Arc;
+
 use super::{Setting, WordsError};
 use crate::{
     knobs::{Adjustable, Knob, Knobs},
@@ -128,6 +130,7 @@ impl Dimension {
             Knob::Arrivals | Knob::Distribution | Knob::Exponent | Knob::Weight(_) => None,
             Knob::Reads => knobs.workload.read_share().map(|share| (share * 100.0).round() as u64),
             Knob::ValueSize => (!knobs.workload.has_own_sizes()).then_some(knobs.value_size.into()),
+            Knob::Receivers => knobs.workload.received().map(u64::from),
             Knob::Keys => (!knobs.workload.has_own_keys()).then_some(knobs.keyspace),
         }
     }
@@ -153,6 +156,11 @@ impl Dimension {
             }
             Self::Knob(Knob::ValueSize) => knobs.value_size = usual.value_size,
             Self::Knob(Knob::Keys) => knobs.keyspace = usual.keyspace,
+            Self::Knob(Knob::Receivers) => {
+                if let Ok(workload) = knobs.workload.received_by(1) {
+                    knobs.workload = Arc::new(workload);
+                }
+            }
             Self::Knob(_) | Self::Parameter(_) => {}
         }
         knobs
@@ -173,16 +181,16 @@ mod tests {
                 Ok(50),
                 "{dimension:?}"
             );
-            let setting = dimension.set(50, &Knobs::default()).unwrap();
+            let mut knobs = Knobs::default();
+            if dimension == Dimension::Knob(Knob::Receivers) {
+                knobs.workload = workload::preset("pubsub").unwrap();
+            }
+            let setting = dimension.set(50, &knobs).unwrap();
             match dimension {
                 Dimension::Knob(_) => assert_eq!(dimension.value(&setting.knobs), Some(50)),
                 Dimension::Parameter(parameter) => assert_eq!(setting.config, [(parameter, "50".to_owned())]),
             }
-            assert_eq!(
-                dimension.others(&setting.knobs),
-                dimension.others(&Knobs::default()),
-                "{dimension:?}"
-            );
+            assert_eq!(dimension.others(&setting.knobs), dimension.others(&knobs), "{dimension:?}");
         }
     }
 

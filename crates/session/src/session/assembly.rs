@@ -79,6 +79,11 @@ impl Assembly {
         }
     }
 
+    /// Adds a worker that begins later than the others.
+    pub(super) fn join(&mut self) {
+        self.workers.push(Worker { closed: self.newest, connected: 0 });
+    }
+
     /// Adds the results that `worker` reports.
     pub(super) fn add(&mut self, worker: usize, buffer: &IntervalBuffer) {
         let parts = self.ticks.entry(buffer.tick).or_default();

@@ -49,6 +49,7 @@ pub(super) fn add_buffer(interval: &mut Interval, buffer: &IntervalBuffer) {
     for command in answered.iter().filter_map(|step| step.command()) {
         add_count(&mut interval.requests, command, 1);
     }
+    buffer.arrived.iter().for_each(|arrived| interval.arrivals.add(arrived));
     buffer.errors.add_to(&mut interval.errors);
     buffer.redirects.add_to(&mut interval.redirects);
     buffer.connections_lost.add_to(&mut interval.connections_lost);

@@ -5,7 +5,7 @@
 //! To add a figure, add a row to the table in this file; other tables select figures by name.
 
 pub use super::row::{Row, Whole};
-use super::{Opening, timeline::Level};
+use super::{Arrivals, Opening, Received, timeline::Level};
 use crate::{gauge::Gauge, knobs::Knobs, stats::Latency, units};
 
 /// The unit of a figure, which determines its format.
@@ -101,6 +101,15 @@ fn setting(row: &Row, of: fn(&Knobs) -> u64) -> Option<f64> {
 
 fn stage(row: &Row, at: Level, of: fn(&Opening) -> &Latency) -> Option<f64> {
     level(row.opening.map(of), at)
+}
+
+fn arrived(row: &Row, at: Level, of: fn(&Arrivals) -> &Option<Box<Received>>) -> Option<f64> {
+    level(of(row.arrivals?).as_ref().map(|received| &received.times), at)
+}
+
+fn counted(row: &Row, of: fn(&Received) -> u64) -> Option<f64> {
+    let all = row.arrivals.filter(|arrivals| !arrivals.is_empty())?;
+    Some(all.iter().map(|(_, received)| of(received)).sum::<u64>() as f64)
 }
 
 macro_rules! figures {
@@ -230,6 +239,28 @@ figures! {
     CLIENT_CPU "client_cpu" "own cpu" Ratio |row| row.client_cpu;
     /// The share of a core that the server used.
     SERVER_CPU "server_cpu" "srv cpu" Ratio |row| row.server_cpu;
+    /// Messages and invalidations that receivers got.
+    RECEIVED "received" "received" Count |row| counted(row, |received| received.times.count());
+    /// Messages that receivers lost.
+    LOST "lost" "lost" Trouble |row| counted(row, |received| received.lost);
+    /// The p50 of the times from PUBLISH to a subscriber.
+    DELIVERY_P50 "delivery_p50_us" "dlv p50" Latency |row| arrived(row, Level::P50, |all| &all.delivery);
+    /// The p99 of the times from PUBLISH to a subscriber.
+    DELIVERY_P99 "delivery_p99_us" "dlv p99" Latency |row| arrived(row, Level::P99, |all| &all.delivery);
+    /// The longest of the times from PUBLISH to a subscriber.
+    DELIVERY_MAX "delivery_max_us" "dlv max" Latency |row| arrived(row, Level::Max, |all| &all.delivery);
+    /// The p50 of the times from a producer to the consumer.
+    HANDOVER_P50 "handover_p50_us" "hand p50" Latency |row| arrived(row, Level::P50, |all| &all.handover);
+    /// The p99 of the times from a producer to the consumer.
+    HANDOVER_P99 "handover_p99_us" "hand p99" Latency |row| arrived(row, Level::P99, |all| &all.handover);
+    /// The longest of the times from a producer to the consumer.
+    HANDOVER_MAX "handover_max_us" "hand max" Latency |row| arrived(row, Level::Max, |all| &all.handover);
+    /// The p50 of the times from a write to its invalidation.
+    INVALIDATION_P50 "invalidation_p50_us" "inval p50" Latency |row| arrived(row, Level::P50, |all| &all.invalidation);
+    /// The p99 of the times from a write to its invalidation.
+    INVALIDATION_P99 "invalidation_p99_us" "inval p99" Latency |row| arrived(row, Level::P99, |all| &all.invalidation);
+    /// The longest of the times from a write to its invalidation.
+    INVALIDATION_MAX "invalidation_max_us" "inval max" Latency |row| arrived(row, Level::Max, |all| &all.invalidation);
 }
 
 /// Defines figures that only sessions without load are compared by; exports have them in rows of their own.

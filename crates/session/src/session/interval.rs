@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::{Map, Value};
 
 use super::{
-    AgentState, Client, Opening,
+    AgentState, Arrivals, Client, Opening,
     part::{add_counts, is_nothing, merge_some, per_s},
 };
 use crate::{protocol::OTHER, stats::Latency, workload::MAX_OPERATIONS};
@@ -69,6 +69,9 @@ macro_rules! of_the_load {
             /// The times from when a request was due to the last byte of its reply; `null` in closed loop, where they
             /// equal `service`.
             pub response: Option<Latency>,
+            /// What the receivers of the workload got.
+            #[serde(flatten)]
+            pub arrivals: Arrivals,
             /// The times that connections took to open.
             #[serde(flatten)]
             pub opening: Opening,
@@ -97,6 +100,7 @@ macro_rules! of_the_load {
                 add_counts(&mut self.connects_failed, &later.connects_failed);
                 self.service.merge(&later.service);
                 self.opening.merge(&later.opening);
+                self.arrivals.merge(&later.arrivals);
                 merge_some(&mut self.response, later.response.as_ref());
             }
         }
@@ -288,7 +292,9 @@ impl Interval {
     /// Returns whether all counts are 0.
     pub fn is_blank(&self) -> bool {
         let counts = [&self.errors, &self.redirects, &self.connections_lost, &self.connects_failed];
-        let is_calm = self.opening.is_empty() && counts.iter().all(|counts| counts.is_empty());
+        let is_calm = self.opening.is_empty()
+            && self.arrivals.is_empty()
+            && counts.iter().all(|counts| counts.is_empty());
         is_calm && self.requests.is_empty() && self.ops + self.due + self.shed + self.unsent == 0
     }
 }

@@ -93,7 +93,7 @@ impl Measured {
             beginning;
         let in_force = carried(&wanted, carries);
         let (load, output) = match is_watched {
-            true => (None, Output { rings: Vec::new(), events: channel().1 }),
+            true => (None, Output { rings: Vec::new(), joined: channel().1, events: channel().1 }),
             false => {
                 let (load, output) = Load::start(&plan, in_force.clone(), warmup, clock)?;
                 (Some(load), output)

@@ -2,6 +2,7 @@
 //! reports and exports are computed from them alone.
 
 mod alone;
+mod arrivals;
 mod assembly;
 mod busiest;
 mod by_node;
@@ -47,6 +48,7 @@ mod watched;
 mod watches;
 
 pub use alone::Alone;
+pub use arrivals::{Arrivals, OneReceiver, Received};
 pub use by_node::Numbering;
 pub use client::{AgentState, Client, WorkerCost};
 pub use coalesce::Coalesce;

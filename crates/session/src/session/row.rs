@@ -1,7 +1,7 @@
 //! The row of a results table: the results of a segment, an interval, an operation or a whole session.
 
 use super::{
-    Interval, Opening, OperationInterval, Summary,
+    Arrivals, Interval, Opening, OperationInterval, Summary,
     timeline::{GaugeMeans, SegmentTotal},
 };
 use crate::{knobs::Knobs, stats::Latency};
@@ -45,6 +45,8 @@ pub struct Row<'a> {
     pub service: &'a Latency,
     /// The times from when a request was due to its reply; `None` in closed loop.
     pub response: Option<&'a Latency>,
+    /// What the receivers of the workload got; `None` for one operation.
+    pub arrivals: Option<&'a Arrivals>,
     /// The times that connections took to open; `None` for one operation.
     pub opening: Option<&'a Opening>,
     /// The share of a core that redyno's busiest worker used.
@@ -100,6 +102,7 @@ macro_rules! row {
             bytes_out: $record.bytes_out,
             service: &$record.service,
             response: $record.response.as_ref(),
+            arrivals: Some(&$record.arrivals),
             opening: Some(&$record.opening),
             client_cpu: $record.client.as_ref().map(|client| client.cpu),
             server_cpu: None,
@@ -153,6 +156,7 @@ impl<'a> Row<'a> {
             errors: operation.errors.values().sum(),
             service: &operation.service,
             response: None,
+            arrivals: None,
             opening: None,
             client_cpu: None,
             server_cpu: None,

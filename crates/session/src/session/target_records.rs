@@ -47,6 +47,8 @@ pub(crate) struct TargetRecords {
     assembly: Assembly,
     /// The reports of each worker by itself, if they are wanted.
     of_workers: Vec<Assembly>,
+    /// The rings of threads that begin later.
+    joined: Receiver<RingEnd>,
     load_events: Receiver<LoadEvent>,
     ping: Receiver<probe::Message>,
     server: Receiver<server::Message>,
@@ -80,6 +82,7 @@ impl TargetRecords {
             kinds: Kinds::default(),
             ping_is_lost: false,
             rings,
+            joined: inputs.load.joined,
             load_events: inputs.load.events,
             ping: inputs.ping,
             server: inputs.server,
@@ -203,6 +206,10 @@ impl TargetRecords {
     }
 
     fn take_intervals(&mut self) {
+        while let Ok(ring) = self.joined.try_recv() {
+            self.rings.push(ring);
+            self.assembly.join();
+        }
         for (worker, ring) in self.rings.iter_mut().enumerate() {
             // This is read first: all reports from before the end are available then.
             let has_ended = ring.intervals.is_abandoned();

@@ -211,8 +211,24 @@ impl Commission {
                  give at least {clients}, or fewer clients (-c)"
             ));
         }
-        if clients <= most {
+        let receivers = knobs.workload.received().unwrap_or(0);
+        if receivers > 0 && (self.plan.fleet.is_led() || !self.clusters.is_empty()) {
+            let who =
+                if self.plan.fleet.is_led() { "agents" } else { "a cluster, several servers or replicas" };
+            return Err(format!(
+                "the workload '{}' has receivers, which work with one server and not with {who}; give one server, or \
+                 another workload",
+                knobs.workload.name
+            ));
+        }
+        if clients.saturating_add(receivers) <= most {
             return Ok(());
+        }
+        if receivers > 0 {
+            return Err(format!(
+                "{clients} clients and {receivers} receivers are more than the {most} connections that the limit of open \
+                 files allows; raise its hard limit (ulimit -Hn, LimitNOFILE=), or ask for fewer"
+            ));
         }
         if most == 0 {
             return Err(

@@ -1,0 +1,298 @@
+//! What a receiver says to the server, and what it finds in the frames that come. Pure: no sockets.
+//!
+//! ```text
+//!  pubsub     SUBSCRIBE c…  ◄── message, message, …
+//!  queue      BLPOP q… 1    ◄── message     BLPOP q… 1    ◄── …
+//!  group      XREADGROUP …  ◄── messages    XACK, XREADGROUP …      and XAUTOCLAIM once a second
+//!  tracking   GET k…        ◄── invalidate  GET k         ◄── its value and the next invalidate
+//! ```
+
+mod requests;
+
+use std::{collections::VecDeque, ops::Range};
+
+use self::requests::say;
+use super::{
+    numbers::{Numbers, Taken},
+    words::Frame,
+};
+use crate::{
+    endpoint::TurnedDown,
+    load::{
+        arrived::{Arrived, Own},
+        broken::Broken,
+    },
+    protocol::Dialect,
+    workload::{Messages, ReceiverKind, Stamp},
+};
+
+/// The group of the receivers of a stream.
+const GROUP: &[u8] = b"redyno";
+/// A reply that a receiver waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Awaited {
+    /// A reply without content.
+    Plain,
+    /// The reply to XGROUP CREATE: the group may exist.
+    Group,
+    /// Messages; the next command waits for more.
+    Read,
+    /// Messages that another receiver has left.
+    Claim,
+    /// The value of this channel's key.
+    Value(usize),
+}
+
+/// What a receiver knows of one of its channels.
+#[derive(Debug, Default, Clone)]
+struct Channel {
+    numbers: Numbers,
+    /// The id of the last entry of the stream.
+    last_id: Vec<u8>,
+    /// The number of the next write of the key.
+    next_write: u64,
+}
+
+/// What all receivers share.
+pub(super) struct Desk<'a> {
+    pub(super) messages: &'a Messages,
+    pub(super) now_ns: u64,
+    /// Messages that were sent before belong to an earlier stay of the receivers.
+    pub(super) from_ns: u64,
+    /// When the current segment began, and the counts of it and of those before.
+    pub(super) since_ns: u64,
+    pub(super) current: &'a mut Arrived,
+    pub(super) earlier: &'a mut Option<Box<Arrived>>,
+    /// The numbers of each channel, if receivers share its messages.
+    pub(super) shared: &'a mut [Numbers],
+}
+
+impl Desk<'_> {
+    /// Returns the counts to which a message belongs that was sent at this time.
+    fn of(&mut self, sent_ns: u64) -> &mut Arrived {
+        if sent_ns >= self.since_ns {
+            return self.current;
+        }
+        self.earlier.get_or_insert_with(|| Box::new(Arrived::new(self.messages.kind)))
+    }
+}
+
+/// The conversation of one receiver.
+#[derive(Debug)]
+pub(super) struct Dialog {
+    /// The number of the receiver, from 0.
+    number: usize,
+    /// Its channels: the first, the distance to the next, and how many.
+    first: usize,
+    step: usize,
+    channels: Vec<Channel>,
+    pub(super) own: Own,
+    awaited: VecDeque<Awaited>,
+    subscribed: usize,
+    claims_at_ns: u64,
+    /// The messages of the last reply that are to be acknowledged or removed: their channels and ids.
+    found: Vec<(usize, Vec<u8>)>,
+    /// Whether it has got all that it needs to receive.
+    pub(super) is_ready: bool,
+}
+
+impl Dialog {
+    /// Creates the conversation of receiver `number` of `receivers`. The server has kept messages from number `first_of`
+    /// each channel on, if it keeps any.
+    pub(super) fn new(number: usize, receivers: usize, messages: &Messages, first_of: &[u64]) -> Self {
+        let all = messages.names.len();
+        let (first, step, count) = match messages.kind {
+            ReceiverKind::Broadcast => (0, 1, all),
+            _ if receivers >= all => (number % all, all, 1),
+            _ => (number, receivers, (all - number).div_ceil(receivers)),
+        };
+        let channel = |place: usize| {
+            let mut channel = Channel { last_id: b"0".to_vec(), ..Channel::default() };
+            let first = first_of[first + place * step];
+            if messages.kind == ReceiverKind::Stream {
+                channel.numbers.begin(first);
+            }
+            channel.next_write = first;
+            channel
+        };
+        Self {
+            number,
+            first,
+            step,
+            channels: (0..count).map(channel).collect(),
+            own: Own::default(),
+            awaited: VecDeque::new(),
+            subscribed: 0,
+            claims_at_ns: 0,
+            found: Vec::new(),
+            is_ready: false,
+        }
+    }
+
+    /// Returns its channels.
+    fn mine(&self) -> impl Iterator<Item = usize> + use<> {
+        (self.first..).step_by(self.step).take(self.channels.len())
+    }
+
+    fn place(&self, channel: usize) -> Option<usize> {
+        let behind = channel.checked_sub(self.first)?;
+        (behind % self.step == 0 && behind / self.step < self.channels.len()).then_some(behind / self.step)
+    }
+
+    /// Handles a frame with these words. Appends what the receiver says next to `out`.
+    ///
+    /// # Errors
+    /// When the server refuses what a receiver needs, or the frame belongs to nothing.
+    pub(super) fn hear(
+        &mut self,
+        (frame, bytes, words): (Frame, &[u8], &[Range<usize>]),
+        desk: &mut Desk,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Broken> {
+        let word = |place: usize| words.get(place).map_or(&b""[..], |range| &bytes[range.clone()]);
+        let kind = desk.messages.kind;
+        let is_group = self.awaited.front() == Some(&Awaited::Group);
+        if frame.is_error && !(is_group && word(0).starts_with(b"BUSYGROUP")) {
+            return Err(TurnedDown::unasked(Dialect::Resp3, word(0)).into());
+        }
+        match (kind, word(0)) {
+            (ReceiverKind::Pubsub | ReceiverKind::ShardedPubsub, first) => {
+                match first {
+                    b"message" | b"smessage" => self.receive(word(2), None, desk),
+                    b"subscribe" | b"ssubscribe" if self.subscribed < self.channels.len() => {
+                        let channel = self.first + self.subscribed * self.step;
+                        self.channels[self.subscribed].numbers.begin(desk.messages.issued(channel));
+                        self.subscribed += 1;
+                        self.is_ready = self.subscribed == self.channels.len();
+                    }
+                    _ => {}
+                }
+                return Ok(());
+            }
+            (ReceiverKind::Tracking | ReceiverKind::Broadcast, b"invalidate") if frame.is_push => {
+                words[1..].iter().for_each(|range| self.invalidate(&bytes[range.clone()], desk, out));
+                return Ok(());
+            }
+            _ if frame.is_push => return Ok(()),
+            _ => {}
+        }
+        let awaited = self.awaited.pop_front().ok_or(Broken::Unasked)?;
+        match awaited {
+            Awaited::Plain | Awaited::Group => {}
+            Awaited::Value(channel) => {
+                let number = desk.messages.stamp(word(0)).map_or(0, |stamp| stamp.number + 1);
+                if let Some(place) = self.place(channel) {
+                    self.channels[place].next_write = number;
+                }
+            }
+            Awaited::Read | Awaited::Claim => {
+                let is_claim = awaited == Awaited::Claim;
+                for place in 0..words.len() {
+                    // The id of an entry stands two words before, and its field between.
+                    let id = place.checked_sub(2).map(|place| (word(place), is_claim));
+                    self.receive(word(place), id, desk);
+                }
+                self.answer(desk.messages, out);
+                if !self.awaited.contains(&Awaited::Claim) {
+                    self.read(desk.messages, desk.now_ns, out);
+                }
+            }
+        }
+        // The replies to the first commands come before all others.
+        self.is_ready |= matches!(self.awaited.front(), None | Some(Awaited::Read));
+        Ok(())
+    }
+
+    /// Receives a text, if it is a message. In a stream, the entry has an id, and may be taken over from another
+    /// receiver.
+    fn receive(&mut self, text: &[u8], id: Option<(&[u8], bool)>, desk: &mut Desk) {
+        let Some(stamp) = desk.messages.stamp(text) else { return };
+        let Stamp { number, sent_ns, channel } = stamp;
+        let Some(place) = self.place(channel) else { return };
+        if let Some((id, _)) = id {
+            self.channels[place].last_id = id.to_vec();
+        }
+        if desk.messages.kind.is_shared() {
+            self.found.push((channel, id.map_or_else(Vec::new, |(id, _)| id.to_vec())));
+        }
+        if sent_ns < desk.from_ns {
+            return;
+        }
+        let (taken, lost) = match desk.shared.get_mut(channel) {
+            // Another receiver may be slow, or gone: what is missing is known at the end.
+            Some(numbers) => numbers.take(number, 0),
+            None => self.channels[place].numbers.take(number, sent_ns),
+        };
+        let now_ns = desk.now_ns;
+        let counts = desk.of(sent_ns);
+        counts.lost += lost;
+        self.own.lost += lost;
+        if taken == Taken::Doubled {
+            counts.doubled += 1;
+            return;
+        }
+        counts.late += u64::from(taken == Taken::Late);
+        counts.claimed += u64::from(id.is_some_and(|(_, is_claim)| is_claim));
+        counts.count(now_ns.saturating_sub(sent_ns), &mut self.own);
+    }
+
+    /// Appends what the server is to do with received messages: acknowledge or remove them.
+    fn answer(&mut self, messages: &Messages, out: &mut Vec<u8>) {
+        let found = std::mem::take(&mut self.found);
+        match messages.kind {
+            ReceiverKind::Group => {
+                for one in found.chunk_by(|one, other| one.0 == other.0) {
+                    let ids: Vec<_> = one.iter().map(|(_, id)| id.as_slice()).collect();
+                    say(out, &[b"XACK", &messages.names[one[0].0], GROUP], &ids);
+                    self.awaited.push_back(Awaited::Plain);
+                }
+            }
+            ReceiverKind::Move => {
+                for (channel, _) in &found {
+                    say(out, &[b"LPOP", &messages.moved_to[*channel]], &[]);
+                    self.awaited.push_back(Awaited::Plain);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Counts the invalidation of a key, and reads the key again.
+    fn invalidate(&mut self, name: &[u8], desk: &mut Desk, out: &mut Vec<u8>) {
+        let Some(channel) = desk.messages.channel(name) else { return };
+        let Some(place) = self.place(channel) else { return };
+        let number = self.channels[place].next_write;
+        let issued = desk.messages.issued(channel);
+        let is_read = desk.messages.kind == ReceiverKind::Tracking;
+        // After a read, the invalidation is due to the next write. Without reads it is the only write, or it is unclear.
+        let is_clear = is_read || issued == number + 1;
+        match desk.messages.sent_ns(channel, number).filter(|_| is_clear) {
+            Some(sent_ns) => {
+                let now_ns = desk.now_ns;
+                desk.of(sent_ns).count(now_ns.saturating_sub(sent_ns), &mut self.own);
+            }
+            None => desk.current.unclear += 1,
+        }
+        if is_read {
+            say(out, &[b"GET", name], &[]);
+            self.awaited.push_back(Awaited::Value(channel));
+        } else {
+            self.channels[place].next_write = issued;
+        }
+    }
+
+    /// Returns whether messages are missing that may still come.
+    pub(super) fn awaits_messages(&self, messages: &Messages) -> bool {
+        let mut numbers = self.mine().zip(&self.channels);
+        numbers.any(|(channel, it)| it.numbers.are_missing(messages.issued(channel)))
+    }
+
+    /// Counts the messages that have not come by the end as lost.
+    pub(super) fn end(&mut self, desk: &mut Desk) {
+        for (channel, it) in self.mine().zip(&mut self.channels) {
+            let lost = it.numbers.end(desk.messages.issued(channel));
+            self.own.lost += lost;
+            desk.current.lost += lost;
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The commands of a receiver: those on a new connection, and those that wait for messages.
+
+use super::{Awaited, Dialog, GROUP};
+use crate::{
+    protocol::Dialect,
+    workload::{Messages, ReceiverKind},
+};
+
+/// How long a command waits for messages, in seconds and milliseconds.
+const WAIT_S: &[u8] = b"1";
+const WAIT_MS: &[u8] = b"1000";
+/// The most entries of a stream in a reply.
+const ENTRIES: &[u8] = b"100";
+/// How often a receiver looks for messages that another one has left: 1 s.
+const CLAIM_NS: u64 = 1_000_000_000;
+/// How many names are sent in a SUBSCRIBE.
+const NAMES: usize = 500;
+
+impl Dialog {
+    /// Begins on a new connection: appends the first commands to `out`.
+    pub(in crate::load::receive) fn begin(&mut self, messages: &Messages, now_ns: u64, out: &mut Vec<u8>) {
+        self.awaited.clear();
+        (self.subscribed, self.is_ready) = (0, false);
+        let names: Vec<_> = self.mine().map(|channel| messages.names[channel].as_slice()).collect();
+        match messages.kind {
+            ReceiverKind::Pubsub | ReceiverKind::ShardedPubsub => {
+                let command: &[u8] =
+                    if messages.kind == ReceiverKind::Pubsub { b"SUBSCRIBE" } else { b"SSUBSCRIBE" };
+                // Sharded channels of one command must be in one slot of a cluster.
+                let at_once = if command == b"SUBSCRIBE" { NAMES } else { 1 };
+                names.chunks(at_once).for_each(|names| say(out, &[command], names));
+            }
+            ReceiverKind::Group => {
+                for name in &names {
+                    say(out, &[b"XGROUP", b"CREATE", name, GROUP, b"0", b"MKSTREAM"], &[]);
+                    self.awaited.push_back(Awaited::Group);
+                }
+                self.claims_at_ns = now_ns + CLAIM_NS;
+                self.read(messages, now_ns, out);
+            }
+            ReceiverKind::Queue | ReceiverKind::Move | ReceiverKind::Stream => {
+                self.is_ready = true;
+                self.read(messages, now_ns, out);
+            }
+            ReceiverKind::Tracking => {
+                say(out, &[b"CLIENT", b"TRACKING", b"ON"], &[]);
+                self.awaited.push_back(Awaited::Plain);
+                for (channel, name) in self.mine().zip(&names) {
+                    say(out, &[b"GET", name], &[]);
+                    self.awaited.push_back(Awaited::Value(channel));
+                }
+            }
+            ReceiverKind::Broadcast => {
+                // Writes while it was away are in no invalidation.
+                for (place, channel) in self.mine().enumerate() {
+                    self.channels[place].next_write = messages.issued(channel);
+                }
+                say(out, &[b"CLIENT", b"TRACKING", b"ON", b"BCAST", b"PREFIX", &messages.prefix], &[]);
+                self.awaited.push_back(Awaited::Plain);
+            }
+        }
+    }
+
+    /// Appends the command that waits for messages.
+    pub(super) fn read(&mut self, messages: &Messages, now_ns: u64, out: &mut Vec<u8>) {
+        let names: Vec<_> = self.mine().map(|channel| messages.names[channel].as_slice()).collect();
+        let consumer = format!("receiver{}", self.number + 1);
+        let consumer = consumer.as_bytes();
+        match messages.kind {
+            ReceiverKind::Queue => {
+                say(out, &[b"BLPOP"], &[&names[..], &[WAIT_S]].concat());
+            }
+            ReceiverKind::Move => {
+                let to = &messages.moved_to[self.first];
+                say(out, &[b"BLMOVE", names[0], to, b"LEFT", b"RIGHT", WAIT_S], &[]);
+            }
+            ReceiverKind::Stream => {
+                let ids = self.channels.iter().map(|channel| channel.last_id.as_slice());
+                let all: Vec<_> = names.iter().copied().chain(ids).collect();
+                say(out, &[b"XREAD", b"COUNT", ENTRIES, b"BLOCK", WAIT_MS, b"STREAMS"], &all);
+            }
+            ReceiverKind::Group => {
+                if now_ns >= self.claims_at_ns {
+                    self.claims_at_ns = now_ns + CLAIM_NS;
+                    for name in &names {
+                        say(
+                            out,
+                            &[b"XAUTOCLAIM", name, GROUP, consumer, WAIT_MS, b"0", b"COUNT", ENTRIES],
+                            &[],
+                        );
+                        self.awaited.push_back(Awaited::Claim);
+                    }
+                    // What is taken over is acknowledged before the next wait, which holds later commands up.
+                    return;
+                }
+                let all = [&names[..], &vec![b">".as_slice(); names.len()]].concat();
+                let words: [&[u8]; 9] = [
+                    b"XREADGROUP",
+                    b"GROUP",
+                    GROUP,
+                    consumer,
+                    b"COUNT",
+                    ENTRIES,
+                    b"BLOCK",
+                    WAIT_MS,
+                    b"STREAMS",
+                ];
+                say(out, &words, &all);
+            }
+            ReceiverKind::Pubsub
+            | ReceiverKind::ShardedPubsub
+            | ReceiverKind::Tracking
+            | ReceiverKind::Broadcast => return,
+        }
+        self.awaited.push_back(Awaited::Read);
+    }
+}
+
+/// Appends a command.
+pub(super) fn say(out: &mut Vec<u8>, words: &[&[u8]], more: &[&[u8]]) {
+    out.extend(Dialect::Resp2.encode(&[words, more].concat()));
+}

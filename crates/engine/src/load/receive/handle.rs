@@ -1,0 +1,98 @@
+//! The engine's handle to the thread of the receivers.
+
+use std::{
+    io,
+    sync::{Arc, atomic::Ordering::Relaxed, mpsc::Sender},
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use arc_swap::ArcSwap;
+use mio::{Poll, Waker};
+
+use super::{
+    order::{Order, State},
+    thread::{Receiving, Setup},
+};
+use crate::{
+    clock::{Clock, SECOND_NS},
+    endpoint::Endpoints,
+    load::{LoadEvent, Plan, RingEnd, Setting, ring, worker::WAKE},
+    workload::Messages,
+};
+
+/// How long the load waits for its receivers: 10 s.
+const READY_LIMIT_NS: u64 = 10 * SECOND_NS;
+
+/// The running receivers.
+pub(in crate::load) struct Reception {
+    state: Arc<State>,
+    waker: Waker,
+    clock: Clock,
+    thread: JoinHandle<()>,
+}
+
+impl Reception {
+    /// Starts the thread, without receivers. Also returns the ring of what it counts.
+    ///
+    /// # Errors
+    /// When the system refuses a thread or a poll loop.
+    pub(in crate::load) fn start(
+        plan: &Arc<Plan>,
+        endpoints: &Arc<Endpoints>,
+        settings: &Arc<ArcSwap<Setting>>,
+        clock: Clock,
+        events: &Sender<LoadEvent>,
+    ) -> io::Result<(Self, RingEnd)> {
+        let poll = Poll::new()?;
+        let waker = Waker::new(poll.registry(), WAKE)?;
+        let (up, end) = ring::pair(0);
+        let (state, events) = (Arc::new(State::default()), events.clone());
+        let (plan, endpoints, settings) = (Arc::clone(plan), Arc::clone(endpoints), Arc::clone(settings));
+        let setup =
+            Setup { plan, endpoints, clock, settings, state: Arc::clone(&state), events: events.clone() };
+        let body = move || {
+            if let Err(error) = Receiving::new(setup, poll, up).run() {
+                let died = LoadEvent::Died { at_ns: clock.now_ns(), cause: error.to_string() };
+                // The receiver is gone only while the session ends.
+                drop(events.send(died));
+            }
+        };
+        let thread = std::thread::Builder::new().name("receivers".to_owned()).spawn(body)?;
+        Ok((Self { state, waker, clock, thread }, end))
+    }
+
+    /// Lets so many receivers wait for these messages, or none. Waits until they do, at most for 10 s, or until one cannot
+    /// be connected.
+    pub(in crate::load) fn order(&self, messages: Option<&Arc<Messages>>, receivers: usize) {
+        let now = self.state.order.load_full();
+        let is_same = match (&now.messages, messages) {
+            (Some(now), Some(next)) => Arc::ptr_eq(now, next),
+            (now, next) => now.is_none() && next.is_none(),
+        };
+        if is_same && now.receivers == receivers {
+            return;
+        }
+        self.state.give(Order { messages: messages.cloned(), receivers });
+        self.wake();
+        let until_ns = self.clock.now_ns() + READY_LIMIT_NS;
+        while !self.state.are_ready() && !self.thread.is_finished() && self.clock.now_ns() < until_ns {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Wakes the thread, so that it takes over another setting.
+    pub(in crate::load) fn wake(&self) {
+        // A thread that cannot be woken looks itself at the next tick.
+        drop(self.waker.wake());
+    }
+
+    /// Waits for the last messages, and ends the receivers.
+    pub(in crate::load) fn end(self) {
+        self.state.over_ns.store(self.clock.now_ns(), Relaxed);
+        self.state.is_ending.store(true, Relaxed);
+        self.wake();
+        // The panic hook has printed a panic.
+        drop(self.thread.join());
+    }
+}

@@ -1,0 +1,172 @@
+//! The connection of one receiver: a state machine over a transport that never blocks.
+//!
+//! ```text
+//! Connecting ──► Greeting ──► Open: every frame goes to the dialog, whose words are written
+//! ```
+
+use std::{
+    io::{self, Read, Write},
+    ops::Range,
+    os::fd::AsRawFd,
+};
+
+use mio::{Interest, Registry, Token, unix::SourceFd};
+
+use super::{
+    dialog::{Desk, Dialog},
+    words::frame,
+};
+use crate::{
+    clock::Clock,
+    endpoint::{Endpoint, Greeter, Greeting, GreetingStep, Tls, Transport},
+    load::broken::Broken,
+    protocol::Skipper,
+};
+
+/// How often one connection reads before the others have their turn.
+const READS: usize = 4;
+/// The longest frame: 64 MiB.
+const LONGEST_FRAME: usize = 64 << 20;
+
+#[derive(Debug)]
+enum Phase {
+    Connecting,
+    Greeting(Greeter, Box<Skipper>),
+    Open,
+}
+
+/// The connection of a receiver.
+#[derive(Debug)]
+pub(super) struct Line {
+    transport: Transport,
+    phase: Phase,
+    is_connected: bool,
+    /// What is not written yet.
+    out: Vec<u8>,
+    /// The beginning of a frame.
+    inbox: Vec<u8>,
+    /// Whether the last turn of reading ended before the socket was empty.
+    pub(super) has_more: bool,
+}
+
+/// What a line needs besides its own state.
+pub(super) struct Around<'a, 'd> {
+    pub(super) greeting: &'a Greeting,
+    pub(super) desk: &'a mut Desk<'d>,
+    pub(super) clock: Clock,
+    pub(super) buffer: &'a mut [u8],
+    pub(super) words: &'a mut Vec<Range<usize>>,
+}
+
+impl Line {
+    /// Begins to connect.
+    pub(super) fn open(
+        endpoint: &Endpoint,
+        tls: Option<&Tls>,
+        registry: &Registry,
+        token: Token,
+    ) -> io::Result<Self> {
+        let transport = Transport::connect(endpoint, tls)?;
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        registry.register(&mut SourceFd(&transport.as_raw_fd()), token, interest)?;
+        let (out, inbox) = (Vec::new(), Vec::new());
+        Ok(Self { transport, phase: Phase::Connecting, is_connected: false, out, inbox, has_more: false })
+    }
+
+    /// Handles a ready socket: continues to connect, writes and reads.
+    ///
+    /// # Errors
+    /// Why the connection ended.
+    pub(super) fn attend(&mut self, dialog: &mut Dialog, around: &mut Around) -> Result<(), Broken> {
+        if let Phase::Connecting = self.phase {
+            self.is_connected = self.is_connected || self.transport.is_connected()?;
+            if !self.is_connected || !self.transport.shake_hands()? {
+                return Ok(());
+            }
+            if around.greeting.is_empty() {
+                self.begin(dialog, around.desk);
+            } else {
+                let (greeter, bytes) = around.greeting.begin();
+                self.out.extend_from_slice(bytes);
+                self.phase = Phase::Greeting(greeter, Box::new(around.greeting.dialect().skipper()));
+            }
+        }
+        self.write()?;
+        self.read(dialog, around)?;
+        self.write()
+    }
+
+    fn begin(&mut self, dialog: &mut Dialog, desk: &Desk) {
+        self.phase = Phase::Open;
+        dialog.begin(desk.messages, desk.now_ns, &mut self.out);
+    }
+
+    fn write(&mut self) -> Result<(), Broken> {
+        let mut written = 0;
+        while written < self.out.len() || self.transport.wants_write() {
+            match self.transport.write(&self.out[written..]) {
+                Ok(n) => written += n,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.out.drain(..written);
+        Ok(())
+    }
+
+    fn read(&mut self, dialog: &mut Dialog, around: &mut Around) -> Result<(), Broken> {
+        self.has_more = false;
+        for _ in 0..READS {
+            let read = self.transport.read(around.buffer);
+            // After the read: what was sent while other sockets were read is never too fast.
+            around.desk.now_ns = around.clock.now_ns();
+            match read {
+                Ok(0) => return Err(Broken::Closed),
+                Ok(n) if self.inbox.is_empty() => {
+                    let buffer = std::mem::take(&mut around.buffer);
+                    let taken = self.take(&buffer[..n], dialog, around);
+                    self.inbox.extend_from_slice(&buffer[taken.as_ref().copied().unwrap_or(n)..n]);
+                    around.buffer = buffer;
+                    taken?;
+                }
+                Ok(n) => {
+                    self.inbox.extend_from_slice(&around.buffer[..n]);
+                    let inbox = std::mem::take(&mut self.inbox);
+                    let taken = self.take(&inbox, dialog, around)?;
+                    self.inbox = inbox;
+                    self.inbox.drain(..taken);
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+            if self.inbox.len() > LONGEST_FRAME {
+                return Err(Broken::Unasked);
+            }
+        }
+        self.has_more = true;
+        Ok(())
+    }
+
+    /// Handles all whole frames in `bytes`. Returns how many bytes they have.
+    fn take(&mut self, bytes: &[u8], dialog: &mut Dialog, around: &mut Around) -> Result<usize, Broken> {
+        let mut rest = bytes;
+        while let Phase::Greeting(greeter, skipper) = &mut self.phase {
+            match skipper.next(&mut rest)? {
+                None => return Ok(bytes.len()),
+                Some(reply) => match greeter.hear(reply, around.greeting)? {
+                    GreetingStep::Listen => {}
+                    GreetingStep::Say(bytes) => self.out.extend_from_slice(bytes),
+                    GreetingStep::Done => self.begin(dialog, around.desk),
+                },
+            }
+        }
+        while let Some(frame) = frame(rest, around.words)? {
+            let (whole, behind) = rest.split_at(frame.length);
+            dialog.hear((frame, whole, around.words), around.desk, &mut self.out)?;
+            rest = behind;
+        }
+        Ok(bytes.len() - rest.len())
+    }
+}

@@ -1,0 +1,164 @@
+//! Finds lost, doubled and late messages of a channel by their numbers. Pure.
+//!
+//! ```text
+//!  received  7 8 9 . . 12 13 …      10 and 11 are missing: lost when a message sent 1 s after 12 has come
+//! ```
+//! Messages of several senders may arrive in another order than that of their numbers, so a gap is no loss at once. A
+//! gap that ends up as a loss is decided by the times of sending: while a server pauses, nothing is lost.
+
+use std::ops::Range;
+
+/// How much later a received message must be sent than the one after a gap, for the gap to be a loss: 1 s.
+const GRACE_NS: u64 = 1_000_000_000;
+/// How many stretches of lost messages are remembered, to tell a late message from a doubled one.
+const REMEMBERED: usize = 100;
+
+/// What a message is by its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// It comes for the first time.
+    New,
+    /// It was counted as lost before.
+    Late,
+    /// It has come before.
+    Doubled,
+}
+
+/// The numbers of a channel's messages that a receiver has got.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Numbers {
+    /// The first number that is expected; `None` before the receiver is on the channel.
+    first: Option<u64>,
+    /// The number after the highest so far.
+    next: u64,
+    /// Missing numbers, each with the time of sending of the message after them.
+    open: Vec<(Range<u64>, u64)>,
+    lost: Vec<Range<u64>>,
+}
+
+impl Numbers {
+    /// Expects all messages from number `first` on, unless others are expected already.
+    pub(super) fn begin(&mut self, first: u64) {
+        if self.first.is_none() {
+            (self.first, self.next) = (Some(first), first);
+        }
+    }
+
+    /// Takes the message with this number and time of sending. Returns what it is, and how many messages are known to
+    /// be lost now.
+    pub(super) fn take(&mut self, number: u64, sent_ns: u64) -> (Taken, u64) {
+        if number >= self.next {
+            if number > self.next {
+                self.open.push((self.next..number, sent_ns));
+            }
+            self.next = number + 1;
+        } else if number >= self.first.unwrap_or(0) && !take_out(&mut self.open, number, |(range, _)| range) {
+            let is_late = take_out(&mut self.lost, number, |range| range);
+            return (if is_late { Taken::Late } else { Taken::Doubled }, 0);
+        }
+        let is_over = |(_, since_ns): &(_, u64)| sent_ns.saturating_sub(*since_ns) > GRACE_NS;
+        let mut lost = 0;
+        while let Some(place) = self.open.iter().position(is_over) {
+            lost += self.lose(place);
+        }
+        (Taken::New, lost)
+    }
+
+    /// Ends the channel, to which `issued` messages were sent. Returns how many more of them are lost.
+    pub(super) fn end(&mut self, issued: u64) -> u64 {
+        if self.first.is_none() {
+            return 0;
+        }
+        let rest = issued.saturating_sub(self.next);
+        self.next = self.next.max(issued);
+        let open = (0..self.open.len()).map(|_| self.lose(0)).sum::<u64>();
+        open + rest
+    }
+
+    /// Returns whether messages are missing of the `issued` ones.
+    pub(super) fn are_missing(&self, issued: u64) -> bool {
+        self.first.is_some() && (self.next < issued || !self.open.is_empty())
+    }
+
+    fn lose(&mut self, place: usize) -> u64 {
+        let (range, _) = self.open.remove(place);
+        if self.lost.len() == REMEMBERED {
+            self.lost.remove(0);
+        }
+        self.lost.push(range.clone());
+        range.end - range.start
+    }
+}
+
+/// Takes a number out of the stretch that contains it. Returns whether there is one.
+fn take_out<T: Clone>(all: &mut Vec<T>, number: u64, range: impl Fn(&mut T) -> &mut Range<u64>) -> bool {
+    let Some(place) = all.iter_mut().position(|it| range(it).contains(&number)) else { return false };
+    let mut behind = all[place].clone();
+    range(&mut behind).start = number + 1;
+    range(&mut all[place]).end = number;
+    if !range(&mut behind).is_empty() {
+        all.push(behind);
+    }
+    if range(&mut all[place]).is_empty() {
+        all.remove(place);
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+
+    fn begun(first: u64) -> Numbers {
+        let mut numbers = Numbers::default();
+        numbers.begin(first);
+        numbers
+    }
+
+    #[test]
+    fn a_gap_is_a_loss_when_much_later_messages_have_come() {
+        let mut numbers = begun(7);
+        for number in [7, 8, 12, 13] {
+            assert_eq!(numbers.take(number, S), (Taken::New, 0));
+        }
+        assert_eq!(numbers.take(14, 2 * S), (Taken::New, 0));
+        assert_eq!(numbers.take(15, 2 * S + 1), (Taken::New, 3));
+        assert_eq!(numbers.take(17, 9 * S), (Taken::New, 0));
+        assert_eq!((numbers.are_missing(18), numbers.end(20)), (true, 3));
+        assert_eq!((numbers.are_missing(20), numbers.end(20)), (false, 0));
+    }
+
+    #[test]
+    fn another_order_is_no_loss() {
+        let mut numbers = begun(0);
+        for number in [3, 1, 0, 2, 5, 4] {
+            assert_eq!(numbers.take(number, S), (Taken::New, 0), "{number}");
+        }
+        assert_eq!((numbers.take(6, 9 * S), numbers.end(7)), ((Taken::New, 0), 0));
+    }
+
+    #[test]
+    fn a_message_that_comes_twice_or_after_its_loss_is_known() {
+        let mut numbers = begun(0);
+        assert_eq!(numbers.take(0, S), (Taken::New, 0));
+        assert_eq!(numbers.take(0, S), (Taken::Doubled, 0));
+        assert_eq!(numbers.take(4, S), (Taken::New, 0));
+        assert_eq!(numbers.take(5, 3 * S), (Taken::New, 3));
+        assert_eq!(numbers.take(2, S), (Taken::Late, 0));
+        assert_eq!(numbers.take(2, S), (Taken::Doubled, 0));
+        assert_eq!((numbers.take(1, S), numbers.take(3, S)), ((Taken::Late, 0), (Taken::Late, 0)));
+        assert_eq!(numbers.end(6), 0);
+    }
+
+    #[test]
+    fn what_was_sent_before_a_receiver_was_there_is_no_loss_of_it() {
+        let mut numbers = Numbers::default();
+        assert_eq!((numbers.end(5), numbers.are_missing(5)), (0, false));
+        numbers.begin(5);
+        numbers.begin(9);
+        assert_eq!(numbers.take(4, S), (Taken::New, 0));
+        assert_eq!((numbers.take(5, S), numbers.end(7)), ((Taken::New, 0), 1));
+    }
+}

@@ -1,0 +1,391 @@
+//! The thread of the receivers: one poll loop for all their connections.
+//!
+//! ```text
+//! poll ─► stamp ─► for each ready socket: read, count, write ─► another order? ─► tick over? ─► connect ─► poll
+//! ```
+
+use std::{
+    collections::BTreeMap,
+    ops::Range,
+    sync::{Arc, atomic::Ordering::Relaxed, mpsc::Sender},
+    time::Duration,
+};
+
+use arc_swap::ArcSwap;
+use mio::{Events, Poll, Token, event::Event};
+
+use super::{
+    dialog::{Desk, Dialog},
+    line::{Around, Line},
+    numbers::Numbers,
+    order::{Order, State},
+};
+use crate::{
+    clock::{Clock, next_tick_ns, tick_of},
+    endpoint::{BackOff, Endpoints, Greeting},
+    host::OwnThread,
+    load::{Arrived, IntervalBuffer, LoadEvent, Plan, Ring, Setting, broken::Broken, worker::WAKE},
+    protocol::Kinds,
+    stats::Recorder,
+};
+
+/// How many connections are opened before those that are open have their turn.
+const OPENINGS: usize = 200;
+/// How long the thread waits for missing messages at the end, and at most as long as messages still come: 1 s, 5 s.
+const LAST_MESSAGES_NS: u64 = 1_000_000_000;
+const MOST_LAST_NS: u64 = 5_000_000_000;
+
+/// The inputs of the thread.
+pub(super) struct Setup {
+    pub(super) plan: Arc<Plan>,
+    pub(super) endpoints: Arc<Endpoints>,
+    pub(super) clock: Clock,
+    pub(super) settings: Arc<ArcSwap<Setting>>,
+    pub(super) state: Arc<State>,
+    pub(super) events: Sender<LoadEvent>,
+}
+
+/// A receiver and its connection.
+struct Receiver {
+    dialog: Dialog,
+    line: Option<Line>,
+    back_off: BackOff,
+    opens_at_ns: u64,
+}
+
+/// The state of the thread.
+pub(super) struct Receiving {
+    setup: Setup,
+    poll: Poll,
+    ring: Ring,
+    order: Arc<Order>,
+    greeting: Greeting,
+    receivers: Vec<Receiver>,
+    shared: Vec<Numbers>,
+    /// The receivers that are to be connected, by the time from which on.
+    to_open: BTreeMap<(u64, usize), ()>,
+    unread: Vec<usize>,
+    from_ns: u64,
+    /// The segment in which messages are counted, and when it began.
+    segment: u32,
+    since_ns: u64,
+    is_over: bool,
+    current: Option<Box<Arrived>>,
+    earlier: Option<Box<Arrived>>,
+    last_ns: u64,
+    next_tick_ns: u64,
+    endpoint: usize,
+    seen: Kinds,
+    own: OwnThread,
+    /// How long readable sockets waited for those before them.
+    read_wait: Recorder,
+    /// The end of the last tick, if it was in this segment.
+    closed_ns: Option<u64>,
+    buffer: Box<[u8]>,
+    words: Vec<Range<usize>>,
+}
+
+impl Receiving {
+    /// Creates the state on its thread.
+    pub(super) fn new(setup: Setup, poll: Poll, ring: Ring) -> Self {
+        let now_ns = setup.clock.now_ns();
+        let setting = setup.settings.load();
+        let (segment, since_ns) = (setting.generation, setting.since_ns);
+        drop(setting);
+        Self {
+            greeting: setup.plan.greeting_of_receivers(None),
+            order: Arc::default(),
+            receivers: Vec::new(),
+            shared: Vec::new(),
+            to_open: BTreeMap::new(),
+            unread: Vec::new(),
+            from_ns: 0,
+            segment,
+            since_ns,
+            is_over: false,
+            current: None,
+            earlier: None,
+            last_ns: now_ns,
+            next_tick_ns: next_tick_ns(now_ns),
+            endpoint: 0,
+            seen: Kinds::default(),
+            own: OwnThread::current(),
+            read_wait: Recorder::new(),
+            closed_ns: None,
+            buffer: vec![0; 64 * 1024].into(),
+            words: Vec::new(),
+            setup,
+            poll,
+            ring,
+        }
+    }
+
+    /// Runs until the load is over and the last messages have come.
+    ///
+    /// # Errors
+    /// When the system refuses to poll.
+    pub(super) fn run(mut self) -> std::io::Result<()> {
+        let mut events = Events::with_capacity(1024);
+        loop {
+            let sleep = self.sleep(self.setup.clock.now_ns());
+            match self.poll.poll(&mut events, Some(sleep)) {
+                Err(error) if error.kind() != std::io::ErrorKind::Interrupted => return Err(error),
+                _ => {}
+            }
+            let now_ns = self.setup.clock.now_ns();
+            let unread = std::mem::take(&mut self.unread);
+            let ready = events.iter().map(Event::token).filter(|token| *token != WAKE);
+            for i in ready.map(|Token(i)| i).chain(unread) {
+                let came_ns = self.setup.clock.now_ns();
+                self.read_wait.record(came_ns - now_ns);
+                self.attend(i, came_ns);
+            }
+            self.follow(now_ns);
+            if now_ns >= self.next_tick_ns {
+                self.close_tick(now_ns);
+            }
+            self.connect(now_ns);
+            if self.setup.state.is_ending.load(Relaxed) && self.is_finished(now_ns) {
+                self.finish(now_ns);
+                return Ok(());
+            }
+        }
+    }
+
+    fn sleep(&self, now_ns: u64) -> Duration {
+        let opens_ns = self.to_open.first_key_value().map_or(u64::MAX, |((at_ns, _), ())| *at_ns);
+        let is_ending = self.setup.state.is_ending.load(Relaxed);
+        let until_ns = if is_ending { now_ns + 1_000_000 } else { self.next_tick_ns.min(opens_ns) };
+        let wait_ns = if self.unread.is_empty() { until_ns.saturating_sub(now_ns) } else { 0 };
+        Duration::from_nanos(wait_ns)
+    }
+
+    /// Takes over another order and another setting.
+    fn follow(&mut self, now_ns: u64) {
+        let order = self.setup.state.order.load_full();
+        if !Arc::ptr_eq(&order, &self.order) {
+            self.take_order(order, now_ns);
+        }
+        let setting = self.setup.settings.load_full();
+        let is_over = now_ns >= setting.phase.load_ends_ns();
+        if (setting.generation, is_over) != (self.segment, self.is_over) {
+            // Messages of the old segment that have come are its own; later ones are its drain.
+            self.close_segment(now_ns);
+            self.closed_ns = None;
+            (self.segment, self.since_ns, self.is_over) = (setting.generation, setting.since_ns, is_over);
+        }
+    }
+
+    fn take_order(&mut self, order: Arc<Order>, now_ns: u64) {
+        let is_other = match (&self.order.messages, &order.messages) {
+            (Some(old), Some(new)) => !Arc::ptr_eq(old, new),
+            _ => true,
+        };
+        if is_other || order.receivers < self.receivers.len() || order.messages.is_none() {
+            self.end_dialogs(now_ns);
+            self.receivers.clear();
+            self.to_open.clear();
+        }
+        self.order = order;
+        let Some(messages) = self.order.messages.clone() else { return self.setup.state.await_receivers(0) };
+        if is_other {
+            let kept = messages.begin_to_receive();
+            self.from_ns = if kept { now_ns } else { 0 };
+            let first = |channel| if kept { messages.issued(channel) } else { 0 };
+            let shared = if messages.kind.is_shared() { messages.names.len() } else { 0 };
+            self.shared = vec![Numbers::default(); shared];
+            self.shared.iter_mut().enumerate().for_each(|(channel, numbers)| numbers.begin(first(channel)));
+            self.greeting = self.setup.plan.greeting_of_receivers(Some(messages.kind));
+            self.current = None;
+        }
+        let first: Vec<_> = (0..messages.names.len())
+            .map(|channel| if self.from_ns > 0 { messages.issued(channel) } else { 0 })
+            .collect();
+        self.setup.state.await_receivers(self.order.receivers - self.receivers.len());
+        for number in self.receivers.len()..self.order.receivers {
+            let dialog = Dialog::new(number, self.order.receivers, &messages, &first);
+            let back_off = BackOff::new();
+            self.receivers.push(Receiver { dialog, line: None, back_off, opens_at_ns: now_ns });
+            self.to_open.insert((now_ns, number), ());
+        }
+    }
+
+    /// Opens the connections that are due.
+    fn connect(&mut self, now_ns: u64) {
+        if self.to_open.is_empty() {
+            return;
+        }
+        let Some(endpoints) = self.setup.endpoints.current(now_ns) else { return };
+        for _ in 0..OPENINGS {
+            let Some(((_, i), ())) =
+                self.to_open.first_key_value().filter(|((at_ns, _), ())| *at_ns <= now_ns)
+            else {
+                return;
+            };
+            let i = *i;
+            self.to_open.pop_first();
+            let endpoint = &endpoints[self.endpoint % endpoints.len()];
+            let tls = self.setup.plan.target.tls.as_ref();
+            match Line::open(endpoint, tls, self.poll.registry(), Token(i)) {
+                Ok(line) => self.receivers[i].line = Some(line),
+                Err(error) => self.lose(i, &error.into(), now_ns),
+            }
+        }
+    }
+
+    /// Handles the ready socket of a receiver.
+    fn attend(&mut self, i: usize, now_ns: u64) {
+        let Some(messages) = self.order.messages.clone() else { return };
+        let Some(receiver) = self.receivers.get_mut(i) else { return };
+        let Some(line) = &mut receiver.line else { return };
+        let mut desk = Desk {
+            messages: &messages,
+            now_ns,
+            from_ns: self.from_ns,
+            since_ns: self.since_ns,
+            current: self.current.get_or_insert_with(|| Box::new(Arrived::new(messages.kind))),
+            earlier: &mut self.earlier,
+            shared: &mut self.shared,
+        };
+        let mut around = Around {
+            greeting: &self.greeting,
+            desk: &mut desk,
+            clock: self.setup.clock,
+            buffer: &mut self.buffer,
+            words: &mut self.words,
+        };
+        let was_ready = receiver.dialog.is_ready;
+        let before = receiver.dialog.own.received;
+        let result = line.attend(&mut receiver.dialog, &mut around);
+        if line.has_more {
+            self.unread.push(i);
+        }
+        if receiver.dialog.own.received > before {
+            self.last_ns = now_ns;
+        }
+        if receiver.dialog.is_ready && !was_ready {
+            receiver.back_off.reset();
+            self.setup.state.ready();
+        }
+        if let Err(broken) = result {
+            self.lose(i, &broken, now_ns);
+        }
+    }
+
+    /// Ends the connection of a receiver, and plans the next one.
+    #[cold]
+    fn lose(&mut self, i: usize, broken: &Broken, now_ns: u64) {
+        let receiver = &mut self.receivers[i];
+        receiver.line = None;
+        if std::mem::take(&mut receiver.dialog.is_ready) {
+            receiver.dialog.own.reconnects += 1;
+            self.current.iter_mut().for_each(|current| current.reconnects += 1);
+        } else {
+            self.endpoint = self.endpoint.wrapping_add(1);
+            // The load does not wait for a receiver that cannot be connected.
+            self.setup.state.ready();
+        }
+        let pause = receiver.back_off.next(&mut rand::rng());
+        receiver.opens_at_ns = now_ns + pause.as_nanos() as u64;
+        self.to_open.insert((receiver.opens_at_ns, i), ());
+        self.setup.endpoints.doubt(now_ns);
+        let kind = broken.kind().to_string();
+        if self.seen.is_new(&kind) {
+            // The receiver of events is gone only while the session ends.
+            let message = format!("a receiver: {broken}");
+            drop(self.setup.events.send(LoadEvent::FirstError { kind, message }));
+        }
+    }
+
+    /// Returns whether all messages have come, or no more are awaited.
+    fn is_finished(&self, now_ns: u64) -> bool {
+        let Some(messages) = &self.order.messages else { return true };
+        let over_ns = self.setup.state.over_ns.load(Relaxed);
+        let waits_ns = now_ns.saturating_sub(self.last_ns.max(over_ns));
+        if waits_ns > LAST_MESSAGES_NS || now_ns.saturating_sub(over_ns) > MOST_LAST_NS {
+            return true;
+        }
+        let mut shared = self.shared.iter().enumerate();
+        let is_missing = shared.any(|(channel, numbers)| numbers.are_missing(messages.issued(channel)));
+        // A duplicate may follow; of invalidations it is unknown which is the last.
+        let is_of_keys = messages.kind.is_of_keys() && waits_ns < LAST_MESSAGES_NS / 10;
+        let mut all = self.receivers.iter();
+        !is_missing && !is_of_keys && !all.any(|receiver| receiver.dialog.awaits_messages(messages))
+    }
+
+    /// Counts what has not come from all channels as lost.
+    fn end_dialogs(&mut self, now_ns: u64) {
+        let Some(messages) = self.order.messages.clone() else { return };
+        let mut desk = Desk {
+            messages: &messages,
+            now_ns,
+            from_ns: self.from_ns,
+            since_ns: self.since_ns,
+            current: self.current.get_or_insert_with(|| Box::new(Arrived::new(messages.kind))),
+            earlier: &mut self.earlier,
+            shared: &mut [],
+        };
+        self.receivers.iter_mut().for_each(|receiver| receiver.dialog.end(&mut desk));
+        for (channel, numbers) in self.shared.iter_mut().enumerate() {
+            desk.current.lost += numbers.end(messages.issued(channel));
+        }
+        self.close_segment(now_ns);
+    }
+
+    fn finish(&mut self, now_ns: u64) {
+        self.end_dialogs(now_ns);
+        self.receivers.clear();
+        self.close_tick(now_ns);
+    }
+
+    fn close_tick(&mut self, now_ns: u64) {
+        self.close_segment(now_ns);
+        let mut buffer = self.empty(now_ns);
+        buffer.client.add_lap(self.own.lap());
+        buffer.client.read_wait.merge(&self.read_wait);
+        self.read_wait.reset();
+        buffer.start_ns = self.closed_ns.filter(|_| !self.is_over).unwrap_or(now_ns);
+        buffer.drain = self.is_over;
+        buffer.closes_tick = true;
+        self.closed_ns = Some(now_ns);
+        self.send(buffer);
+        self.next_tick_ns = next_tick_ns(now_ns);
+    }
+
+    /// Hands up what was counted in the current segment, and before it.
+    fn close_segment(&mut self, now_ns: u64) {
+        if let Some(mut current) = self.current.take() {
+            current.receivers =
+                self.receivers.iter().filter(|receiver| receiver.dialog.is_ready).count() as u32;
+            current.name(self.receivers.iter_mut().map(|receiver| &mut receiver.dialog.own));
+            let mut buffer = self.empty(now_ns);
+            buffer.drain = self.is_over;
+            buffer.arrived = Some(current);
+            self.send(buffer);
+        }
+        if let Some(earlier) = self.earlier.take() {
+            let mut buffer = self.empty(now_ns);
+            buffer.generation = self.segment.saturating_sub(1);
+            buffer.drain = true;
+            buffer.arrived = Some(earlier);
+            self.send(buffer);
+        }
+    }
+
+    fn empty(&mut self, now_ns: u64) -> Box<IntervalBuffer> {
+        let mut buffer = self.ring.empty();
+        (buffer.generation, buffer.start_ns, buffer.end_ns) = (self.segment, now_ns, now_ns);
+        buffer.tick =
+            tick_of(if self.setup.state.is_ending.load(Relaxed) { next_tick_ns(now_ns) } else { now_ns });
+        buffer
+    }
+
+    fn send(&mut self, buffer: Box<IntervalBuffer>) {
+        while self.ring.room() == 0 && !self.ring.is_abandoned() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if !self.ring.is_abandoned() {
+            self.ring.send(buffer);
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! The messages of a workload with receivers: how many were sent to each channel and when, and their stamps.
+//!
+//! ```text
+//!  number of the message on its channel . time of sending in ns . number of the channel ;
+//!  "41.8812345678.3;…"
+//! ```
+//! The time is that of the encoding, a moment before the write, also in an open loop: the delay of a late sender is in
+//! the response time of the operation, and not in the delivery.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+use super::{KeyForm, KeyNames, Keyset, ReceiverKind, Receivers, Workload};
+use crate::{clock::Clock, protocol::whole_number};
+
+/// How many times of sending are kept for each key, if receivers get only the key.
+const RECENT: u64 = 4;
+
+/// The messages that were sent to each channel. Workers send, and the thread of the receivers reads.
+#[derive(Debug)]
+pub struct Messages {
+    /// The receivers, except for their number.
+    pub(crate) kind: ReceiverKind,
+    clock: Clock,
+    /// The number of the first channel.
+    first: u64,
+    /// The names of the channels, queues, streams or keys.
+    pub(crate) names: Vec<Vec<u8>>,
+    /// The names of the second queues.
+    pub(crate) moved_to: Vec<Vec<u8>>,
+    /// The prefix of all names.
+    pub(crate) prefix: Vec<u8>,
+    form: KeyForm,
+    /// Whether receivers have waited for them.
+    is_received: AtomicBool,
+    issued: Box<[AtomicU64]>,
+    /// For each key, the times of its last messages, if receivers get only the key.
+    times_ns: Box<[AtomicU64]>,
+}
+
+/// The stamp of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    /// The number of the message on its channel, from 0.
+    pub(crate) number: u64,
+    /// When it was sent.
+    pub(crate) sent_ns: u64,
+    /// The place of the channel among all channels.
+    pub(crate) channel: usize,
+}
+
+impl Messages {
+    /// Returns the messages of a workload, of which none is sent yet; `None` if it has no receivers.
+    pub(super) fn of(workload: &Workload, keyspace: u64, names: &KeyNames, clock: Clock) -> Option<Self> {
+        let Receivers { kind, keys, .. } = workload.receivers.as_ref()?;
+        let keys = workload.keys.get(keys)?;
+        let named = |keys: &Keyset| {
+            let prefix = [names.prefix(), &keys.prefix].concat();
+            let name = |number| (prefix.clone() + &keys.form().write(number)).into_bytes();
+            keys.numbers(keyspace).map(name).collect::<Vec<_>>()
+        };
+        let zeros = |n: usize| (0..n).map(|_| AtomicU64::new(0)).collect();
+        let all = named(keys);
+        Some(Self {
+            kind: *kind,
+            clock,
+            first: keys.first,
+            form: keys.form(),
+            is_received: AtomicBool::new(false),
+            issued: zeros(all.len()),
+            times_ns: zeros(if kind.is_of_keys() { all.len() * RECENT as usize } else { 0 }),
+            names: all,
+            moved_to: workload.moved_to().map(named).unwrap_or_default(),
+            prefix: [names.prefix(), &keys.prefix].concat().into_bytes(),
+        })
+    }
+
+    /// Returns whether both are messages to the same channels in the same way.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        (self.kind, &self.names, &self.moved_to) == (other.kind, &other.names, &other.moved_to)
+    }
+
+    /// Takes the next number of a channel, and returns it with the time.
+    pub(super) fn issue(&self, key: u64) -> (u64, u64) {
+        let (channel, now_ns) = ((key - self.first) as usize, self.clock.now_ns());
+        let Some(issued) = self.issued.get(channel) else { return (0, 0) };
+        let number = issued.fetch_add(1, Relaxed);
+        if let Some(time_ns) = self.times_ns.get(Self::place(channel, number)) {
+            time_ns.store(now_ns, Relaxed);
+        }
+        (number, now_ns)
+    }
+
+    fn place(channel: usize, number: u64) -> usize {
+        channel * RECENT as usize + (number % RECENT) as usize
+    }
+
+    /// Begins to receive. Returns whether other receivers have waited for these messages before.
+    pub(crate) fn begin_to_receive(&self) -> bool {
+        self.is_received.swap(true, Relaxed)
+    }
+
+    /// Returns the place of the channel with this name.
+    pub(crate) fn channel(&self, name: &[u8]) -> Option<usize> {
+        let number = self.form.read(name.strip_prefix(self.prefix.as_slice())?)?;
+        usize::try_from(number.checked_sub(self.first)?).ok().filter(|place| *place < self.names.len())
+    }
+
+    /// Returns how many messages were sent to a channel.
+    pub(crate) fn issued(&self, channel: usize) -> u64 {
+        self.issued[channel].load(Relaxed)
+    }
+
+    /// Returns when this message was sent, if that is one of the last times of its key.
+    pub(crate) fn sent_ns(&self, channel: usize, number: u64) -> Option<u64> {
+        let issued = self.issued(channel);
+        (number < issued && issued - number <= RECENT)
+            .then(|| self.times_ns.get(Self::place(channel, number)).map(|ns| ns.load(Relaxed)))
+            .flatten()
+    }
+
+    /// Reads the stamp at the beginning of a text; `None` if the text is no message of this load.
+    pub(crate) fn stamp(&self, text: &[u8]) -> Option<Stamp> {
+        let mut rest = text;
+        let mut field = |end: u8| {
+            let length = rest.iter().take(21).position(|byte| *byte == end)?;
+            let (digits, behind) = rest.split_at(length);
+            rest = &behind[1..];
+            whole_number(digits)
+        };
+        let (number, sent_ns, key) = (field(b'.')?, field(b'.')?, field(b';')?);
+        let channel = usize::try_from(key.checked_sub(self.first)?).ok()?;
+        // A stamp with the time 0 was written by a prefill.
+        (channel < self.names.len() && sent_ns > 0).then_some(Stamp { number, sent_ns, channel })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        protocol::Dialect,
+        workload::{Chosen, Draws, Outgoing, Program, Settings, Values},
+    };
+
+    const FILE: &str = r#"
+[keys.channel]
+first = 5
+count = 2
+distribution = "sequential"
+
+[receivers]
+kind = "KIND"
+keys = "channel"
+count = 3
+
+[[operation]]
+name = "publish"
+steps = ["PUBLISH {channel} {stamp}{value}"]
+"#;
+
+    fn read(text: &str) -> Result<Chosen, String> {
+        Chosen::parse(text, ("m.toml", "m"), &Settings::default()).map_err(|error| error.to_string())
+    }
+
+    fn program(kind: &str) -> Program {
+        let workload = read(&FILE.replace("KIND", kind)).unwrap().workload;
+        let (values, names) = (Values::new(&workload, 4, 1), KeyNames::given("k:"));
+        Program::new(&workload, Dialect::Resp2, 9, values, &names).numbering(
+            &workload,
+            9,
+            &names,
+            Clock::start(),
+        )
+    }
+
+    #[test]
+    fn a_stamp_has_the_number_of_the_message_its_time_and_its_channel() {
+        let program = program("pubsub");
+        let messages = program.messages().unwrap();
+        assert_eq!(messages.names, [b"k:000000000005", b"k:000000000006"]);
+        let (mut draws, mut out) = (Draws::new(1), Outgoing::default());
+        (0..5).for_each(|_| assert_eq!(program.append(&mut draws, &mut out).index(), 0));
+        let text = String::from_utf8(out.bytes).unwrap();
+        let stamps: Vec<_> = text.split("\r\n").filter_map(|word| messages.stamp(word.as_bytes())).collect();
+        let found: Vec<_> = stamps.iter().map(|stamp| (stamp.number, stamp.channel)).collect();
+        assert_eq!(found, [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0)]);
+        assert!(stamps.is_sorted_by_key(|stamp| stamp.sent_ns) && messages.issued(0) == 3);
+        for text in ["1.2.3;", "1.2.7;", "x.2.5;", "1.2.5", "1.0.5;", "", "99999999999999999999999.1.5;"] {
+            assert_eq!(messages.stamp(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_last_writes_of_a_key_are_found_by_their_number() {
+        let program = program("tracking");
+        let messages = program.messages().unwrap();
+        let times: Vec<_> = (0..6).map(|_| messages.issue(6)).collect();
+        assert_eq!(messages.sent_ns(1, 5), Some(times[5].1));
+        assert_eq!(messages.sent_ns(1, 2), Some(times[2].1));
+        assert_eq!(
+            (messages.sent_ns(1, 1), messages.sent_ns(1, 6), messages.sent_ns(0, 0)),
+            (None, None, None)
+        );
+    }
+
+    #[test]
+    fn receivers_that_can_receive_nothing_are_refused() {
+        let of = |from: &str, to: &str| read(&FILE.replace("KIND", "pubsub").replace(from, to)).unwrap_err();
+        for (from, to, error) in [
+            (
+                "{stamp}{value}",
+                "x",
+                "receivers find no message without a stamp; send {stamp} after {channel}",
+            ),
+            (
+                "keys = \"channel\"",
+                "keys = \"a\"",
+                "receivers wait for 'a', which is no set of numbered keys; add [keys.a]",
+            ),
+            ("count = 3", "count = 0", "there can be 1 to 20000 receivers, not 0"),
+            ("pubsub", "move", "receivers of the kind 'move' need 'to': a set of keys to which they move"),
+            (
+                "PUBLISH {channel} ",
+                "PUBLISH c ",
+                "the operation 'publish' repeats {channel.same} before it uses {channel}",
+            ),
+        ] {
+            let found = of(from, to);
+            assert!(found.ends_with(error), "{found}");
+        }
+    }
+}

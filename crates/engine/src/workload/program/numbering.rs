@@ -1,0 +1,36 @@
+//! Numbers the messages of a program with receivers.
+
+use std::sync::Arc;
+
+use super::Program;
+use crate::{
+    clock::Clock,
+    workload::{KeyNames, Messages, Workload},
+};
+
+impl Program {
+    /// Returns the program with new numbers for the messages of `workload`, from which it was compiled, if it has
+    /// receivers.
+    #[must_use]
+    pub fn numbering(mut self, workload: &Workload, keyspace: u64, names: &KeyNames, clock: Clock) -> Self {
+        self.sources.messages = Messages::of(workload, keyspace, names, clock).map(Arc::new);
+        self
+    }
+
+    /// Returns the messages, if the workload has receivers.
+    pub fn messages(&self) -> Option<&Arc<Messages>> {
+        self.sources.messages.as_ref()
+    }
+
+    /// Goes on with the numbers of a program before this one, if that had the same channels.
+    pub(super) fn number_after(&mut self, before: &Self) {
+        self.numbered.clone_from(&before.numbered);
+        let is_new = |one: &&Arc<Messages>| !before.numbered.iter().any(|known| Arc::ptr_eq(known, one));
+        self.numbered.extend(before.messages().filter(is_new).cloned());
+        if let Some(messages) = &mut self.sources.messages
+            && let Some(known) = self.numbered.iter().find(|known| known.is_same(messages))
+        {
+            messages.clone_from(known);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Checks the receivers of a workload.
+
+use super::{
+    Keyset, MAX_RECEIVERS, ReceiverKind, Receivers, Workload, WorkloadError,
+    step::{Fragment, Step},
+};
+
+/// The largest number of channels, queues, streams or keys that receivers wait for.
+const MAX_CHANNELS: u64 = 1_000_000;
+
+impl Workload {
+    /// Checks the receivers, for a load with `keyspace` keys.
+    pub(super) fn check_receivers(&self, keyspace: u64) -> Result<(), WorkloadError> {
+        let Some(receivers) = &self.receivers else { return Ok(()) };
+        let Receivers { kind, keys, count, to } = receivers;
+        let wrong = |text: String| Err(WorkloadError::of(text));
+        if !(1..=MAX_RECEIVERS).contains(count) {
+            return wrong(format!("there can be 1 to {MAX_RECEIVERS} receivers, not {count}"));
+        }
+        let known = |name: &String| {
+            let keys = self.keys.get(name).filter(|keys| keys.naming.is_number() && !keys.bare);
+            let text = || {
+                format!("receivers wait for '{name}', which is no set of numbered keys; add [keys.{name}]")
+            };
+            keys.ok_or_else(|| WorkloadError::of(text()))
+        };
+        let numbers = known(keys)?.numbers(keyspace);
+        let channels = numbers.end - numbers.start;
+        if channels > MAX_CHANNELS {
+            return wrong(format!(
+                "receivers can wait for at most {MAX_CHANNELS} keys, not {channels} of '{keys}'"
+            ));
+        }
+        if to.is_none() && *kind == ReceiverKind::Move {
+            return wrong(
+                "receivers of the kind 'move' need 'to': a set of keys to which they move".to_owned(),
+            );
+        }
+        if let Some(to) = to
+            && known(to)?.numbers(keyspace) != numbers
+        {
+            return wrong(format!("'{to}' needs as many keys as '{keys}', from the same number on"));
+        }
+        if *kind == ReceiverKind::Move && u64::from(*count) < channels {
+            return wrong(format!(
+                "a receiver of the kind 'move' waits for one queue; give at least {channels} receivers"
+            ));
+        }
+        let is_stamp = |fragment: &Fragment| matches!(fragment, Fragment::Stamp(..));
+        if !self.asked_steps().flat_map(Step::fragments).any(is_stamp) {
+            return wrong(format!(
+                "receivers find no message without a stamp; send {{stamp}} after {{{keys}}}"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Returns the number of receivers, if there are any.
+    pub fn received(&self) -> Option<u32> {
+        self.receivers.as_ref().map(|receivers| receivers.count)
+    }
+
+    /// Returns the workload with this many receivers.
+    ///
+    /// # Errors
+    /// When it has none.
+    pub fn received_by(&self, count: u32) -> Result<Self, WorkloadError> {
+        let none = || {
+            WorkloadError::of("this workload has no receivers; choose one that has, such as pubsub or queue")
+        };
+        let receivers = self.receivers.clone().ok_or_else(none)?;
+        Ok(Self { receivers: Some(Receivers { count, ..receivers }), ..self.clone() })
+    }
+
+    /// Returns the number of the set of keys that receivers wait for.
+    pub(super) fn received_set(&self) -> Option<u16> {
+        let keys = &self.receivers.as_ref()?.keys;
+        self.keys.keys().position(|name| name == keys).map(|place| place as u16)
+    }
+
+    /// Returns the second queues of receivers, which the receivers write.
+    pub(super) fn moved_to(&self) -> Option<&Keyset> {
+        let receivers = self.receivers.as_ref().filter(|receivers| receivers.kind == ReceiverKind::Move)?;
+        self.keys.get(receivers.to.as_ref()?)
+    }
+}

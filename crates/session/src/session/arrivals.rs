@@ -1,0 +1,199 @@
+//! What the receivers of a workload got: delivery, hand-over and invalidation, beside the service times of the senders.
+//!
+//! ```text
+//! "delivery":{"count":…,"p50_us":…,…,"hdr":"…","receivers":10,"lost":3,"by_receiver":[{"receiver":7,"received":…,"lost":3}]}
+//! ```
+
+use serde::{Deserialize, Serialize};
+
+use super::part::{is_nothing, merge_some};
+use crate::{load::Arrived, stats::Latency, units, workload::ReceiverKind};
+
+/// The most receivers that are named in a sum.
+const MOST_NAMED: usize = 64;
+
+/// What the receivers got, by what is timed.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Arrivals {
+    /// From PUBLISH to each subscriber.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<Box<Received>>,
+    /// From a producer's send to the receipt by a consumer of a queue or a stream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handover: Option<Box<Received>>,
+    /// From a write to the invalidation of its key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub invalidation: Option<Box<Received>>,
+}
+
+/// What receivers got.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Received {
+    /// The times from sending to receipt; their count is that of the receipts.
+    #[serde(flatten)]
+    pub times: Latency,
+    /// How many receivers were connected.
+    #[serde(default)]
+    pub receivers: u32,
+    /// Messages that were sent and not received.
+    #[serde(default)]
+    pub lost: u64,
+    /// Messages that were received after they had been counted as lost.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub late: u64,
+    /// Messages that came again, which are in no time.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub doubled: u64,
+    /// Invalidations whose write is not known, because the key was written several times meanwhile.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub unclear: u64,
+    /// Messages that a receiver took over from another one.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub claimed: u64,
+    /// Lost connections of receivers.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub reconnects: u64,
+    /// Receivers that stand out; at most 64.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_receiver: Vec<OneReceiver>,
+}
+
+/// What one receiver got, in the intervals in which it stands out.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct OneReceiver {
+    /// Its number, from 1.
+    pub receiver: u32,
+    /// Its messages.
+    pub received: u64,
+    /// Messages that it lost.
+    pub lost: u64,
+    /// Its lost connections.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub reconnects: u64,
+    /// Its times, if it was slower than the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times: Option<Latency>,
+}
+
+impl Arrivals {
+    /// Returns what is timed, with its name in records.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Received)> {
+        let all = [
+            ("delivery", &self.delivery),
+            ("handover", &self.handover),
+            ("invalidation", &self.invalidation),
+        ];
+        all.into_iter().filter_map(|(name, received)| Some((name, received.as_deref()?)))
+    }
+
+    /// Adds what receivers got in an interval.
+    pub(super) fn add(&mut self, arrived: &Arrived) {
+        self.of(arrived.kind).get_or_insert_default().merge(&Received::from(arrived));
+    }
+
+    fn of(&mut self, kind: ReceiverKind) -> &mut Option<Box<Received>> {
+        match kind {
+            ReceiverKind::Pubsub | ReceiverKind::ShardedPubsub => &mut self.delivery,
+            kind if kind.is_of_keys() => &mut self.invalidation,
+            _ => &mut self.handover,
+        }
+    }
+
+    /// Adds `later`.
+    pub(super) fn merge(&mut self, later: &Self) {
+        let Self { delivery, handover, invalidation } = later;
+        let parts = [
+            (&mut self.delivery, delivery),
+            (&mut self.handover, handover),
+            (&mut self.invalidation, invalidation),
+        ];
+        for (into, from) in parts {
+            from.iter().for_each(|from| into.get_or_insert_default().merge(from));
+        }
+    }
+
+    /// Returns whether there are no receivers.
+    pub fn is_empty(&self) -> bool {
+        self.iter().next().is_none()
+    }
+}
+
+impl From<&Arrived> for Received {
+    fn from(arrived: &Arrived) -> Self {
+        let one = |named: &crate::load::OfReceiver| {
+            let times = named.times.as_ref().map(|times| times.latency());
+            let (received, lost, reconnects) = (named.received, named.lost, named.reconnects);
+            OneReceiver { receiver: named.receiver, received, lost, reconnects, times }
+        };
+        Self {
+            times: arrived.times.latency(),
+            receivers: arrived.receivers,
+            lost: arrived.lost,
+            late: arrived.late,
+            doubled: arrived.doubled,
+            unclear: arrived.unclear,
+            claimed: arrived.claimed,
+            reconnects: arrived.reconnects,
+            by_receiver: arrived.named.iter().map(one).collect(),
+        }
+    }
+}
+
+impl Received {
+    /// Returns the counts in words, and a line for each receiver that stands out, the worst first, at most `most`.
+    pub fn lines(&self, most: usize) -> Vec<String> {
+        let mut first = format!("{} received by {} receivers", self.times.count(), self.receivers);
+        let counts = [
+            (self.lost, "lost"),
+            (self.late, "of the lost came late"),
+            (self.doubled, "doubled"),
+            (self.unclear, "unclear"),
+            (self.claimed, "taken over"),
+            (self.reconnects, "connections lost"),
+        ];
+        for (n, what) in counts.into_iter().filter(|(n, what)| *n > 0 || *what == "lost") {
+            first += &format!(", {n} {what}");
+        }
+        let p50 = |times: &Latency| units::latency(times.value_at_quantile(0.5));
+        let mut named: Vec<_> = self.by_receiver.iter().collect();
+        named.sort_by_key(|one| {
+            std::cmp::Reverse((one.lost, one.times.as_ref().map(|times| times.value_at_quantile(0.5))))
+        });
+        let line = |one: &OneReceiver| {
+            let slow =
+                one.times.as_ref().map(|times| format!("p50 {}, all {}", p50(times), p50(&self.times)));
+            let lost = (one.lost > 0).then(|| format!("{} lost", one.lost));
+            let parts: Vec<_> = slow.into_iter().chain(lost).collect();
+            (!parts.is_empty())
+                .then(|| format!("receiver {} of {}: {}", one.receiver, self.receivers, parts.join(", ")))
+        };
+        [first].into_iter().chain(named.into_iter().filter_map(line).take(most)).collect()
+    }
+
+    /// Adds `later`.
+    fn merge(&mut self, later: &Self) {
+        self.times.merge(&later.times);
+        // What comes after the end of a segment is of no number of receivers.
+        self.receivers = if later.receivers > 0 { later.receivers } else { self.receivers };
+        self.lost += later.lost;
+        self.late += later.late;
+        self.doubled += later.doubled;
+        self.unclear += later.unclear;
+        self.claimed += later.claimed;
+        self.reconnects += later.reconnects;
+        for later in &later.by_receiver {
+            let has_room = self.by_receiver.len() < MOST_NAMED;
+            match self.by_receiver.iter_mut().find(|one| one.receiver == later.receiver) {
+                Some(one) => {
+                    one.received += later.received;
+                    one.lost += later.lost;
+                    one.reconnects += later.reconnects;
+                    merge_some(&mut one.times, later.times.as_ref());
+                }
+                None if has_room => self.by_receiver.push(later.clone()),
+                None => {}
+            }
+        }
+    }
+}

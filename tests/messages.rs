@@ -1,0 +1,179 @@
+//! Messages are timed from their sending to each receiver, and what a receiver does not get is counted exactly.
+
+use std::{
+    io::{Read, Write},
+    net::{TcpListener, TcpStream},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+        mpsc::channel,
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use redyno::session::{Received, Record, Summary};
+
+use crate::support::{
+    Server,
+    program::{Running, redyno, run},
+    wait_for,
+};
+
+const HEADLESS: [&str; 5] = ["--headless", "--json", "--load", "--yes", "--workload"];
+
+fn summary(records: &[Record]) -> &Summary {
+    let end = records.iter().find_map(|record| if let Record::End(end) = record { Some(end) } else { None });
+    &end.expect("an end record").summary
+}
+
+/// The one kind of receipts of a session, with its name.
+fn received(summary: &Summary) -> (&'static str, &Received) {
+    let mut all = summary.arrivals.iter();
+    let one = all.next().expect("something was received");
+    assert!(all.next().is_none());
+    one
+}
+
+/// Waits until the session has received messages, and returns the ids of its receivers in CLIENT LIST.
+fn receivers(server: &Server, running: &Running) -> Vec<String> {
+    running.wait_for_lines(1, "\"receivers\":");
+    let list = server.cli(&["CLIENT", "LIST"]);
+    let own = list.lines().filter(|line| line.contains("name=redyno-receiver"));
+    own.map(|line| line["id=".len()..].split(' ').next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn every_message_is_received_as_often_as_the_server_says_and_nothing_is_left() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    for (workload, name, command, fan_out) in [
+        ("pubsub receivers=6 channels=2", "delivery", "publish", 3),
+        ("sharded-pubsub receivers=2 channels=5", "delivery", "spublish", 1),
+        ("queue", "handover", "rpush", 1),
+        ("queue kind=move", "handover", "rpush", 1),
+        ("stream", "handover", "xadd", 1),
+        ("stream kind=stream receivers=8", "handover", "xadd", 2),
+        ("tracking", "invalidation", "set", 1),
+        ("tracking kind=broadcast receivers=3", "invalidation", "set", 3),
+    ] {
+        server.cli(&["CONFIG", "RESETSTAT"]);
+        let mut words = workload.split(' ');
+        let mut args = [&["-p", &port], &HEADLESS[..], &[words.next().unwrap()]].concat();
+        words.for_each(|word| args.extend(["--set", word]));
+        let records = run(&[&args[..], &["-n", "500", "-c", "5"]].concat()).expect_code(0).records();
+        let sum = summary(&records);
+        let (found, got) = received(sum);
+        assert_eq!((found, got.lost, got.doubled), (name, 0, 0), "{workload}: {got:?}");
+        assert_eq!((sum.ops, server.calls(&[], command)), (500, 500), "{workload}");
+        assert_eq!(got.times.count() + got.unclear, 500 * fan_out, "{workload}");
+        assert!(got.times.min_ns() > 0 && got.unclear < 10, "{workload}: {got:?}");
+        assert_eq!(server.cli(&["DBSIZE"]), "0", "{workload}");
+    }
+}
+
+#[test]
+fn the_group_of_a_stream_has_read_and_acknowledged_all_and_what_a_dead_consumer_left() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    let more = ["stream", "--set", "streams=1", "--keep", "-n", "4000", "--rate", "2000"];
+    let running = Running::start(redyno(&[&["-p", &port], &HEADLESS[..], &more].concat()));
+    receivers(&server, &running);
+    let key = server.cli(&["KEYS", "redyno:*:stream:*"]);
+    // A consumer that takes entries and never acknowledges them.
+    let taken = wait_for("entries that no receiver has got", || {
+        let words =
+            ["XREADGROUP", "GROUP", "redyno", "dead", "COUNT", "3", "BLOCK", "1", "STREAMS", &key, ">"];
+        let reply = server.cli(&words);
+        Some(reply.matches("event").count() as u64).filter(|taken| *taken > 0)
+    });
+    let records = running.end().expect_code(0).records();
+    let (_, got) = received(summary(&records));
+    assert_eq!((got.times.count(), got.lost, got.claimed), (4000, 0, taken), "{got:?}");
+    let info = server.cli(&["XINFO", "STREAM", &key]).replace('\n', " ");
+    assert!(info.contains("entries-added 4000 "), "{info}");
+    let group = server.cli(&["XINFO", "GROUPS", &key]).replace('\n', " ");
+    assert!(group.contains("pending 0 ") && group.contains("entries-read 4000 lag 0"), "{group}");
+}
+
+#[test]
+fn what_a_killed_subscriber_misses_is_counted_as_its_loss() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    let more = ["pubsub", "-n", "5000", "--rate", "2500"];
+    let running = Running::start(redyno(&[&["-p", &port], &HEADLESS[..], &more].concat()));
+    let all = receivers(&server, &running);
+    assert_eq!((all.len(), server.cli(&["CLIENT", "KILL", "ID", &all[3]]).as_str()), (10, "1"));
+    let records = running.end().expect_code(0).records();
+    let sum = summary(&records);
+    let (_, got) = received(sum);
+    assert_eq!((sum.ops, got.times.count() + got.lost), (5000, 50_000));
+    assert_eq!((got.reconnects, got.doubled, got.late), (1, 0, 0));
+    let lost: Vec<_> = got.by_receiver.iter().filter(|one| one.reconnects > 0 || one.lost > 0).collect();
+    assert!(got.lost > 0 && lost.len() == 1 && lost[0].lost == got.lost, "{got:?}");
+}
+
+/// Starts a relay that passes on what a server sends to the first subscriber after 20 ms. Returns its port.
+fn late_for_one(server: &Server) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (port, to) = (listener.local_addr().unwrap().port(), server.port());
+    let is_chosen = Arc::new(AtomicBool::new(false));
+    thread::spawn(move || {
+        for mut client in listener.incoming().map_while(Result::ok) {
+            let Ok(mut server) = TcpStream::connect(("127.0.0.1", to)) else { break };
+            [&client, &server].map(|link| link.set_nodelay(true)).into_iter().for_each(drop);
+            let (Ok(mut back), Ok(mut from)) = (client.try_clone(), server.try_clone()) else { break };
+            let (is_chosen, is_late) = (Arc::clone(&is_chosen), Arc::new(AtomicBool::new(false)));
+            let choice = Arc::clone(&is_late);
+            thread::spawn(move || {
+                let mut buffer = [0; 4096];
+                while let Ok(n @ 1..) = client.read(&mut buffer) {
+                    let subscribes = buffer[..n].windows(9).any(|word| word == b"SUBSCRIBE");
+                    if subscribes && !is_chosen.swap(true, Relaxed) {
+                        choice.store(true, Relaxed);
+                    }
+                    if server.write_all(&buffer[..n]).is_err() {
+                        break;
+                    }
+                }
+            });
+            let (up, down) = channel::<(Instant, Vec<u8>)>();
+            thread::spawn(move || {
+                for (at, bytes) in down {
+                    thread::sleep(at.saturating_duration_since(Instant::now()));
+                    if back.write_all(&bytes).is_err() {
+                        break;
+                    }
+                }
+            });
+            thread::spawn(move || {
+                let mut buffer = [0; 65536];
+                while let Ok(n @ 1..) = from.read(&mut buffer) {
+                    let delay =
+                        if is_late.load(Relaxed) { Duration::from_millis(20) } else { Duration::ZERO };
+                    if up.send((Instant::now() + delay, buffer[..n].to_vec())).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+    });
+    port
+}
+
+#[test]
+fn the_one_subscriber_that_is_slow_is_named_with_its_times() {
+    let server = Server::redis().start();
+    let port = late_for_one(&server).to_string();
+    let more = ["pubsub", "-n", "1000", "--rate", "500"];
+    let outcome = run(&[&["-p", &port], &HEADLESS[..], &more].concat()).expect_code(0);
+    let records = outcome.records();
+    let (_, got) = received(summary(&records));
+    assert_eq!((got.times.count(), got.lost), (10_000, 0));
+    // Another one may be slow for an interval, on a busy machine.
+    let slow: Vec<_> = got.by_receiver.iter().filter(|one| one.received > 500).collect();
+    assert_eq!(slow.len(), 1, "{:?}", got.by_receiver);
+    let times = slow[0].times.as_ref().unwrap();
+    assert!(times.min_ns() >= 20_000_000, "{}", times.min_ns());
+    assert!(got.times.value_at_quantile(0.5) < 20_000_000);
+}
