@@ -264,7 +264,7 @@ fn a_server_without_the_module_is_told_in_one_line_and_asked_nothing() {
             &["series", "tair-roaring", "--set", "one=SETBIT", "--only", "one key"][..],
             "TR.SETBIT and TR.SETBITS",
         ),
-        (&["series", "search", "--only", "term"], "FT.CREATE and FT.SEARCH"),
+        (&["series", "redis-search", "--only", "term"], "FT.CREATE and FT.SEARCH"),
         (&["series", "tair-search", "--only", "term"], "TFT.SEARCH"),
         (&["--headless", "-n", "5", "--", "FT.SEARCH", "mine", "x"], "FT.SEARCH"),
         (&["--headless", "-n", "5", "--", "TR.SETBIT", "{key}", "5", "1"], "TR.SETBIT"),

@@ -17,7 +17,7 @@ fn listed() -> Vec<String> {
 const OF_MEMCACHED: [&str; 1] = ["timeline-cas"];
 
 /// Those of a search module.
-const OF_SEARCH: &str = "search";
+const OF_SEARCH: [&str; 2] = ["search", "vectors"];
 
 /// Those that both have.
 const OF_BOTH: [&str; 8] =
@@ -31,7 +31,7 @@ fn runs_without_an_error(server: &Server) {
         let args = ["-p", &port, "--headless", "--json", "--yes", "--workload", &name];
         let load = ["-c", "5", "-r", "200", "-n", "2000"];
         let outcome = run(&[&args[..], &load].concat());
-        if name == OF_SEARCH && !server.cli(&["MODULE", "LIST"]).contains(OF_SEARCH) {
+        if OF_SEARCH.contains(&name.as_str()) && !server.cli(&["MODULE", "LIST"]).contains("search") {
             assert!(outcome.expect_code(1).err.contains("lacks the module"));
             continue;
         }
@@ -62,6 +62,25 @@ fn with_search() -> Recipe {
 
 #[test]
 #[ignore = "long: it needs a search module, which is 56 MB"]
+fn the_series_of_vectors_has_the_recall_of_each_cell() {
+    let server = with_search().start();
+    let port = server.port_text();
+    let args = ["series", "redis-vectors", "-p", &port, "--scale", "0.02", "--duration", "2", "--yes", "--json"];
+    let outcome = run(&[&args[..], &["--set", "k=10", "--set", "ef=10,200"]].concat()).expect_code(0);
+    let recalls: Vec<f64> = outcome
+        .out
+        .lines()
+        .map(|line| {
+            let cell: serde_json::Value = serde_json::from_str(line).unwrap();
+            cell["figures"]["gauges"]["recall"].as_f64().unwrap_or_else(|| panic!("{line}"))
+        })
+        .collect();
+    assert!(recalls.len() == 2 && recalls[1] > 0.9 && recalls[1] >= recalls[0], "{recalls:?}");
+    assert_eq!(server.cli(&["DBSIZE"]), "0");
+}
+
+#[test]
+#[ignore = "long: it needs a search module, which is 56 MB"]
 fn the_series_of_searches_runs_on_a_real_module() {
     let server = with_search().start();
     let directory = tempfile::tempdir().unwrap();
@@ -69,7 +88,7 @@ fn the_series_of_searches_runs_on_a_real_module() {
     let document = |n| format!("{{\"url\":\"u{n}\",\"title\":\"t{n}\",\"abstract\":\"hello {n}\"}}\n");
     std::fs::write(&path, (0..100).map(document).collect::<String>()).unwrap();
     let port = server.port_text();
-    let args = ["series", "search", "-p", &port, "--scale", "0.01", "--yes", "--json", "--dataset"];
+    let args = ["series", "redis-search", "-p", &port, "--scale", "0.01", "--yes", "--json", "--dataset"];
     let outcome = run(&[&args[..], &[path.to_str().unwrap()]].concat()).expect_code(0);
     assert_eq!(outcome.out.lines().count(), 6, "{}", outcome.out);
     assert_eq!((server.calls(&[], "FT.SEARCH"), server.calls(&[], "FT.AGGREGATE")), (4000, 1000));

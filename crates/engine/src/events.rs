@@ -221,6 +221,11 @@ event_kinds! {
         let (half, all, markers) = (after(p50_us), after(max_us), counted(*markers, "marker"));
         format!("{replica} showed {markers}: half of them {half}, all {all}{unseen}")
     };
+    /// The recall of searches for nearest vectors cannot be measured now, because of `cause`.
+    RecallUnmeasured { cause: String } "recall" format!("not measured: {cause}");
+    /// The measured recall of searches for so many nearest vectors, 0 to 1: the mean, and the least of a search.
+    RecallMeasured { searches: u64, neighbours: u64, mean: f64, least: f64 } "recall"
+        format!("{mean:.4} of the {neighbours} nearest vectors, mean of {}, at least {least:.2}", counted(*searches, "sample"));
     /// A replica's link to its master went up or down.
     LinkTurned { state: String } "replication" format!("the link to the master is {state}");
     /// Replicas connected or disconnected.

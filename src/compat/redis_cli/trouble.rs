@@ -65,6 +65,7 @@ impl Trouble {
             | Message::Intrinsic(_)
             | Message::Host { .. }
             | Message::Lag { .. }
+            | Message::Recall { .. }
             | Message::Event { .. } => {
                 return Ok(());
             }

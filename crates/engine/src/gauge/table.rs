@@ -174,6 +174,8 @@ gauges! {
         "Bytes by which the furthest replica is behind.";
     MeasuredLag "replication_lag_us" Replicas "lag" Micros, Level Own, 0.0 Never
         "Microseconds until a write to its primary was readable from this replica, at most since the previous poll; 0 is at once (--probe-lag).";
+    Recall "recall" Work "recall" Ratio, Level Own, 1.0 Never
+        "Mean share of the exact nearest vectors that searches of redyno's own have found since the previous poll.";
     Slots "cluster_slots" Replicas "slots" Count, Level Own, 0.0 Never
         "Slots of the cluster that the node owns.";
     HostCpu "host_cpu" Host "cpu" Ratio, Level Host, 1.0 Never

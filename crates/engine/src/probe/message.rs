@@ -28,6 +28,11 @@ pub enum Message {
         /// The time so far, in ns, or until the write was readable.
         lag_ns: u64,
     },
+    /// The recall of a search for nearest vectors.
+    Recall {
+        /// The share of the exact neighbours that the server found, 0 to 1.
+        recall: f64,
+    },
     /// An event of a node of the session.
     Event {
         /// When it was, in ns.

@@ -1,6 +1,6 @@
 //! Small measurements next to the load, each on its own thread: *ping* (as `redis-cli --latency`), *wake* (how late
 //! a sleeping thread wakes up), *intrinsic* (as `redis-cli --intrinsic-latency`); samples of the host; how long
-//! failovers last; and how far replicas lag behind, for which alone a probe writes.
+//! failovers last; how far replicas lag behind, for which alone a probe writes; and which share of the nearest vectors a search finds.
 //!
 //! ```text
 //!  thread ping ──────┐
@@ -8,7 +8,8 @@
 //!  thread intrinsic ─┤
 //!  thread host ──────┤
 //!  thread failover ──┤
-//!  thread lag ───────┘
+//!  thread lag ───────┤
+//!  thread recall ────┘
 //! ```
 //! Probes only send reports; they do not write recordings or draw on the screen. A probe ends when its handle is
 //! dropped, or when the receiver of its messages is gone.
@@ -19,6 +20,7 @@ mod intrinsic;
 mod lag;
 mod message;
 mod ping;
+mod recall;
 mod report;
 mod sleep;
 mod thread;
@@ -31,5 +33,6 @@ pub use intrinsic::IntrinsicProbe;
 pub use lag::{LagPlan, LagProbe, lag_keys};
 pub use message::Message;
 pub use ping::{PingPlan, PingProbe, Watched};
+pub use recall::RecallProbe;
 pub use report::{Intrinsic, Ping, Report, TcpRtt, Timing, Wake};
 pub use wake::{WakeProbe, wake_delays};

@@ -21,6 +21,7 @@ mod resp;
 mod resp_skipper;
 mod resp_value;
 mod skipper;
+mod vector;
 mod words;
 
 pub use dialect::Dialect;
@@ -35,8 +36,9 @@ pub use kinds::{Kinds, MAX_KINDS, OTHER};
 pub use reply::{Parts, Piece, Reply, error_code};
 pub(crate) use request::Template;
 pub use request_parts::Unspoken;
-pub(crate) use request_parts::{Fill, KeyPart, Part};
+pub(crate) use request_parts::{Derived, Fill, KeyPart, Part};
 pub(crate) use resp::append_header;
 pub use resp_value::RespValue;
 pub use skipper::Skipper;
+pub use vector::{MOST_DIMENSIONS, append_vector, vector_of};
 pub use words::Words;

@@ -11,7 +11,7 @@
 mod making;
 
 use super::{
-    Dialect, Fill, KeyPart, Part, Unspoken,
+    Derived, Dialect, Fill, KeyPart, Part, Unspoken, append_vector,
     digits::digits,
     memcached,
     request_parts::{Head, Laid, java_hash},
@@ -72,38 +72,41 @@ enum Fragment {
     Digits(u16),
     Number(u16),
     Padded(u16, u8),
-    Java(Java),
+    OfKey(OfKey),
     Value(u16),
     /// A number that is inserted later, when the reply to the previous request is known.
     Awaited,
 }
 
-/// Java's hash of a key, or the value that YCSB derives from a key and a field.
+/// What is derived from a key.
 #[derive(Debug, Clone)]
-struct Java {
+struct OfKey {
     /// The text before the number of the key, and its hash.
     prefix: String,
     hash: i32,
     source: u16,
     digits: u8,
-    /// The field of a value, and the length of the value.
-    value: Option<(Vec<u8>, usize)>,
+    derived: Derived<Vec<u8>>,
 }
 
-impl Java {
-    fn of(key: KeyPart, value: Option<(Vec<u8>, usize)>) -> Self {
+impl OfKey {
+    fn new(key: KeyPart, derived: Derived<Vec<u8>>) -> Self {
         let KeyPart { prefix, source, digits } = key;
-        Self { prefix: prefix.to_owned(), hash: java_hash(0, prefix.encode_utf16()), source, digits, value }
+        Self { prefix: prefix.to_owned(), hash: java_hash(0, prefix.encode_utf16()), source, digits, derived }
     }
 
-    /// Appends the hash, or `key:field:hash:hash`, where each hash is that of the text before it, cut to the length.
+    /// Appends the vector, the hash, or `key:field:hash:hash`, where each hash is that of the text before it, cut to the
+    /// length.
     fn append(&self, number: u64, out: &mut Vec<u8>) {
+        if let Derived::Vector(set, dimensions) = self.derived {
+            return append_vector((set, number), dimensions, out);
+        }
         let start = out.len();
         out.extend_from_slice(self.prefix.as_bytes());
         let begin = out.len();
         append_padded(number, self.digits, out);
         let hash = |out: &[u8]| java_hash(self.hash, out[begin..].iter().map(|byte| u16::from(*byte)));
-        let Some((field, length)) = &self.value else {
+        let Derived::Value(field, length) = &self.derived else {
             let hash = hash(out);
             out.truncate(start);
             out.extend_from_slice(itoa::Buffer::new().format(hash).as_bytes());
@@ -233,7 +236,7 @@ impl Fragment {
             Self::Digits(source) => out.extend_from_slice(&digits(fill.number(*source))),
             Self::Number(source) => append_number(fill.number(*source), out),
             Self::Padded(source, least) => append_padded(fill.number(*source), *least, out),
-            Self::Java(java) => java.append(fill.number(java.source), out),
+            Self::OfKey(of_key) => of_key.append(fill.number(of_key.source), out),
             Self::Awaited => fill.await_number(out.len()),
             Self::Value(kind) => {
                 let (value, _) = fill.value(*kind);

@@ -20,9 +20,8 @@ pub enum Part<'a> {
     Number(u16),
     /// A number of this source with leading zeros up to this many digits.
     Padded(u16, u8),
-    /// Java's `hashCode` of a key, as a signed number; or the value of so many bytes that YCSB derives from a key and
-    /// this field.
-    Java(KeyPart<'a>, Option<(&'a [u8], usize)>),
+    /// What is derived from a key.
+    Derived(KeyPart<'a>, Derived<&'a [u8]>),
     /// A value.
     Value {
         /// The index of the value's kind.
@@ -32,6 +31,37 @@ pub enum Part<'a> {
     },
     /// A number from the reply to the previous request, which is inserted later.
     Awaited,
+}
+
+/// What is derived from a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Derived<F> {
+    /// Java's `hashCode`, as a signed number.
+    JavaHash,
+    /// The value of this field as YCSB derives it, of so many bytes.
+    Value(F, usize),
+    /// The [vector](super::append_vector) of the key's number in the set with this number, of so many dimensions.
+    Vector(u16, usize),
+}
+
+impl<F> Derived<F> {
+    /// Returns the same with another form of the field.
+    pub(crate) fn with_field<'a, G>(&'a self, form: impl FnOnce(&'a F) -> G) -> Derived<G> {
+        match self {
+            Self::JavaHash => Derived::JavaHash,
+            Self::Value(field, length) => Derived::Value(form(field), *length),
+            Self::Vector(set, dimensions) => Derived::Vector(*set, *dimensions),
+        }
+    }
+
+    /// Returns the length in bytes, if it is the same for all keys.
+    pub(crate) fn length(&self) -> Option<usize> {
+        match self {
+            Self::JavaHash => None,
+            Self::Value(_, length) => Some(*length),
+            Self::Vector(_, dimensions) => Some(dimensions * size_of::<f32>()),
+        }
+    }
 }
 
 /// A key from which other parts are made.
@@ -52,7 +82,7 @@ impl Part<'_> {
             Self::Text(text) => Some(text.len()),
             Self::Digits(_) => Some(KEY_DIGITS),
             Self::Value { size, .. } => size,
-            Self::Java(_, value) => value.map(|(_, length)| length),
+            Self::Derived(_, derived) => derived.length(),
             Self::Number(_) | Self::Padded(..) | Self::Awaited => None,
         }
     }

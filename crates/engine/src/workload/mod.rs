@@ -61,6 +61,7 @@ mod trace;
 mod traced;
 mod value_kind;
 mod values;
+mod vectors;
 mod zipf;
 
 pub use self::check::LONGEST_PREFIX;
@@ -110,4 +111,5 @@ pub use self::trace::{
 };
 pub use self::value_kind::{Content, MAX_VALUE_SIZE, Size, ValueKind};
 pub use self::values::Values;
+pub use self::vectors::{VectorQuery, VectorSearch};
 pub use self::zipf::zeta;

@@ -48,7 +48,7 @@ impl Workload {
             let set = self.filled_by(&step)?;
             let first = step.0.iter_mut().flatten().find(|fragment| fragment.draws() == Some(set))?;
             match first {
-                Fragment::Java(_, key, _) => **key = Fragment::Given(set),
+                Fragment::Derived(_, key, _) => **key = Fragment::Given(set),
                 key => *key = Fragment::Given(set),
             }
             let keys = self.keyset(set).1;

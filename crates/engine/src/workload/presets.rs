@@ -60,6 +60,7 @@ files!(
     "tracking",
     "rate-limiter",
     "search",
+    "vectors",
     "alibaba-cluster",
     "alibaba-threads",
     "alibaba-bitmap",

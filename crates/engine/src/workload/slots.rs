@@ -49,7 +49,7 @@ impl NumberSource {
             Fragment::New(set) => Some(Self::Inserted(*set)),
             Fragment::Same(set) => Some(Self::Repeated { set: *set, is_new: false }),
             Fragment::SameSlot(set) => Some(Self::SameSlot(*set)),
-            Fragment::Java(_, key, _) => Self::of(key, repeated),
+            Fragment::Derived(_, key, _) => Self::of(key, repeated),
             Fragment::Number(from, to) => Some(Self::Number(*from, *to)),
             Fragment::Stamp(StampPart::Number, set) => Some(Self::MessageNumber(*set)),
             Fragment::Stamp(StampPart::Time, _) => Some(Self::MessageTime),

@@ -5,7 +5,7 @@ use super::{
     step::{Fragment, Step},
 };
 use crate::{
-    protocol::{Dialect, Part},
+    protocol::{Derived, Dialect, Part},
     untrusted,
 };
 
@@ -98,8 +98,8 @@ impl Workload {
                 let number = keys.form().padded(if is_usual { 0 } else { u64::MAX });
                 Some([names.prefix(), &keys.prefix, &number].concat().into_bytes())
             }
-            Fragment::Java(_, _, None) => Some(i32::MIN.to_string().into_bytes()),
-            Fragment::Java(..) | Fragment::Value(_) | Fragment::OfRecord(_) => None,
+            Fragment::Derived(_, _, Derived::JavaHash) => Some(i32::MIN.to_string().into_bytes()),
+            Fragment::Derived(..) | Fragment::Value(_) | Fragment::OfRecord(_) => None,
             Fragment::Number(_, to) => Some(to.to_string().into_bytes()),
             Fragment::Now | Fragment::Cas | Fragment::Cursor | Fragment::Stamp(..) => {
                 Some(u64::MAX.to_string().into_bytes())

@@ -1,7 +1,7 @@
 //! A step of an operation: a command with placeholders in its words.
 
 use super::{Portion, commands};
-use crate::untrusted;
+use crate::{protocol::Derived, untrusted};
 
 /// A command: a list of words, each of which is a list of fragments.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,9 +22,8 @@ pub(super) enum Fragment {
     Same(u16),
     /// The next key of this set in the slot of the key that the operation drew last.
     SameSlot(u16),
-    /// Java's hash of a key of this set, which this fragment draws or repeats; or the value of this field of the key and
-    /// of this length, as YCSB derives it.
-    Java(u16, Box<Fragment>, Option<(Vec<u8>, usize)>),
+    /// What is derived from a key of this set, which this fragment draws or repeats.
+    Derived(u16, Box<Fragment>, Derived<Vec<u8>>),
     /// A value of the kind with this number.
     Value(u16),
     /// A random whole number from the first to the last.
@@ -55,7 +54,7 @@ pub(super) enum StampPart {
 impl Fragment {
     /// Returns the key of which the fragment is made, or else the fragment.
     pub(super) fn key(&self) -> &Self {
-        if let Self::Java(_, key, _) = self { key } else { self }
+        if let Self::Derived(_, key, _) = self { key } else { self }
     }
 
     /// Returns the set from which the fragment draws a key, existing or new.

@@ -4,6 +4,7 @@ use super::{
     MAX_VALUE_SIZE, Order, Portion, Workload, inline,
     step::{Fragment, StampPart, Step},
 };
+use crate::protocol::{Derived, MOST_DIMENSIONS};
 
 /// The error for a quote that is never closed, or that is closed within a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,7 +173,12 @@ fn placeholder<'a>(text: &'a str, workload: &Workload) -> Option<(Fragment, &'a 
                 let (key, value) = name["derived ".len()..].split_once(' ')?;
                 let (field, length) = value.split_once(' ')?;
                 let length = length.parse().ok().filter(|length| *length <= MAX_VALUE_SIZE as usize)?;
-                of_key(key, Some((field.into(), length)), workload)?
+                of_key(key, |_| Derived::Value(field.into(), length), workload)?
+            }
+            None if name.starts_with("vector ") => {
+                let (key, dimensions) = name["vector ".len()..].split_once(' ')?;
+                let dimensions = dimensions.parse().ok().filter(|it| (1..=MOST_DIMENSIONS).contains(it))?;
+                of_key(key, |set| Derived::Vector(set, dimensions), workload)?
             }
             None if name == "now" => Fragment::Now,
             None if name == "cas" => Fragment::Cas,
@@ -181,7 +187,7 @@ fn placeholder<'a>(text: &'a str, workload: &Workload) -> Option<(Fragment, &'a 
                 (name, "same") => Fragment::Same(set(name)?),
                 (name, "same_slot") => Fragment::SameSlot(set(name)?),
                 (name, "new") => Fragment::New(set(name)?),
-                (key, "hash") => of_key(key, None, workload)?,
+                (key, "hash") => of_key(key, |_| Derived::JavaHash, workload)?,
                 _ => return None,
             },
         },
@@ -190,10 +196,11 @@ fn placeholder<'a>(text: &'a str, workload: &Workload) -> Option<(Fragment, &'a 
 }
 
 /// Returns what is made of the key that the placeholder called `key` draws or repeats.
-fn of_key(key: &str, value: Option<(Vec<u8>, usize)>, workload: &Workload) -> Option<Fragment> {
+fn of_key(key: &str, derived: impl FnOnce(u16) -> Derived<Vec<u8>>, workload: &Workload) -> Option<Fragment> {
     let (key, _) = placeholder(&format!("{{{key}}}"), workload)?;
     let has_number = |set: &u16| !workload.keyset(*set).1.form().padded(0).is_empty();
-    Some(Fragment::Java(key.draws().or(key.repeats()).filter(has_number)?, Box::new(key), value))
+    let set = key.draws().or(key.repeats()).filter(has_number)?;
+    Some(Fragment::Derived(set, Box::new(key), derived(set)))
 }
 
 /// Parses the range of a random number: `1..9`, or `below 10`.

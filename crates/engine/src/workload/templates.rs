@@ -187,9 +187,9 @@ impl<'v> Making<'v> {
             | Fragment::New(set)
             | Fragment::Same(set)
             | Fragment::SameSlot(set) => self.names[usize::from(*set)].parts(number().unwrap_or(*set)),
-            Fragment::Java(set, _, value) => {
+            Fragment::Derived(set, _, derived) => {
                 let key = self.names[usize::from(*set)].key_part(number().unwrap_or(*set));
-                vec![Part::Java(key, value.as_ref().map(|(field, length)| (field.as_slice(), *length)))]
+                vec![Part::Derived(key, derived.with_field(Vec::as_slice))]
             }
             Fragment::Value(kind) => {
                 vec![Part::Value { kind: *kind, size: self.values.fixed_size(*kind) }]

@@ -22,15 +22,16 @@ use super::{
 };
 use crate::{
     clock::{Clock, TICK_NS, seconds},
-    endpoint::{Cluster, Lulls},
+    endpoint::{Cluster, Lulls, Target},
     events::EventKind,
     knobs::Knobs,
     load::Load,
     probe::{
-        self, FailoverPlan, FailoverProbe, HostPlan, HostProbe, IntrinsicProbe, LagPlan, LagProbe, WakeProbe,
-        WatchedServer,
+        self, FailoverPlan, FailoverProbe, HostPlan, HostProbe, IntrinsicProbe, LagPlan, LagProbe,
+        RecallProbe, WakeProbe, WatchedServer,
     },
     untrusted,
+    workload::{KeyNames, Workload},
 };
 
 /// A running session. If it is dropped without a call of [`finish`](Self::finish), there is no end record.
@@ -43,6 +44,8 @@ pub struct Live {
     host: HostProbe,
     /// The watch over failovers, if the targets are a cluster or the first has a name.
     failover: Option<FailoverProbe>,
+    /// The probe of the searches' recall, with the workload of the searches, if it was started.
+    recall: Option<(Arc<Workload>, RecallProbe)>,
     /// The probe of the replicas' lag, if it was started.
     lag: Option<LagProbe>,
     machine: Sender<probe::Message>,
@@ -116,7 +119,7 @@ impl Live {
         };
         let host = HostProbe::start(plan, clock, machine_up.clone())?;
         let intrinsic = IntrinsicProbe::start(tick, clock, machine_up.clone())?;
-        let (lag, machine) = (None, machine_up);
+        let (lag, recall, machine) = (None, None, machine_up);
         Ok(Self {
             clock,
             targets,
@@ -125,6 +128,7 @@ impl Live {
             host,
             failover,
             lag,
+            recall,
             machine,
             intrinsic,
             to_collector,
@@ -158,6 +162,26 @@ impl Live {
         Ok(())
     }
 
+    /// Begins to measure the recall of the searches of target number 0, until its workload changes or its load is switched
+    /// off.
+    ///
+    /// # Errors
+    /// Why the recall is not measured.
+    pub fn probe_recall(&mut self, target: &Target, names: &KeyNames) -> Result<(), String> {
+        // Each of several servers has a part of the vectors only.
+        let [Measured { wanted: knobs, .. }] = self.targets.as_slice() else { return Ok(()) };
+        let workload = Arc::clone(&knobs.workload);
+        let search = workload.vector_search(target.dialect, knobs.keyspace, names)?;
+        self.recall = match search {
+            Some(search) => {
+                let probe = RecallProbe::start(target.clone(), search, self.clock, self.machine.clone());
+                Some((workload, probe.map_err(|error| error.to_string())?))
+            }
+            None => None,
+        };
+        Ok(())
+    }
+
     /// Sends this many PINGs a second to each target from now on.
     pub fn pace_pings(&self, per_second: NonZeroU32) {
         self.targets.iter().for_each(|target| target.ping.pace(per_second));
@@ -171,6 +195,7 @@ impl Live {
     /// Requests other load settings for target number `n`. The settings take effect at once, or in a later
     /// [`settle`](Self::settle) if the last change was less than a tenth of a second ago.
     pub fn turn(&mut self, n: u16, knobs: Knobs) {
+        self.recall.take_if(|(workload, _)| !knobs.load || *workload != knobs.workload);
         self.target(n).wanted = knobs;
         self.settle();
     }
@@ -239,9 +264,10 @@ impl Live {
     /// Ends the session: ends the load, waits for the last replies, and ends the probes and the collector.
     pub fn finish(mut self) {
         self.end_load();
-        let Self { targets, wake, host, failover, lag, intrinsic, to_collector, collector, .. } = self;
+        let Self { targets, wake, host, failover, lag, recall, intrinsic, to_collector, collector, .. } =
+            self;
         targets.iter().for_each(|target| target.ping.stop());
-        drop((targets, wake, host, failover, lag, intrinsic));
+        drop((targets, wake, host, failover, lag, recall, intrinsic));
         drop(to_collector.send(Message::Finish));
         collector.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     }

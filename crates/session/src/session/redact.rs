@@ -108,6 +108,7 @@ fn event_kind(mut what: EventKind) -> EventKind {
         | PingError { message: cause }
         | AgentRefused { cause, .. }
         | BusLost { cause }
+        | RecallUnmeasured { cause }
         | ExperimentStopped { cause } => *cause = code(cause),
         SlowCommand { command, client, arguments, .. } | LargeCommand { command, client, arguments, .. } => {
             let name = command.split(' ').next().unwrap_or_default().to_owned();
@@ -136,6 +137,7 @@ fn event_kind(mut what: EventKind) -> EventKind {
         | MoreLargeCommands { .. }
         | ExpiryBegan { .. }
         | ExpiryEnded { .. }
+        | RecallMeasured { .. }
         | LoadingBegan
         | LoadingEnded { .. }
         | ConfigChanged { .. }

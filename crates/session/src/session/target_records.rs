@@ -62,6 +62,8 @@ pub(crate) struct TargetRecords {
     /// Whether the present loss of the ping's connection is reported already.
     ping_is_lost: bool,
     tally: Tally,
+    /// The sum and the number of the recalls since the last report of the control plane.
+    recalls: (f64, u32),
     /// The longest measured lag since the last report of the control plane.
     lag_ns: Option<u64>,
     pauses: Pauses,
@@ -91,6 +93,7 @@ impl TargetRecords {
             numbers: inputs.numbers,
             knobs: BTreeMap::new(),
             tally: Tally::default(),
+            recalls: (0.0, 0),
             lag_ns: None,
             pauses: Pauses::default(),
             watches: Watches::default(),
@@ -159,6 +162,11 @@ impl TargetRecords {
     /// Adds a record of this machine's wake probe.
     pub(super) fn hear_wake(&mut self, record: &Record) {
         self.watches.push(record);
+    }
+
+    /// Adds the recall of a search.
+    pub(super) fn hear_recall(&mut self, recall: f64) {
+        self.recalls = (self.recalls.0 + recall, self.recalls.1 + 1);
     }
 
     /// Adds a measured lag of the target, which is a replica.
@@ -291,11 +299,12 @@ impl TargetRecords {
                 self.kinds.limit(&mut report.body.errors);
                 self.make(Record::Ping(Box::new(span(*report, &self.pauses))));
             }
-            // The collector takes the reports about this machine, and those of failovers and lags.
+            // The collector takes the reports about this machine, and those of failovers, lags and recalls.
             probe::Message::Wake(_)
             | probe::Message::Intrinsic(_)
             | probe::Message::Host { .. }
             | probe::Message::Lag { .. }
+            | probe::Message::Recall { .. }
             | probe::Message::Event { .. } => {}
             probe::Message::ErrorReply { at_ns, kind: _, text: message } => {
                 self.event(at_ns, EventKind::PingError { message });
@@ -321,6 +330,8 @@ impl TargetRecords {
             server::Message::Status { at_ns, mut status } => {
                 let lag_us = self.lag_ns.take().map(|lag_ns| lag_ns as f64 / 1e3);
                 status.gauges.set(Gauge::MeasuredLag, lag_us.map(f64::round));
+                let (sum, searches) = std::mem::take(&mut self.recalls);
+                status.gauges.set(Gauge::Recall, (searches > 0).then(|| sum / f64::from(searches)));
                 status.process_id.into_iter().for_each(|pid| self.pid.set(pid));
                 self.make(Record::Server(Box::new(Moment::new(seconds(at_ns), *status))));
             }

@@ -83,7 +83,7 @@ pub(super) fn check_ttl(ttl: &Word) -> Result<(), Unspoken> {
 pub(super) fn is_plain(part: &Part) -> bool {
     match part {
         Part::Text(text) => !text.iter().any(u8::is_ascii_whitespace),
-        Part::Value { .. } | Part::Java(..) => false,
+        Part::Value { .. } | Part::Derived(..) => false,
         Part::Digits(_) | Part::Number(_) | Part::Padded(..) | Part::Awaited => true,
     }
 }

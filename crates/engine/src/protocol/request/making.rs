@@ -1,6 +1,6 @@
 //! Converts the layout of commands into the pieces and slots of a template.
 
-use super::{BLOCK, Fragment, Java, Piece, Slot, Then, append_number};
+use super::{BLOCK, Fragment, OfKey, Piece, Slot, Then, append_number};
 use crate::protocol::{
     Part,
     digits::KEY_DIGITS,
@@ -91,8 +91,8 @@ impl Fragment {
             Part::Digits(source) => Self::Digits(source),
             Part::Number(source) => Self::Number(source),
             Part::Padded(source, least) => Self::Padded(source, least),
-            Part::Java(key, value) => {
-                Self::Java(Java::of(key, value.map(|(field, length)| (field.to_vec(), length))))
+            Part::Derived(key, derived) => {
+                Self::OfKey(OfKey::new(key, derived.with_field(|field| field.to_vec())))
             }
             Part::Value { kind, .. } => Self::Value(kind),
             Part::Awaited => Self::Awaited,

@@ -25,7 +25,8 @@ files!(
     "tair-bitmap",
     "tair-roaring",
     "tair-search",
-    "search",
+    "redis-search",
+    "redis-vectors",
     "timeline-stores"
 );
 

@@ -198,6 +198,11 @@ impl Node {
             peers.send(self.number, Notice::Keys(Box::new(seen)));
         }
         let prefilled = self.fill.look(self.number, live, &self.holders, &self.gate.names);
+        if prefilled.is_some()
+            && let Err(cause) = live.probe_recall(&self.target, &self.gate.names)
+        {
+            live.event(self.number, EventKind::RecallUnmeasured { cause });
+        }
         if let Some(prefilled) = prefilled.filter(|prefilled| !prefilled.is_whole()) {
             let text = format!("the prefill left keys out: {prefilled}; reads of these will miss");
             peers.send(self.number, Notice::Warning(text));

@@ -1,0 +1,68 @@
+//! Vectors that are derived from numbers, so that they can be computed again instead of being stored.
+
+/// The most dimensions of a vector.
+pub const MOST_DIMENSIONS: usize = 32_768;
+/// The number of clusters in which the vectors lie.
+const CLUSTERS: u64 = 256;
+/// The standard deviation of a vector around the centre of its cluster, relative to that of the centres around the
+/// origin.
+const SPREAD: f32 = 0.7;
+
+/// Appends the vector of a number in a set: `dimensions` single-precision floats, the lowest byte first (FP32), of
+/// length 1, so that the inner product, the cosine and the Euclidean distance give the same neighbours. Vectors
+/// of all sets lie around the same centres.
+pub fn append_vector((set, number): (u16, u64), dimensions: usize, out: &mut Vec<u8>) {
+    let own = mixed(mixed(number) ^ u64::from(set));
+    let centre = mixed(own % CLUSTERS);
+    let component = |i: u64| normal(centre.wrapping_add(i)) + SPREAD * normal(own.wrapping_add(i));
+    let components = (0..dimensions as u64).map(component);
+    let length = components.clone().map(|it| it * it).sum::<f32>().sqrt();
+    out.extend(components.flat_map(|it| (it / length).to_le_bytes()));
+}
+
+/// Returns the vector in these bytes.
+pub fn vector_of(bytes: &[u8]) -> impl Iterator<Item = f32> {
+    bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes))
+}
+
+/// Returns 64 bits that depend on all bits of `n` (splitmix64).
+fn mixed(n: u64) -> u64 {
+    let n = n.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let n = (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    n ^ (n >> 31)
+}
+
+/// Returns a number that is nearly normally distributed around 0: the sum of four evenly distributed ones.
+fn normal(seed: u64) -> f32 {
+    let bits = mixed(seed);
+    let sum: u64 = (0..4).map(|part| (bits >> (16 * part)) & 0xffff).sum();
+    sum as f32 / 65_535.0 - 2.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vector(set: u16, number: u64) -> Vec<f32> {
+        let mut bytes = Vec::new();
+        append_vector((set, number), 64, &mut bytes);
+        vector_of(&bytes).collect()
+    }
+
+    #[test]
+    fn a_vector_has_length_1_and_depends_on_its_number_and_set() {
+        let one = vector(0, 7);
+        assert_eq!(one.len(), 64);
+        assert!((one.iter().map(|it| it * it).sum::<f32>() - 1.0).abs() < 1e-5);
+        assert_eq!(one, vector(0, 7));
+        assert!(one != vector(1, 7) && one != vector(0, 8));
+    }
+
+    #[test]
+    fn the_vectors_lie_in_clusters() {
+        let product = |n| vector(0, 0).iter().zip(vector(1, n)).map(|(one, other)| one * other).sum::<f32>();
+        let near = (0..5120).filter(|n| product(*n) > 0.5).count();
+        assert!((5..60).contains(&near), "about 20 of 5120 are of one of 256 clusters: {near}");
+    }
+}

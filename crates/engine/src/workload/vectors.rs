@@ -1,0 +1,203 @@
+//! Searches for the nearest vectors: which operation of a workload makes them, and among which vectors.
+
+use std::ops::Range;
+
+use super::{
+    Draws, KeyNames, Outgoing, Program, Values, Workload,
+    step::{Fragment, Step},
+};
+use crate::protocol::{Derived, Dialect, RespValue, append_vector, vector_of};
+
+/// The most bytes of vectors that are kept to compute exact neighbours: 512 MiB.
+const MOST_BYTES: u64 = 512 << 20;
+/// The number of neighbours that a search returns without a `KNN` or `COUNT`: that of VSIM and of FT.SEARCH.
+const USUAL_NEIGHBOURS: usize = 10;
+
+/// The search of a workload for the nearest of the vectors that its prefill writes.
+#[derive(Debug)]
+pub struct VectorSearch {
+    /// The operation that searches, alone.
+    program: Program,
+    /// The names of the vectors are this text, followed by digits.
+    prefix: Vec<u8>,
+    numbers: Range<u64>,
+    set: u16,
+    dimensions: usize,
+}
+
+/// One search.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VectorQuery {
+    /// The request.
+    pub request: Vec<u8>,
+    /// The vector whose neighbours are searched.
+    pub vector: Vec<f32>,
+    /// How many neighbours are searched.
+    pub neighbours: usize,
+}
+
+impl Workload {
+    /// Returns the workload's first operation with one step that has a vector, other than those that the prefill writes
+    /// for a load with `keyspace` keys. Returns `None` without one.
+    ///
+    /// # Errors
+    /// When the vectors of the prefill take more than 512 MiB.
+    pub fn vector_search(
+        &self,
+        dialect: Dialect,
+        keyspace: u64,
+        names: &KeyNames,
+    ) -> Result<Option<VectorSearch>, String> {
+        let stored = self.fillings(keyspace).find_map(|filled| {
+            let of_filled = |(set, dimensions)| (set == filled.set).then_some((set, dimensions));
+            Some((vectors(&filled.step).find_map(of_filled)?, filled.numbers))
+        });
+        let Some(((set, dimensions), numbers)) = stored else { return Ok(None) };
+        let searches = |steps: &[Step]| match steps {
+            [step] => vectors(step).any(|other| other.0 != set && other.1 == dimensions),
+            _ => false,
+        };
+        let operations = self.operations.iter().zip(&self.compiled().operations);
+        let mut searching = operations.filter(|(it, compiled)| it.weight > 0 && searches(&compiled.steps));
+        let Some((operation, _)) = searching.next() else { return Ok(None) };
+        let count = numbers.end - numbers.start;
+        let bytes = count.saturating_mul((dimensions * size_of::<f32>()) as u64);
+        if bytes > MOST_BYTES {
+            return Err(format!("exact neighbours of {count} vectors need {} MiB, at most 512", bytes >> 20));
+        }
+        let alone = Self { operations: vec![operation.clone()], ..self.clone() };
+        let program = Program::new(&alone, dialect, keyspace, Values::new(&alone, 32, 1), names);
+        let prefix = [names.prefix(), &self.keyset(set).1.prefix].concat().into_bytes();
+        Ok(Some(VectorSearch { program, prefix, numbers, set, dimensions }))
+    }
+}
+
+/// Returns the sets and the dimensions of the vectors in a step.
+fn vectors(step: &Step) -> impl Iterator<Item = (u16, usize)> {
+    step.fragments().filter_map(|fragment| match fragment {
+        Fragment::Derived(_, _, Derived::Vector(set, dimensions)) => Some((*set, *dimensions)),
+        _ => None,
+    })
+}
+
+impl VectorSearch {
+    /// Draws a search. Returns `None` if its vector is not an argument of its own.
+    pub fn draw(&self, draws: &mut Draws) -> Option<VectorQuery> {
+        let mut out = Outgoing::default();
+        self.program.append(draws, &mut out);
+        let request = out.wire(self.program.values());
+        let value = RespValue::read(&request)?;
+        let words: Vec<&[u8]> = value.list()?.iter().filter_map(RespValue::text).collect();
+        let vector = words.iter().find(|word| word.len() == self.dimensions * size_of::<f32>())?;
+        let (vector, neighbours) = (vector_of(vector).collect(), neighbours(&words));
+        Some(VectorQuery { request, vector, neighbours })
+    }
+
+    /// Returns all vectors that are searched, one after the other.
+    pub fn stored(&self) -> Vec<f32> {
+        let mut bytes = Vec::new();
+        let vector = |number| {
+            bytes.clear();
+            append_vector((self.set, number), self.dimensions, &mut bytes);
+            vector_of(&bytes).collect::<Vec<_>>()
+        };
+        self.numbers.clone().flat_map(vector).collect()
+    }
+
+    /// Returns which share of the exact neighbours of `query` among the `stored` vectors the reply names, 0 to 1.
+    pub fn recall(&self, query: &VectorQuery, stored: &[f32], reply: &[u8]) -> f64 {
+        let product = |vector: &[f32]| vector.iter().zip(&query.vector).map(|(a, b)| a * b).sum::<f32>();
+        let products: Vec<f32> = stored.chunks_exact(self.dimensions).map(product).collect();
+        let wanted = query.neighbours.min(products.len());
+        let Some(last) = wanted.checked_sub(1) else { return 1.0 };
+        let mut nearest = products.clone();
+        let (_, least, _) = nearest.select_nth_unstable_by(last, |a, b| b.total_cmp(a));
+        // The server may sum in another order.
+        let least = *least - 1e-5;
+        let is_near = |place: &usize| products.get(*place).is_some_and(|product| *product >= least);
+        let mut found: Vec<usize> = self.named(reply).filter(is_near).collect();
+        found.sort_unstable();
+        found.dedup();
+        found.len().min(wanted) as f64 / wanted as f64
+    }
+
+    /// Returns the places of the vectors whose names are in a reply.
+    fn named(&self, reply: &[u8]) -> impl Iterator<Item = usize> {
+        let names = memchr::memmem::find_iter(reply, &self.prefix).map(|at| &reply[at + self.prefix.len()..]);
+        names.filter_map(|name| {
+            let digits = name.iter().take_while(|byte| byte.is_ascii_digit());
+            let number =
+                digits.fold(0_u64, |sum, byte| sum.wrapping_mul(10).wrapping_add(u64::from(byte - b'0')));
+            number.checked_sub(self.numbers.start).map(|place| place as usize)
+        })
+    }
+}
+
+/// Returns how many neighbours a search asks for: the number after KNN, or after COUNT.
+fn neighbours(words: &[&[u8]]) -> usize {
+    let words = words.iter().flat_map(|word| word.split(|byte| !byte.is_ascii_alphanumeric()));
+    let mut words =
+        words.skip_while(|word| !word.eq_ignore_ascii_case(b"KNN") && !word.eq_ignore_ascii_case(b"COUNT"));
+    let number = words.nth(1).and_then(|word| std::str::from_utf8(word).ok()?.parse().ok());
+    number.unwrap_or(USUAL_NEIGHBOURS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::{Chosen, Settings};
+
+    const TEXT: &str = r#"
+        [keys.doc]
+        prefix = "doc:"
+        count = 50
+        [keys.query]
+        count = 1000
+        [[operation]]
+        name = "search"
+        steps = ["FT.SEARCH i '*=>[KNN 4 @v $q]' PARAMS 2 q {vector query 16}"]
+        [[operation]]
+        name = "write"
+        steps = ["HSET {doc} v {vector doc.same 16}"]
+        [prefill]
+        steps = ["HSET {doc} v {vector doc.same 16}"]
+    "#;
+
+    fn search(text: &str, keyspace: u64) -> Result<Option<VectorSearch>, String> {
+        let workload = Chosen::parse(text, ("w", "w"), &Settings::default()).unwrap().workload;
+        workload.vector_search(Dialect::Resp2, keyspace, &KeyNames::given("k:"))
+    }
+
+    #[test]
+    fn the_recall_is_the_share_of_the_exact_neighbours_that_a_reply_names() {
+        let search = search(TEXT, 7).unwrap().unwrap();
+        let (stored, mut draws) = (search.stored(), Draws::new(1));
+        assert_eq!(stored.len(), 50 * 16);
+        let query = search.draw(&mut draws).unwrap();
+        assert_eq!((query.vector.len(), query.neighbours), (16, 4));
+        let far = |place: &usize| {
+            let vector = stored[place * 16..][..16].iter().zip(&query.vector);
+            vector.map(|(a, b)| (a - b) * (a - b)).sum::<f32>()
+        };
+        let mut places: Vec<usize> = (0..50).collect();
+        places.sort_by(|a, b| far(a).total_cmp(&far(b)));
+        let recall = |places: &[usize]| {
+            let names =
+                places.iter().map(|place| format!("$18\r\nk:doc:{place:012}\r\n")).collect::<String>();
+            search.recall(&query, &stored, names.as_bytes())
+        };
+        assert_eq!(recall(&places[..4]), 1.0);
+        assert_eq!(recall(&[places[3], places[0], places[20], places[30]]), 0.5);
+        assert_eq!(recall(&[places[0], places[0], places[0], places[0]]), 0.25, "a name counts once");
+        assert_eq!(recall(&places), 1.0);
+        assert_eq!(recall(&[]), 0.0);
+    }
+
+    #[test]
+    fn a_workload_without_a_search_or_without_its_vectors_has_no_recall() {
+        assert!(search(&TEXT.replace("vector query", "vector doc"), 7).unwrap().is_none());
+        assert!(search(TEXT.split("[prefill]").next().unwrap(), 7).unwrap().is_none());
+        let error = search(&TEXT.replace("count = 50", "count = 50000000"), 7).unwrap_err();
+        assert_eq!(error, "exact neighbours of 50000000 vectors need 3051 MiB, at most 512");
+    }
+}
