@@ -65,14 +65,15 @@ fn with_search() -> Recipe {
 fn the_series_of_vectors_has_the_recall_of_each_cell() {
     let server = with_search().start();
     let port = server.port_text();
-    let args = ["series", "redis-vectors", "-p", &port, "--scale", "0.02", "--duration", "2", "--yes", "--json"];
+    let args =
+        ["series", "redis-vectors", "-p", &port, "--scale", "0.02", "--duration", "2", "--yes", "--json"];
     let outcome = run(&[&args[..], &["--set", "k=10", "--set", "ef=10,200"]].concat()).expect_code(0);
     let recalls: Vec<f64> = outcome
         .out
         .lines()
         .map(|line| {
             let cell: serde_json::Value = serde_json::from_str(line).unwrap();
-            cell["figures"]["gauges"]["recall"].as_f64().unwrap_or_else(|| panic!("{line}"))
+            cell["gauges"]["recall"].as_f64().unwrap_or_else(|| panic!("{line}"))
         })
         .collect();
     assert!(recalls.len() == 2 && recalls[1] > 0.9 && recalls[1] >= recalls[0], "{recalls:?}");

@@ -115,6 +115,8 @@ impl Place {
                 fs::write(self.folder.path().join("redyno/config.toml"), text).unwrap();
                 word.to_owned()
             }
+            // A receiver of figures, which is not there.
+            _ if word.starts_with("otlp:") || word.starts_with("remote-write:") => word.to_owned(),
             _ if word.contains("://") => self.uri(word),
             _ if word.contains('*') => return (1..=3).map(|n| word.replace('*', &n.to_string())).collect(),
             _ => shorter.map_or_else(|| word.replace("$n", "9"), |(_, _, short)| (*short).to_owned()),

@@ -124,13 +124,14 @@ impl VectorSearch {
     /// Returns the places of the vectors whose names are in a reply.
     fn named(&self, reply: &[u8]) -> impl Iterator<Item = usize> {
         let names = memchr::memmem::find_iter(reply, &self.prefix).map(|at| &reply[at + self.prefix.len()..]);
-        names.filter_map(|name| {
-            let digits = name.iter().take_while(|byte| byte.is_ascii_digit());
-            let number =
-                digits.fold(0_u64, |sum, byte| sum.wrapping_mul(10).wrapping_add(u64::from(byte - b'0')));
-            number.checked_sub(self.numbers.start).map(|place| place as usize)
-        })
+        names.filter_map(|name| Some(number(name)?.checked_sub(self.numbers.start)? as usize))
     }
+}
+
+/// Returns the number of the digits at the beginning of a text; `None` without any.
+fn number(text: &[u8]) -> Option<u64> {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).map(|byte| u64::from(byte - b'0'));
+    digits.fold(None, |sum: Option<u64>, digit| Some(sum.unwrap_or(0).wrapping_mul(10).wrapping_add(digit)))
 }
 
 /// Returns how many neighbours a search asks for: the number after KNN, or after COUNT.
@@ -138,8 +139,7 @@ fn neighbours(words: &[&[u8]]) -> usize {
     let words = words.iter().flat_map(|word| word.split(|byte| !byte.is_ascii_alphanumeric()));
     let mut words =
         words.skip_while(|word| !word.eq_ignore_ascii_case(b"KNN") && !word.eq_ignore_ascii_case(b"COUNT"));
-    let number = words.nth(1).and_then(|word| std::str::from_utf8(word).ok()?.parse().ok());
-    number.unwrap_or(USUAL_NEIGHBOURS)
+    words.nth(1).and_then(number).map_or(USUAL_NEIGHBOURS, |number| number as usize)
 }
 
 #[cfg(test)]
