@@ -19,6 +19,7 @@
 //! | `maxclients` | connections are rejected; again when none was for 3 s |
 //! | `failover` | another server answers in place of one that did not, or that handed its place over |
 //! | `lag` | the lag of a replica cannot be measured (`--probe-lag`); at the end, what was measured |
+//! | `recall` | the recall of a workload's searches cannot be measured; at the end, what was measured |
 //! | `role` | the role, a replica's master, or the state of FAILOVER changed |
 //! | `agent joined`, `agent lost`, `agent back`, `agent paused`, `agent refused`, `reports lost` | the agents of a fleet |
 //! | `bus lost`, `bus back` | the server on which session and agents of a fleet meet |
@@ -46,6 +47,7 @@ mod found;
 mod length;
 mod prefilled;
 mod shift;
+mod text;
 
 use std::fmt;
 
@@ -53,6 +55,8 @@ pub use found::{Best, Found, KneeAt, SweptStep};
 pub use prefilled::Prefilled;
 use serde::{Deserialize, Serialize};
 pub use shift::Shift;
+
+use text::{after, ended, latency_s, micros, quoted_empty};
 
 use crate::units::{self, counted, were};
 
@@ -343,31 +347,6 @@ impl EventKind {
     /// Returns whether the event reports a recovery.
     pub fn is_recovery(&self) -> bool {
         matches!(self.name(), "reachable" | "load back" | "ping back")
-    }
-}
-
-fn latency_s(s: f64) -> String {
-    units::latency((s * 1e9) as u64)
-}
-
-fn micros(us: u64) -> String {
-    units::latency(us.saturating_mul(1000))
-}
-
-/// Returns `word` followed by `known`, or an empty text if that is `None`.
-fn after(word: &str, known: &Option<String>) -> String {
-    known.as_ref().map_or_else(String::new, |known| format!("{word}{known}"))
-}
-
-/// Returns a value of a parameter, with quotes in place of an empty one.
-fn quoted_empty(value: &str) -> &str {
-    if value.is_empty() { "\"\"" } else { value }
-}
-
-fn ended(length_s: Option<f64>, outcome: &str) -> String {
-    match length_s {
-        Some(length_s) => format!("ended after {length_s:.0} s: {outcome}"),
-        None => format!("began and ended between two polls: {outcome}"),
     }
 }
 

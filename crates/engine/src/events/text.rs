@@ -1,0 +1,28 @@
+//! Parts of the texts of events.
+
+use crate::units;
+
+pub(super) fn latency_s(s: f64) -> String {
+    units::latency((s * 1e9) as u64)
+}
+
+pub(super) fn micros(us: u64) -> String {
+    units::latency(us.saturating_mul(1000))
+}
+
+/// Returns `word` followed by `known`, or an empty text if that is `None`.
+pub(super) fn after(word: &str, known: &Option<String>) -> String {
+    known.as_ref().map_or_else(String::new, |known| format!("{word}{known}"))
+}
+
+/// Returns a value of a parameter, with quotes in place of an empty one.
+pub(super) fn quoted_empty(value: &str) -> &str {
+    if value.is_empty() { "\"\"" } else { value }
+}
+
+pub(super) fn ended(length_s: Option<f64>, outcome: &str) -> String {
+    match length_s {
+        Some(length_s) => format!("ended after {length_s:.0} s: {outcome}"),
+        None => format!("began and ended between two polls: {outcome}"),
+    }
+}
