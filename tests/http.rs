@@ -140,6 +140,17 @@ fn errors_are_counted_by_status_and_say_what_the_server_suggests() {
 }
 
 #[test]
+fn a_path_with_a_value_is_checked_when_it_is_made_and_a_bad_one_is_not_sent() {
+    let server = HttpServer::start(|request| reply(request, "200 OK", ""));
+    let good = server.headless("/", &["-n", "20", "-d", "30", "--", "GET", "/v/{value}"]).expect_code(0);
+    assert_eq!((end(&good.records()).summary.ops, server.count("GET")), (20, 20));
+    assert!(server.log().iter().all(|it| it.method == "HEAD" || it.path.len() == 33));
+    let bad = server.headless("/", &["-n", "20", "-d", "300", "--", "GET", "/v/{value}"]).expect_code(0);
+    assert_eq!((errors(&bad), server.count("GET")), ([("bad-key".to_owned(), 20)].into(), 20));
+    assert!(bad.out.contains("is no path for HTTP: a path has 1 to 250 bytes"), "{}", bad.out);
+}
+
+#[test]
 fn a_workload_file_gives_header_fields_and_a_recording_does_not_contain_them() {
     let server = HttpServer::start(|request| reply(request, "200 OK", ""));
     let folder = tempfile::tempdir().unwrap();
@@ -166,6 +177,15 @@ fn a_workload_file_gives_header_fields_and_a_recording_does_not_contain_them() {
         let wrong = server.headless("/", &["--workload", &workload]).expect_code(2);
         assert!(wrong.err.contains(expected) && !wrong.err.contains("s3"), "{}", wrong.err);
     }
+    let text = "[[operation]]\nname = \"a\"\nweight = 1\nwrites = false\nsteps = [\"DELETE /a\"]\n";
+    fs::write(&workload, text).unwrap();
+    let said = server.headless("/", &["--workload", &workload]).expect_code(2);
+    assert!(said.err.contains("by HTTP the method says whether data changes; remove writes"), "{}", said.err);
+    fs::write(
+        &workload,
+        "[http]\nheaders = { A = \"b\" }\n[[operation]]\nname = \"a\"\nweight = 1\nsteps = [\"PING\"]\n",
+    )
+    .unwrap();
     let redis = run(&["--workload", &workload, "--headless", "--plan"]).expect_code(2);
     assert!(redis.err.contains("[http] is for http:// and https://"), "{}", redis.err);
 }

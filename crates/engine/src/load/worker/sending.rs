@@ -211,10 +211,12 @@ impl Worker {
     #[cold]
     fn report_refused(&mut self) {
         let key = self.out.take_refused().unwrap_or_default();
+        let has_keys = self.setup.plan.target.dialect.has_keys();
+        let (what, name) = if has_keys { ("key of memcached", "key") } else { ("path for HTTP", "path") };
         self.report_error(&ErrorKind::Key, || {
             format!(
-                "'{}' is no key of memcached: a key has 1 to 250 bytes and no blank or control character; requests with \
-                 such a key are counted as errors and not sent",
+                "'{}' is no {what}: a {name} has 1 to 250 bytes and no blank or control character; requests with \
+                 such a {name} are counted as errors and not sent",
                 untrusted::at_most(&key, LONGEST_SHOWN)
             )
         });
