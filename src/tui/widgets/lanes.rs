@@ -193,6 +193,11 @@ impl<'a> Lanes<'a> {
         knobs.rate.filter(|_| knobs.load)
     }
 
+    /// Returns whether the segment shown has receivers of what its load sends.
+    pub fn has_receivers(&self) -> bool {
+        self.reading.segment().is_some_and(|segment| segment.start.knobs.workload.receivers.is_some())
+    }
+
     /// Returns the column of the cursor, while the view is frozen and the axis shows it.
     pub fn cursor(&self) -> Option<u16> {
         self.cursor_s.and_then(|cursor_s| self.axis.column_ending(cursor_s))

@@ -35,18 +35,20 @@ enum Shown {
     SendLag,
     Wake,
     Intrinsic,
+    Received,
     Of(Gauge),
     Errors,
 }
 
-use Shown::{Errors, Intrinsic, Kernel, Of, Ping, PingMax, SendLag, Wake};
+use Shown::{Errors, Intrinsic, Kernel, Of, Ping, PingMax, Received, SendLag, Wake};
 
 const CPU: Shown = Of(Gauge::Cpu);
 const OPS: Shown = Of(Gauge::OpsPerS);
 
 /// The lanes from top to bottom, each with a short and a long name: those for network and server, for this machine,
 /// and for the server's own figures.
-const LANES: [(Shown, &str, &str); 15] = [
+const LANES: [(Shown, &str, &str); 16] = [
+    (Received, "recv", "receipt"),
     (Ping, "ping", "ping p50"),
     (PingMax, " max", "ping max"),
     (Kernel, "kern.", "kernel"),
@@ -66,9 +68,13 @@ const LANES: [(Shown, &str, &str); 15] = [
 
 impl Shown {
     /// Returns the lanes for `subject`, the most important first.
-    fn needed(subject: Subject, is_open: bool) -> [Self; PROBE_LANES as usize] {
+    fn needed(subject: Subject, is_open: bool, has_receivers: bool) -> [Self; PROBE_LANES as usize] {
         use Gauge::{BytesIn, BytesOut, Clients, EvictedKeys, HitRate, UsedMemory};
         match subject {
+            Subject::Load if has_receivers && is_open => {
+                [Received, Ping, CPU, SendLag, Wake, PingMax, Errors, OPS]
+            }
+            Subject::Load if has_receivers => [Received, Ping, CPU, Wake, PingMax, Errors, Kernel, OPS],
             Subject::Load if is_open => [Ping, CPU, SendLag, Wake, PingMax, Errors, Kernel, OPS],
             Subject::Load => [Ping, CPU, Wake, PingMax, Errors, Kernel, OPS, Intrinsic],
             Subject::Server => {
@@ -94,6 +100,9 @@ impl Shown {
             Wake => "How late a thread wakes from a sleep of 4 ms: the delay of this machine.",
             Intrinsic => {
                 "The longest gap in a busy loop, as redis-cli --intrinsic-latency measures it: the delay of this machine."
+            }
+            Received => {
+                "With receivers: the median time from sending a message to its receipt, or from a write to the invalidation."
             }
             Of(gauge) => gauge.about().help,
             Errors => "Failed requests.",
@@ -124,7 +133,7 @@ pub fn draw(paint: &mut Paint, plan: &Plan, lanes: &Lanes) {
     }
     let rows = plan.probe_rows;
     let room = area.height.checked_div(rows).unwrap_or(0).min(PROBE_LANES);
-    let needed = Shown::needed(lanes.subject, lanes.rate_due().is_some());
+    let needed = Shown::needed(lanes.subject, lanes.rate_due().is_some(), lanes.has_receivers());
     stack(paint, area, lanes, &needed[..room.into()], rows);
 }
 
@@ -173,6 +182,9 @@ fn lane(shown: Shown, lanes: &Lanes, scale: LogScale, rows: u16) -> Lane {
         Intrinsic => {
             latency(Measure::Intrinsic, Level::Max, Ink::Machine, |level, gaps, _| figure(level.of(gaps)))
         }
+        Received => latency(Measure::Received, Level::P50, Ink::Level(Level::P50), |level, times, _| {
+            figure(level.of(times))
+        }),
         Of(gauge) => of_gauge(gauge, lanes, rows),
         Errors => errors(lanes, rows),
     }
@@ -315,6 +327,7 @@ impl Lanes<'_> {
             (Measure::Ping, Level::Max),
             (Measure::PingKernel, Level::P50),
             (Measure::Wake, Level::Max),
+            (Measure::Received, Level::P50),
         ];
         let values = shown.into_iter().flat_map(|(measure, level)| self.values(measure, level));
         LogScale::covering(values.flatten().flatten())

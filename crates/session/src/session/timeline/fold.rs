@@ -263,7 +263,9 @@ impl Timeline {
             self.recent_ops.push_back((t_s, length_s, interval.ops));
         }
         let response = interval.response.as_ref().map(|latency| (Measure::Response, latency));
-        for (measure, latency) in [(Measure::Service, &interval.service)].into_iter().chain(response) {
+        let received = interval.arrivals.iter().map(|(_, received)| (Measure::Received, &received.times));
+        let service = (Measure::Service, &interval.service);
+        for (measure, latency) in [service].into_iter().chain(response).chain(received) {
             let lane = &mut self.lanes[measure as usize];
             if is_current {
                 lane.push(segment, t_s, length_s, latency);

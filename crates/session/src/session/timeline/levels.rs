@@ -21,11 +21,13 @@ pub enum Measure {
     Wake,
     /// The intrinsic probe.
     Intrinsic,
+    /// From sending to receipt, by the receivers of a workload.
+    Received,
 }
 
 impl Measure {
     /// All measurements.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Service,
         Self::Response,
         Self::Ping,
@@ -34,6 +36,7 @@ impl Measure {
         Self::PingPickup,
         Self::Wake,
         Self::Intrinsic,
+        Self::Received,
     ];
 
     /// Returns whether this machine is measured, whatever the node is.
