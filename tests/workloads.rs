@@ -66,7 +66,7 @@ fn the_series_of_vectors_has_the_recall_of_each_cell() {
     let server = with_search().start();
     let port = server.port_text();
     let args =
-        ["series", "redis-vectors", "-p", &port, "--scale", "0.02", "--duration", "2", "--yes", "--json"];
+        ["series", "redis-vectors", "-p", &port, "--scale", "0.02", "--duration", "4", "--yes", "--json"];
     let outcome = run(&[&args[..], &["--set", "k=10", "--set", "ef=10,200"]].concat()).expect_code(0);
     let recalls: Vec<f64> = outcome
         .out

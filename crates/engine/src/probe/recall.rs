@@ -24,8 +24,8 @@ const EVERY: Duration = Duration::from_millis(250);
 /// The pause after a search is this many times the time that its exact neighbours took, so that the probe uses at most 5 %
 /// of a core.
 const PAUSES: u32 = 20;
-/// How long the server may take to connect, and again to answer.
-const LIMIT: Duration = Duration::from_secs(5);
+/// How long the server may take to connect, and again to answer: the end of the probe waits as long.
+const LIMIT: Duration = Duration::from_secs(1);
 /// The longest accepted reply.
 const LONGEST: usize = 16 << 20;
 /// The pause after a search that failed.
@@ -51,7 +51,7 @@ impl RecallProbe {
     ) -> io::Result<Self> {
         let body = move |stop: Stop| {
             let send = |message| drop(messages.send(message)); // the receiver is gone only while the session ends
-            let stored = search.stored();
+            let stored = search.stored(|| stop.is_asked());
             let (mut talk, mut draws, mut sums) = (None, Draws::new(1), Sums::default());
             let mut trouble = None;
             while !stop.is_asked() {

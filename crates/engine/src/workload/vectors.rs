@@ -93,15 +93,15 @@ impl VectorSearch {
         Some(VectorQuery { request, vector, neighbours })
     }
 
-    /// Returns all vectors that are searched, one after the other.
-    pub fn stored(&self) -> Vec<f32> {
+    /// Returns all vectors that are searched, one after the other; fewer if `is_over` before the last.
+    pub fn stored(&self, is_over: impl Fn() -> bool) -> Vec<f32> {
         let mut bytes = Vec::new();
         let vector = |number| {
             bytes.clear();
             append_vector((self.set, number), self.dimensions, &mut bytes);
             vector_of(&bytes).collect::<Vec<_>>()
         };
-        self.numbers.clone().flat_map(vector).collect()
+        self.numbers.clone().take_while(|_| !is_over()).flat_map(vector).collect()
     }
 
     /// Returns which share of the exact neighbours of `query` among the `stored` vectors the reply names, 0 to 1.
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn the_recall_is_the_share_of_the_exact_neighbours_that_a_reply_names() {
         let search = search(TEXT, 7).unwrap().unwrap();
-        let (stored, mut draws) = (search.stored(), Draws::new(1));
+        let (stored, mut draws) = (search.stored(|| false), Draws::new(1));
         assert_eq!(stored.len(), 50 * 16);
         let query = search.draw(&mut draws).unwrap();
         assert_eq!((query.vector.len(), query.neighbours), (16, 4));

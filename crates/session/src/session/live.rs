@@ -31,7 +31,7 @@ use crate::{
         RecallProbe, WakeProbe, WatchedServer,
     },
     untrusted,
-    workload::{KeyNames, Workload},
+    workload::KeyNames,
 };
 
 /// A running session. If it is dropped without a call of [`finish`](Self::finish), there is no end record.
@@ -44,8 +44,8 @@ pub struct Live {
     host: HostProbe,
     /// The watch over failovers, if the targets are a cluster or the first has a name.
     failover: Option<FailoverProbe>,
-    /// The probe of the searches' recall, with the workload of the searches, if it was started.
-    recall: Option<(Arc<Workload>, RecallProbe)>,
+    /// The load settings for which the recall of searches was looked at last, and its probe, if they have such searches.
+    recall: Option<(Knobs, Option<RecallProbe>)>,
     /// The probe of the replicas' lag, if it was started.
     lag: Option<LagProbe>,
     machine: Sender<probe::Message>,
@@ -162,23 +162,30 @@ impl Live {
         Ok(())
     }
 
-    /// Begins to measure the recall of the searches of target number 0, until its workload changes or its load is switched
-    /// off.
+    /// Measures the recall of the searches of target number 0 while its load is on, apart from a prefill. Call this as
+    /// often as [`settle`](Self::settle).
     ///
     /// # Errors
-    /// Why the recall is not measured.
-    pub fn probe_recall(&mut self, target: &Target, names: &KeyNames) -> Result<(), String> {
-        // Each of several servers has a part of the vectors only.
-        let [Measured { wanted: knobs, .. }] = self.targets.as_slice() else { return Ok(()) };
-        let workload = Arc::clone(&knobs.workload);
-        let search = workload.vector_search(target.dialect, knobs.keyspace, names)?;
-        self.recall = match search {
-            Some(search) => {
-                let probe = RecallProbe::start(target.clone(), search, self.clock, self.machine.clone());
-                Some((workload, probe.map_err(|error| error.to_string())?))
-            }
-            None => None,
+    /// Why the recall is not measured, once for each workload.
+    pub fn look_at_recall(&mut self, target: &Target, names: &KeyNames) -> Result<(), String> {
+        let Some(knobs) = self.targets[0].under_load() else {
+            self.recall = None;
+            return Ok(());
         };
+        let is_same = |(before, _): &(Knobs, _)| {
+            Arc::ptr_eq(&before.workload, &knobs.workload) && before.keyspace == knobs.keyspace
+        };
+        if self.recall.as_ref().is_some_and(is_same) {
+            return Ok(());
+        }
+        let search = knobs.workload.vector_search(target.dialect, knobs.keyspace, names);
+        let (_, probe) = self.recall.insert((knobs.clone(), None));
+        let Some(search) = search? else { return Ok(()) };
+        if self.targets.len() > 1 {
+            return Err("each of several servers has a part of the vectors".to_owned());
+        }
+        let started = RecallProbe::start(target.clone(), search, self.clock, self.machine.clone());
+        *probe = Some(started.map_err(|error| error.to_string())?);
         Ok(())
     }
 
@@ -195,7 +202,6 @@ impl Live {
     /// Requests other load settings for target number `n`. The settings take effect at once, or in a later
     /// [`settle`](Self::settle) if the last change was less than a tenth of a second ago.
     pub fn turn(&mut self, n: u16, knobs: Knobs) {
-        self.recall.take_if(|(workload, _)| !knobs.load || *workload != knobs.workload);
         self.target(n).wanted = knobs;
         self.settle();
     }

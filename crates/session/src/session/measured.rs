@@ -117,6 +117,13 @@ impl Measured {
         &self.in_force
     }
 
+    /// Returns the load settings in effect while the load is on, apart from a prefill.
+    pub(super) fn under_load(&self) -> Option<&Knobs> {
+        let is_filling = |load: &Load| load.turned().prefill.is_some();
+        let is_on = self.in_force.load && !self.load.as_ref().is_none_or(is_filling);
+        is_on.then_some(&self.in_force)
+    }
+
     /// Returns the load settings that are in effect after the pending change, if there is one.
     fn next(&self) -> Knobs {
         carried(&self.wanted, self.carries)

@@ -198,8 +198,8 @@ impl Node {
             peers.send(self.number, Notice::Keys(Box::new(seen)));
         }
         let prefilled = self.fill.look(self.number, live, &self.holders, &self.gate.names);
-        if prefilled.is_some()
-            && let Err(cause) = live.probe_recall(&self.target, &self.gate.names)
+        if self.number == 0
+            && let Err(cause) = live.look_at_recall(&self.target, &self.gate.names)
         {
             live.event(self.number, EventKind::RecallUnmeasured { cause });
         }
