@@ -69,7 +69,7 @@ pub(super) struct PingLine {
     /// The last reply, if it was an error.
     last_error: Option<String>,
     greeted_by_ns: u64,
-    /// Whether the server has closed the connection after a reply, as an HTTP server may.
+    /// Whether the server closes or has closed the connection after a reply, as an HTTP server may.
     is_spent: bool,
 }
 
@@ -233,6 +233,12 @@ impl PingLine {
                 return Err(Failure::Unasked);
             }
             self.last_error = error;
+            if self.skipper.is_last() {
+                // The server does not read the PINGs behind this one.
+                self.outstanding.clear();
+                self.is_spent = true;
+                break;
+            }
         }
         Ok(())
     }

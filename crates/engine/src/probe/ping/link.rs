@@ -43,6 +43,8 @@ pub(super) struct PingLink {
     greeting: Greeting,
     timeout: Duration,
     back_off: BackOff,
+    /// Whether another connection is being opened because the server has announced the end of the last one.
+    is_renewing: bool,
     phase: PingPhase,
 }
 
@@ -55,6 +57,7 @@ impl PingLink {
             target: target.clone(),
             timeout,
             back_off: BackOff::new(),
+            is_renewing: false,
             phase: PingPhase::Resting { until_ns: 0 },
         }
     }
@@ -94,14 +97,15 @@ impl PingLink {
         }
     }
 
-    /// Queues a PING that was due at `due_ns`. Returns false if there is no connection.
+    /// Queues a PING that was due at `due_ns`; leaves it out between two connections of a server that ends each after a
+    /// reply. Returns false if there is no connection.
     pub(super) fn queue_ping(&mut self, due_ns: u64, now_ns: u64) -> bool {
         match &mut self.phase {
             PingPhase::Connected(line) if line.is_greeted() => {
                 line.queue_ping(due_ns, now_ns, &self.clock);
                 true
             }
-            _ => false,
+            _ => self.is_renewing,
         }
     }
 
@@ -205,14 +209,22 @@ impl PingLink {
                 let broken = ready.stamped && line.take_departures() == 0 && !ready.readable;
                 if ready.readable || broken {
                     line.hear(&self.greeting, &mut self.back_off, wake_up(), emit)?;
-                    if line.is_spent() {
-                        self.phase = PingPhase::Resting { until_ns: at_ns };
-                    }
+                    self.renew_if_spent(at_ns);
                 }
                 Ok(())
             }
             _ => Ok(()),
         }
+    }
+
+    /// Begins to open another connection if the server has announced the end of this one. Returns whether it has.
+    fn renew_if_spent(&mut self, at_ns: u64) -> bool {
+        let is_spent = self.line().is_some_and(PingLine::is_spent);
+        if is_spent {
+            self.is_renewing = true;
+            self.phase = PingPhase::Resting { until_ns: at_ns };
+        }
+        is_spent
     }
 
     fn finish_connecting(&mut self, at_ns: u64, emit: &mut dyn FnMut(News)) -> Result<(), Failure> {
@@ -231,6 +243,7 @@ impl PingLink {
             Err(error) => return self.connect(others, deadline_ns, Some(error.into())),
         }
         let line = PingLine::begin(socket, &self.greeting, deadline_ns);
+        self.is_renewing = false;
         if line.is_greeted() {
             emit(News::Up);
         }
@@ -240,6 +253,10 @@ impl PingLink {
 
     fn lose(&mut self, failure: Failure, now_ns: u64, emit: &mut dyn FnMut(News)) {
         let failure = self.last_words(failure, now_ns, emit);
+        if self.renew_if_spent(now_ns) {
+            return;
+        }
+        self.is_renewing = false;
         let first_due_ns = self.due_ns().next();
         let pause_ns = self.back_off.next(&mut rand::rng()).as_nanos() as u64; // at most a second
         let before = std::mem::replace(&mut self.phase, PingPhase::Resting { until_ns: now_ns + pause_ns });
