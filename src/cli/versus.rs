@@ -20,6 +20,7 @@ use crate::{
     experiment::{Ab, ExperimentSpec, Plan, Side},
     load::most_clients,
     print::printer::Form,
+    protocol::HttpSite,
     runner::{AbRun, Company, Failure, SessionPlan, UsageError},
     units::counted,
 };
@@ -138,6 +139,7 @@ impl VersusArgs {
             targets.map_err(|error| UsageError::of(format!("{side:?}: {error}")))
         };
         let [a, b] = [servers(Side::A, of_a)?, servers(Side::B, of_b)?];
+        check_http(&a[0], &b[0], self.load.has_usual_workload()).map_err(UsageError::of)?;
         let session = SessionArgs { record: self.record.clone().map(Some), ..SessionArgs::default() };
         let mut plan = session_plan(&of_a[0], &self.load, &session)?;
         plan.names = [(Side::A, &a), (Side::B, &b)].map(|(side, servers)| named(side, servers)).into();
@@ -155,6 +157,18 @@ impl VersusArgs {
         // The connections of all clients exist for each target.
         plan.commission.most_clients = most_clients(plan.commission.plan.threads, 2);
         Ok(plan)
+    }
+}
+
+/// Checks that both targets are HTTP servers or none is, and that they have one path if the load is GET of that path.
+fn check_http(a: &Target, b: &Target, is_of_path: bool) -> Result<(), &'static str> {
+    match [a, b].map(|target| target.dialect.site().map(HttpSite::path)) {
+        [Some(_), None] | [None, Some(_)] => Err("an HTTP server is compared only with another HTTP server"),
+        [Some(a), Some(b)] if a != b && is_of_path => Err(
+            "the URIs have different paths, but both servers get the same load; write the same path in both, or \
+             requests after --",
+        ),
+        _ => Ok(()),
     }
 }
 

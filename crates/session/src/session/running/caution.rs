@@ -42,7 +42,9 @@ impl Caution {
         let (requests, length) = (commission.plan.requests, commission.plan.length);
         let target = &commission.plan.target;
         let key_overhead = target.dialect.key_overhead();
-        let is_service = !target.dialect.has_keys() && !target.address.is_loopback();
+        let is_service = std::iter::once(target)
+            .chain(&commission.others)
+            .any(|target| !target.dialect.has_keys() && !target.address.is_loopback());
         let announced: Vec<_> = commission.settings.iter().chain([&commission.knobs]).cloned().collect();
         Self {
             danger,
