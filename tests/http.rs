@@ -4,10 +4,13 @@ use std::{collections::BTreeMap, fs};
 
 use redyno::session::Record;
 
-use crate::support::{
-    http::{HttpServer, reply},
-    memcached::{end, totals},
-    program::{Outcome, run},
+use crate::{
+    scripted::Crowd,
+    support::{
+        http::{HttpServer, Request, reply},
+        memcached::{end, totals},
+        program::{Outcome, run},
+    },
 };
 
 /// A server whose replies have all shapes, by the last digit of the path.
@@ -88,6 +91,29 @@ fn without_a_load_only_head_of_the_path_is_sent_and_a_load_without_commands_gets
     server.headless("/health?full=1", &["-n", "5"]).expect_code(0);
     let gets = server.log().into_iter().filter(|it| it.method == "GET");
     assert_eq!(gets.map(|it| it.path).collect::<Vec<_>>(), ["/health?full=1"; 5]);
+}
+
+#[test]
+fn a_ping_uses_another_connection_after_a_reply_that_announces_the_end() {
+    for head in ["HTTP/1.1 200 OK\r\nConnection: close", "HTTP/1.0 200 OK\r\nServer: SimpleHTTP"] {
+        let server = Crowd::start(move |peer, connection| {
+            // The server closes late.
+            if Request::read(peer, connection).is_some() {
+                peer.say(&format!("{head}\r\n\r\n"));
+                while Request::read(peer, connection).is_some() {}
+            }
+        });
+        let uri = format!("http://127.0.0.1:{}/", server.port());
+        let outcome = run(&[&uri, "--headless", "--json", "--no-load", "--duration", "1"]).expect_code(0);
+        let records = outcome.records();
+        let pings =
+            records.iter().filter_map(|it| if let Record::Ping(ping) = it { Some(&ping.body) } else { None });
+        let (answered, errors) = pings.fold((0, 0), |(answered, errors), ping| {
+            (answered + ping.rtt.count(), errors + ping.errors.values().sum::<u64>())
+        });
+        assert!(answered > 5 && errors == 0, "{answered} {errors}");
+        assert!(!outcome.out.contains("lost"), "{}", outcome.out);
+    }
 }
 
 #[test]
@@ -181,6 +207,14 @@ fn a_workload_file_gives_header_fields_and_a_recording_does_not_contain_them() {
     fs::write(&workload, text).unwrap();
     let said = server.headless("/", &["--workload", &workload]).expect_code(2);
     assert!(said.err.contains("by HTTP the method says whether data changes; remove writes"), "{}", said.err);
+    let text = "[[operation]]\nname = \"a\"\nweight = 1\ntogether = \"sequence\"\nsteps = [\"GET /a\", \"GET /b\"]\n";
+    fs::write(&workload, text).unwrap();
+    let said = server.headless("/", &["--workload", &workload]).expect_code(2);
+    assert!(
+        said.err.contains("by HTTP a connection may end after any reply; write together = \"pipeline\""),
+        "{}",
+        said.err
+    );
     fs::write(
         &workload,
         "[http]\nheaders = { A = \"b\" }\n[[operation]]\nname = \"a\"\nweight = 1\nsteps = [\"PING\"]\n",
@@ -202,6 +236,12 @@ fn what_http_does_not_have_is_refused_in_one_line() {
         (&["--", "GET", "a"], "an HTTP path begins with /"),
         (&["--", "GET", "/a b"], "an HTTP path has no spaces"),
         (&["--", "HEAD", "/", "x"], "HEAD has no body"),
+        (&["--", "GET", "/", "x"], "GET has no body"),
+        (
+            &["--", "GET", "/i/{key", "x}"],
+            "a brace of this HTTP path belongs to no placeholder; write %7B or %7D",
+        ),
+        (&["--", "GET", "/i/{kee}"], "write %7B or %7D"),
         (&["--", "GET", "/", ";", "HEAD", "/"], "HEAD cannot be mixed"),
         (&["--", "POST", "/", "a", "b"], "for HTTP write POST /PATH [BODY]"),
         (&["--user", "ann", "-a", "s3cret"], "an HTTP address takes no user and password"),
@@ -237,4 +277,19 @@ fn what_http_does_not_have_is_refused_in_one_line() {
         assert!(outcome.err.contains(expected) && !outcome.err.contains("s3cret"), "{}", outcome.err);
     }
     assert!(server.log().is_empty());
+}
+
+#[test]
+fn versus_compares_http_servers_under_the_same_load_and_asks_for_each_of_them() {
+    let server = HttpServer::start(|request| reply(request, "200 OK", ""));
+    let elsewhere = format!("http://0.0.0.0:{}/", server.port());
+    for (b, code, expected) in [
+        ("redis://127.0.0.1:1", 2, "an HTTP server is compared only with another HTTP server"),
+        (&server.uri("/b"), 2, "the URIs have different paths, but both servers get the same load"),
+        (&elsewhere, 2, "this HTTP service is not on this machine"),
+    ] {
+        let outcome = run(&["versus", &server.uri("/"), b, "--part", "1"]).expect_code(code);
+        assert!(outcome.err.contains(expected), "{b}: {}", outcome.err);
+    }
+    assert_eq!(server.count("GET"), 0);
 }

@@ -63,6 +63,10 @@ impl Workload {
             if !dialect.has_keys() && operation.writes.is_some() {
                 return Err(whose("by HTTP the method says whether data changes; remove writes".to_owned()));
             }
+            if !dialect.has_keys() && operation.together == Together::Sequence {
+                let why = "by HTTP a connection may end after any reply; write together = \"pipeline\"";
+                return Err(whose(why.to_owned()));
+            }
             if !dialect.has_transactions() && operation.together == Together::Multi {
                 return Err(whose(format!("{server} has no transactions; write together = \"pipeline\"")));
             }

@@ -37,17 +37,19 @@ pub(in crate::protocol) fn lay_out<'a>(
     words: &[Word<'a>],
 ) -> Result<Vec<Laid<'a>>, Unspoken> {
     let (name, counts_body) = method(words)?;
+    words.get(1).map_or(Ok(()), check_path)?;
     let (path, body) = match words {
         [_, path] => (path, None),
-        [_, path, body] if name != "HEAD" => (path, Some(body)),
-        _ if name == "HEAD" => return Err(Unspoken("write HEAD /PATH; HEAD has no body".to_owned())),
+        _ if ["GET", "HEAD", "OPTIONS"].contains(&name) => {
+            return Err(Unspoken(format!("for HTTP write {name} /PATH; {name} has no body")));
+        }
+        [_, path, body] => (path, Some(body)),
         _ => {
             return Err(Unspoken(format!(
                 "for HTTP write {name} /PATH [BODY], with a body of one word in quotes"
             )));
         }
     };
-    check_path(path)?;
     let mut laid = vec![Laid::Bytes(format!("{name} ").into_bytes())];
     match path.iter().any(is_drawn) {
         // Values are known only when they are filled in.
@@ -114,6 +116,14 @@ fn check_path(path: &Word) -> Result<(), Unspoken> {
     if path.iter().any(is_bad) {
         return Err(Unspoken(
             "an HTTP path has no spaces, control characters and letters beyond ASCII; write them as %20 and so on".to_owned(),
+        ));
+    }
+    let has_brace =
+        |part: &Part| matches!(part, Part::Text(text) if text.iter().any(|byte| b"{}".contains(byte)));
+    if path.iter().any(has_brace) {
+        return Err(Unspoken(
+            "a brace of this HTTP path belongs to no placeholder; write %7B or %7D for the character"
+                .to_owned(),
         ));
     }
     Ok(())
