@@ -15,7 +15,10 @@ mod remote_write;
 
 use std::{
     collections::VecDeque,
+    future::pending,
     io::Write as _,
+    pin::pin,
+    sync::Arc,
     thread::JoinHandle,
     time::{Duration, SystemTime},
 };
@@ -24,7 +27,7 @@ use anyhow::Context as _;
 use hyper::{body::Bytes, header::HeaderMap};
 use tokio::{
     sync::watch,
-    time::{Instant, sleep, timeout_at},
+    time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, timeout},
 };
 
 use destination::Protocol;
@@ -81,7 +84,7 @@ impl PushPlan {
                 to: to.clone(),
                 every: self.every,
                 attributes: self.attributes.clone(),
-                receiver,
+                receiver: Arc::new(receiver),
                 since_ns: now_ns(),
                 samples: VecDeque::new(),
                 taken: 0,
@@ -136,7 +139,7 @@ pub(super) struct Queue {
     to: Destination,
     every: Duration,
     attributes: Labels,
-    receiver: Receiver,
+    receiver: Arc<Receiver>,
     /// When the session began, in ns since 1970.
     since_ns: u64,
     samples: VecDeque<(Instant, Bytes)>,
@@ -166,25 +169,57 @@ impl Queue {
         (self.lost > 0).then(|| format!("--push {}: {lost} of {taken} not delivered: {failure}", self.to))
     }
 
-    async fn work(&mut self, sums: &Shared, mut over: watch::Receiver<()>) {
-        let mut due = Instant::now() + self.every;
-        let mut is_over = false;
-        while !is_over {
-            let wake = if self.samples.is_empty() { due } else { due.min(Instant::now() + AGAIN) };
-            is_over = timeout_at(wake, over.changed()).await.is_ok();
-            if is_over || Instant::now() >= due {
+    async fn work(&mut self, sums: &Shared, over: watch::Receiver<()>) {
+        let receiver = Arc::clone(&self.receiver);
+        let mut ends = over.clone();
+        let mut ticks = interval_at(Instant::now() + self.every, self.every);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let mut schedule = Schedule { ticks, over, is_over: false };
+        while !schedule.is_over || !self.samples.is_empty() {
+            self.give_up_oldest();
+            let Some((_, body)) = self.samples.front().cloned() else {
+                schedule.next().await;
                 self.sample(&sums.text());
-                due = Instant::now() + self.every;
+                continue;
+            };
+            match self.beside(receiver.post(body), &mut schedule, sums).await {
+                Ok(()) => {}
+                Err(PostError::Later(why)) => {
+                    self.failure = why;
+                    if schedule.is_over {
+                        sleep(LAST_AGAIN).await;
+                    } else {
+                        // The end of the session ends the pause.
+                        let _ = self.beside(timeout(AGAIN, ends.changed()), &mut schedule, sums).await;
+                    }
+                    continue;
+                }
+                Err(PostError::Refused(why)) => {
+                    self.failure = why;
+                    self.lost += 1;
+                }
             }
-            self.send().await;
-        }
-        while !self.samples.is_empty() {
-            sleep(LAST_AGAIN).await;
-            self.send().await;
+            self.samples.pop_front();
         }
     }
 
-    /// Keeps a sample with the figures in `text`. Gives up the oldest if they are too old or too large together.
+    /// Takes the samples that are due until `work` is done, so that a slow receiver costs none.
+    async fn beside<T>(
+        &mut self,
+        work: impl Future<Output = T>,
+        schedule: &mut Schedule,
+        sums: &Shared,
+    ) -> T {
+        let mut work = pin!(work);
+        loop {
+            tokio::select! {
+                done = &mut work => return done,
+                () = schedule.next() => self.sample(&sums.text()),
+            }
+        }
+    }
+
+    /// Keeps a sample with the figures in `text`.
     fn sample(&mut self, text: &str) {
         let families = families(text);
         let now_ns = now_ns();
@@ -209,6 +244,10 @@ impl Queue {
         };
         self.taken += 1;
         self.samples.push_back((Instant::now(), body.into()));
+    }
+
+    /// Gives up the oldest samples if they are too old or too large together.
+    fn give_up_oldest(&mut self) {
         let bytes =
             |samples: &VecDeque<(Instant, Bytes)>| samples.iter().map(|(_, body)| body.len()).sum::<usize>();
         while self.samples.len() > 1
@@ -218,22 +257,24 @@ impl Queue {
             self.lost += 1;
         }
     }
+}
 
-    /// Sends the samples, the oldest first, until one is not accepted.
-    async fn send(&mut self) {
-        while let Some((_, body)) = self.samples.front() {
-            match self.receiver.post(body.clone()).await {
-                Ok(()) => {}
-                Err(PostError::Later(why)) => {
-                    self.failure = why;
-                    return;
-                }
-                Err(PostError::Refused(why)) => {
-                    self.failure = why;
-                    self.lost += 1;
-                }
-            }
-            self.samples.pop_front();
+/// When samples are taken: at each tick, and at the end of the session.
+struct Schedule {
+    ticks: Interval,
+    over: watch::Receiver<()>,
+    is_over: bool,
+}
+
+impl Schedule {
+    /// Waits until a sample is due, which is never after the end of the session.
+    async fn next(&mut self) {
+        if self.is_over {
+            pending::<()>().await;
+        }
+        tokio::select! {
+            _ = self.ticks.tick() => {}
+            _ = self.over.changed() => self.is_over = true,
         }
     }
 }
@@ -254,23 +295,46 @@ fn now_ns() -> u64 {
 mod tests {
     use super::*;
 
-    #[tokio::test(start_paused = true)]
-    async fn a_receiver_that_stays_away_costs_the_oldest_samples_and_these_are_counted() {
+    fn queue(to: &str) -> Queue {
         let plan = PushPlan {
-            to: vec!["otlp:http://127.0.0.1:1".parse().unwrap()],
+            to: vec![to.parse().unwrap()],
             every: EVERY,
             headers: HeaderMap::new(),
             otlp_headers: HeaderMap::new(),
             attributes: Labels::new(),
         };
-        let mut queue = plan.prepare().unwrap().remove(0);
+        plan.prepare().unwrap().remove(0)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_receiver_that_hangs_costs_no_sample_that_is_not_counted() {
+        // It accepts connections, and reads nothing.
+        let hangs = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut queue = queue(&format!("otlp:http://{}", hangs.local_addr().unwrap()));
+        queue.every = Duration::from_secs(1);
+        let (goes_on, over) = watch::channel(());
+        let sums = Shared::default();
+        let session = async {
+            sleep(Duration::from_millis(5500)).await;
+            drop(goes_on);
+        };
+        let (report, ()) = tokio::join!(queue.run(&sums, over), session);
+        let report = report.unwrap();
+        assert!(report.ends_with(": 6 of 6 samples not delivered: it does not answer"), "{report}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_receiver_that_stays_away_costs_the_oldest_samples_and_these_are_counted() {
+        let mut queue = queue("otlp:http://127.0.0.1:1");
         for _ in 0..100 {
             queue.sample(families::tests::TEXT);
+            queue.give_up_oldest();
             tokio::time::advance(EVERY).await;
         }
         assert_eq!((queue.samples.len(), queue.lost), (61, 39));
         queue.samples.iter_mut().for_each(|(_, body)| *body = Bytes::from_static(&[0; KEPT_BYTES / 10]));
         queue.sample(families::tests::TEXT);
+        queue.give_up_oldest();
         assert_eq!((queue.samples.len(), queue.lost), (10, 91));
     }
 }
