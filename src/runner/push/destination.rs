@@ -47,6 +47,10 @@ impl FromStr for Destination {
                         (--push-headers)",
             );
         }
+        let has_port = url.authority().zip(url.host()).is_some_and(|(all, host)| all.as_str() != host);
+        if has_port && matches!(url.port_u16(), None | Some(0)) {
+            return Err("the port of a URL must be a number from 1 to 65535");
+        }
         let has_path = url.path() != "/" || url.query().is_some();
         let mut parts = url.into_parts();
         if !has_path {
@@ -116,7 +120,8 @@ fn pairs(text: &str) -> impl Iterator<Item = Option<(String, String)>> {
     let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
     parts.map(|part| {
         let (name, value) = part.split_once('=')?;
-        Some((name.trim().to_owned(), decoded(value.trim()).ok()?))
+        let name = name.trim();
+        (!name.is_empty()).then_some((name.to_owned(), decoded(value.trim()).ok()?))
     })
 }
 
@@ -136,6 +141,10 @@ mod tests {
         for wrong in ["", "otlp", "otlp:h:4318", "http://h", "otlp:ftp://h", "otlp:http://", "otlp:/v1"] {
             assert!(wrong.parse::<Destination>().unwrap_err().starts_with("it must be otlp:URL"), "{wrong}");
         }
+        for wrong in ["otlp:http://h:99999", "otlp:http://h:/v1", "otlp:https://[::1]:", "otlp:http://h:0"] {
+            let error = wrong.parse::<Destination>().unwrap_err();
+            assert_eq!(error, "the port of a URL must be a number from 1 to 65535", "{wrong}");
+        }
         assert!("otlp:http://u:p@h".parse::<Destination>().unwrap_err().contains("--push-headers"));
     }
 
@@ -151,6 +160,7 @@ mod tests {
             assert!(!otlp_headers(wrong).unwrap_err().contains(wrong), "{wrong}");
         }
         assert_eq!(attributes("ci.job=42").unwrap()["ci.job"], "42");
+        assert!(attributes("=x").is_err() && attributes("a=1, =x").is_err(), "an empty name");
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "Authorization: Bearer abc\n\nsecret\n").unwrap();
         let error = headers_of(file.path()).unwrap_err();
