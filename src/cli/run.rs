@@ -138,18 +138,26 @@ fn explained(failure: &Failure, args: &[OsString]) -> String {
 }
 
 /// Returns a message that may repeat an argument, without passwords: without the part between `://` and `@`, since
-/// users easily put a URI in the wrong place, and without the text after `-a`, which may look like an option.
+/// users easily put a URI in the wrong place, without the query of a URI, which may hold a token, and without the text
+/// after `-a`, which may look like an option.
 fn without_passwords(message: &str, args: &[OsString]) -> String {
     let mut message = message.to_owned();
     let words: Vec<_> = args.iter().map(|arg| arg.to_string_lossy()).collect();
     let is_joined = |word: &str| ["-a", "--pass=", "--password="].iter().any(|name| word.starts_with(name));
+    // clap removes control characters.
+    let bare = |secret: &str| secret.chars().filter(|c| !c.is_control()).collect::<String>();
     let follows = |n: usize| n > 0 && ["-a", "--pass", "--password"].contains(&words[n - 1].as_ref());
     for (_, secret) in words.iter().enumerate().filter(|(n, word)| follows(*n) || is_joined(word)) {
-        // clap removes control characters.
-        let bare: String = secret.chars().filter(|c| !c.is_control()).collect();
-        message = message.replace(&format!("'{secret}'"), "'…'").replace(&format!("'{bare}'"), "'…'");
+        message =
+            message.replace(&format!("'{secret}'"), "'…'").replace(&format!("'{}'", bare(secret)), "'…'");
     }
     for word in &words {
+        let uri = word.split_once("://").and_then(|(_, rest)| Some((rest, &rest[rest.find('?')?..])));
+        if let Some((rest, query)) = uri {
+            // An @ may belong to a password with a ?, or to the query.
+            let secret = if query.contains('@') { rest } else { query };
+            message = message.replace(secret, "?…").replace(&bare(secret), "?…");
+        }
         let secret = word.split_once("://").and_then(|(_, rest)| Some(rest.rsplit_once('@')?.0));
         if let Some(secret) = secret.filter(|secret| !secret.is_empty()) {
             message = message.replace(&format!("{secret}@"), "…@");
@@ -176,7 +184,7 @@ fn one_line(error: &clap::Error, args: &[OsString]) -> String {
         },
     );
     match suggestion {
-        _ if what.contains("://") => format!("{what}; a URI is given with -u"),
+        _ if what.contains("://") && !what.contains("'--push ") => format!("{what}; a URI is given with -u"),
         Some(suggestion) => format!("{what}; did you mean '{suggestion}'?"),
         // The message about an invalid value includes the valid ones.
         None if error.kind() == ErrorKind::ValueValidation => what.to_owned(),
@@ -218,6 +226,13 @@ mod tests {
             without_passwords("unexpected 'redis://u:s3/cr@t@h:1' and 'rediss://:pw@h', a@b", &args),
             "unexpected 'redis://…@h:1' and 'rediss://…@h', a@b"
         );
+        for url in
+            ["otlp:http://h:0/x?key=s3 cret", "otlp:ftp://h?a=b@c&key=s3cret", "otlp:ftp://h?key=s3\u{7}cret"]
+        {
+            let args = ["redyno", "--push", url].map(OsString::from);
+            let said = one_line(&CommandLine::read(&args).unwrap_err(), &args);
+            assert!(said.contains("?…'") && !said.contains("cret") && !said.contains("-u"), "{said}");
+        }
         assert!(complaint("clean redis://h").ends_with("; a URI is given with -u"));
     }
 
