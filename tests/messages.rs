@@ -113,6 +113,54 @@ fn what_a_killed_subscriber_misses_is_counted_as_its_loss() {
     assert!(got.lost > 0 && lost.len() == 1 && lost[0].lost == got.lost, "{got:?}");
 }
 
+#[test]
+fn another_number_of_receivers_neither_loses_nor_repeats_messages() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    let dir = tempfile::tempdir().unwrap();
+    let script = dir.path().join("turn.script");
+    std::fs::write(&script, "at 500ms receivers 2\nat 1s receivers 7\nat 1500ms end\n").unwrap();
+    for workload in ["pubsub", "queue", "stream", "stream kind=stream"] {
+        let mut words = workload.split(' ');
+        let script = script.to_str().unwrap();
+        let mut args = [&["-p", &port], &HEADLESS[..], &[words.next().unwrap()]].concat();
+        words.for_each(|word| args.extend(["--set", word]));
+        let args = [&args[..], &["--receivers", "4", "--rate", "4000", "--script", script]].concat();
+        let records = run(&args).expect_code(0).records();
+        let sum = summary(&records);
+        let (_, got) = received(sum);
+        assert_eq!((got.lost, got.doubled, got.receivers), (0, 0, 7), "{workload}: {got:?}");
+        assert!(got.times.count() > sum.ops / 2, "{workload}: {got:?}");
+        if workload == "queue" || workload == "stream" {
+            assert!(got.times.count() + got.unclear <= sum.ops, "{workload}: {} {got:?}", sum.ops);
+        }
+    }
+}
+
+#[test]
+fn receivers_whose_command_is_refused_say_so_and_wait_longer_and_longer() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    server.cli(&["ACL", "SETUSER", "w", "on", ">w", "~*", "&*", "+@all", "-blpop", "-subscribe"]);
+    for (workload, command) in [("queue", "blpop"), ("pubsub", "subscribe")] {
+        let more = [workload, "--user", "w", "-a", "w", "--receivers", "2", "-n", "2000", "--rate", "1000"];
+        let outcome = run(&[&["-p", &port], &HEADLESS[..], &more].concat());
+        assert!(
+            outcome.out.contains("a receiver: the server refused its command: NOPERM"),
+            "{}",
+            outcome.out
+        );
+        assert!(outcome.out.contains(&format!("'{command}' command")), "{}", outcome.out);
+        let records = outcome.records();
+        let (_, got) = received(summary(&records));
+        // Pauses from 10 ms to 1 s, and not one after the other.
+        assert!(got.times.count() == 0 && got.reconnects < 40, "{got:?}");
+        if workload == "pubsub" {
+            assert_eq!(got.lost, 4000, "{got:?}");
+        }
+    }
+}
+
 /// Starts a relay that passes on what a server sends to the first subscriber after 20 ms. Returns its port.
 fn late_for_one(server: &Server) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

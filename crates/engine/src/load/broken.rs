@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::ErrorKind;
 use crate::{
     endpoint::TurnedDown,
-    protocol::{Dialect, ProtocolError, Reply},
+    protocol::{Dialect, ProtocolError, Reply, error_code},
 };
 
 /// Why a connection of the load ended.
@@ -19,6 +19,9 @@ pub(super) enum Broken {
     Closed,
     #[error("{0}")]
     TurnedDown(#[from] TurnedDown),
+    /// The error that the server sent to a receiver's command.
+    #[error("the server refused its command: {0}")]
+    Refused(String),
     #[error("{0}")]
     Protocol(#[from] ProtocolError),
     #[error("a reply came that no request had asked for")]
@@ -62,6 +65,7 @@ impl Broken {
             Self::Socket(error) => error.into(),
             Self::Closed => ErrorKind::Reset,
             Self::TurnedDown(turned_down) => ErrorKind::Server(turned_down.kind().into()),
+            Self::Refused(reply) => ErrorKind::Server(error_code(reply.as_bytes()).into()),
             Self::Protocol(_) | Self::Unasked => ErrorKind::Protocol,
             Self::Timeout(_) => ErrorKind::Timeout,
             Self::Unanswered | Self::Died(_) => ErrorKind::Unanswered,

@@ -58,6 +58,11 @@ impl ReceiverKind {
         matches!(self, Self::Queue | Self::Move | Self::Group)
     }
 
+    /// Returns whether each receiver gets all messages of its channels.
+    pub(crate) fn has_own_copy(self) -> bool {
+        !self.is_shared() && !self.is_of_keys()
+    }
+
     /// Returns whether receivers get only the key that was written, and not the message.
     pub fn is_of_keys(self) -> bool {
         matches!(self, Self::Tracking | Self::Broadcast)

@@ -17,12 +17,11 @@ use super::{
     words::Frame,
 };
 use crate::{
-    endpoint::TurnedDown,
     load::{
         arrived::{Arrived, Own},
         broken::Broken,
     },
-    protocol::Dialect,
+    untrusted,
     workload::{Messages, ReceiverKind, Stamp},
 };
 
@@ -39,6 +38,8 @@ enum Awaited {
     Read,
     /// Messages that another receiver has left.
     Claim,
+    /// The last entry of this channel's stream.
+    Last(usize),
     /// The value of this channel's key.
     Value(usize),
 }
@@ -47,7 +48,7 @@ enum Awaited {
 #[derive(Debug, Default, Clone)]
 struct Channel {
     numbers: Numbers,
-    /// The id of the last entry of the stream.
+    /// The id of the last entry of the stream; empty until it is known.
     last_id: Vec<u8>,
     /// The number of the next write of the key.
     next_write: u64,
@@ -57,8 +58,8 @@ struct Channel {
 pub(super) struct Desk<'a> {
     pub(super) messages: &'a Messages,
     pub(super) now_ns: u64,
-    /// Messages that were sent before belong to an earlier stay of the receivers.
-    pub(super) from_ns: u64,
+    /// The first number of each channel. Messages before were sent to earlier receivers.
+    pub(super) first: &'a [u64],
     /// When the current segment began, and the counts of it and of those before.
     pub(super) since_ns: u64,
     pub(super) current: &'a mut Arrived,
@@ -97,8 +98,8 @@ pub(super) struct Dialog {
 }
 
 impl Dialog {
-    /// Creates the conversation of receiver `number` of `receivers`. The server has kept messages from number `first_of`
-    /// each channel on, if it keeps any.
+    /// Creates the conversation of receiver `number` of `receivers`, who wait for messages from number `first_of` each
+    /// channel on.
     pub(super) fn new(number: usize, receivers: usize, messages: &Messages, first_of: &[u64]) -> Self {
         let all = messages.names.len();
         let (first, step, count) = match messages.kind {
@@ -107,12 +108,12 @@ impl Dialog {
             _ => (number, receivers, (all - number).div_ceil(receivers)),
         };
         let channel = |place: usize| {
-            let mut channel = Channel { last_id: b"0".to_vec(), ..Channel::default() };
-            let first = first_of[first + place * step];
-            if messages.kind == ReceiverKind::Stream {
-                channel.numbers.begin(first);
+            let next_write = first_of[first + place * step];
+            let mut channel = Channel { next_write, ..Channel::default() };
+            // The load waits for its first receivers. Later ones join it when they are on the channel.
+            if next_write == 0 && messages.kind.has_own_copy() {
+                channel.numbers.begin(0);
             }
-            channel.next_write = first;
             channel
         };
         Self {
@@ -153,7 +154,7 @@ impl Dialog {
         let kind = desk.messages.kind;
         let is_group = self.awaited.front() == Some(&Awaited::Group);
         if frame.is_error && !(is_group && word(0).starts_with(b"BUSYGROUP")) {
-            return Err(TurnedDown::unasked(Dialect::Resp3, word(0)).into());
+            return Err(Broken::Refused(untrusted::bytes(word(0))));
         }
         match (kind, word(0)) {
             (ReceiverKind::Pubsub | ReceiverKind::ShardedPubsub, first) => {
@@ -183,6 +184,14 @@ impl Dialog {
                 let number = desk.messages.stamp(word(0)).map_or(0, |stamp| stamp.number + 1);
                 if let Some(place) = self.place(channel) {
                     self.channels[place].next_write = number;
+                }
+            }
+            Awaited::Last(place) => {
+                let id = if words.is_empty() { b"0" } else { word(0) };
+                self.channels[place].last_id = id.to_vec();
+                self.channels[place].numbers.begin(desk.messages.issued(self.first + place * self.step));
+                if self.awaited.is_empty() {
+                    self.read(desk.messages, desk.now_ns, out);
                 }
             }
             Awaited::Read | Awaited::Claim => {
@@ -215,7 +224,7 @@ impl Dialog {
         if desk.messages.kind.is_shared() {
             self.found.push((channel, id.map_or_else(Vec::new, |(id, _)| id.to_vec())));
         }
-        if sent_ns < desk.from_ns {
+        if number < desk.first[channel] {
             return;
         }
         let (taken, lost) = match desk.shared.get_mut(channel) {
@@ -287,12 +296,15 @@ impl Dialog {
         numbers.any(|(channel, it)| it.numbers.are_missing(messages.issued(channel)))
     }
 
-    /// Counts the messages that have not come by the end as lost.
-    pub(super) fn end(&mut self, desk: &mut Desk) {
-        for (channel, it) in self.mine().zip(&mut self.channels) {
-            let lost = it.numbers.end(desk.messages.issued(channel));
-            self.own.lost += lost;
-            desk.current.lost += lost;
-        }
+    /// Ends its channels. Returns how many of its messages have not come.
+    pub(super) fn end(&mut self, messages: &Messages, first_of: &[u64]) -> u64 {
+        let has_own_copy = messages.kind.has_own_copy();
+        let mine = self.mine().zip(&mut self.channels).filter(|_| has_own_copy);
+        mine.map(|(channel, it)| {
+            // A receiver that was never on the channel has got none of them.
+            it.numbers.begin(first_of[channel]);
+            it.numbers.end(messages.issued(channel))
+        })
+        .sum()
     }
 }

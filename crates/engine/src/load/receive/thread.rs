@@ -21,7 +21,7 @@ use super::{
     order::{Order, State},
 };
 use crate::{
-    clock::{Clock, next_tick_ns, tick_of},
+    clock::{Clock, SECOND_NS, next_tick_ns, tick_of},
     endpoint::{BackOff, Endpoints, Greeting},
     host::OwnThread,
     load::{Arrived, IntervalBuffer, LoadEvent, Plan, Ring, Setting, broken::Broken, worker::WAKE},
@@ -51,6 +51,8 @@ struct Receiver {
     line: Option<Line>,
     back_off: BackOff,
     opens_at_ns: u64,
+    /// Whether the load no longer waits for it.
+    is_settled: bool,
 }
 
 /// The state of the thread.
@@ -65,7 +67,8 @@ pub(super) struct Receiving {
     /// The receivers that are to be connected, by the time from which on.
     to_open: BTreeMap<(u64, usize), ()>,
     unread: Vec<usize>,
-    from_ns: u64,
+    /// For each channel, the number of the first message that these receivers wait for.
+    first: Vec<u64>,
     /// The segment in which messages are counted, and when it began.
     segment: u32,
     since_ns: u64,
@@ -99,7 +102,7 @@ impl Receiving {
             shared: Vec::new(),
             to_open: BTreeMap::new(),
             unread: Vec::new(),
-            from_ns: 0,
+            first: Vec::new(),
             segment,
             since_ns,
             is_over: false,
@@ -176,36 +179,31 @@ impl Receiving {
         }
     }
 
+    /// Makes all receivers anew, with channels for their number. What is under way to the old ones is unclear.
     fn take_order(&mut self, order: Arc<Order>, now_ns: u64) {
-        let is_other = match (&self.order.messages, &order.messages) {
-            (Some(old), Some(new)) => !Arc::ptr_eq(old, new),
-            _ => true,
-        };
-        if is_other || order.receivers < self.receivers.len() || order.messages.is_none() {
-            self.end_dialogs(now_ns);
-            self.receivers.clear();
-            self.to_open.clear();
-        }
+        self.end_dialogs(now_ns, false);
+        self.receivers.clear();
+        self.to_open.clear();
         self.order = order;
         let Some(messages) = self.order.messages.clone() else { return self.setup.state.await_receivers(0) };
-        if is_other {
-            let kept = messages.begin_to_receive();
-            self.from_ns = if kept { now_ns } else { 0 };
-            let first = |channel| if kept { messages.issued(channel) } else { 0 };
-            let shared = if messages.kind.is_shared() { messages.names.len() } else { 0 };
-            self.shared = vec![Numbers::default(); shared];
-            self.shared.iter_mut().enumerate().for_each(|(channel, numbers)| numbers.begin(first(channel)));
-            self.greeting = self.setup.plan.greeting_of_receivers(Some(messages.kind));
-            self.current = None;
-        }
-        let first: Vec<_> = (0..messages.names.len())
-            .map(|channel| if self.from_ns > 0 { messages.issued(channel) } else { 0 })
-            .collect();
-        self.setup.state.await_receivers(self.order.receivers - self.receivers.len());
-        for number in self.receivers.len()..self.order.receivers {
-            let dialog = Dialog::new(number, self.order.receivers, &messages, &first);
+        let is_later = messages.begin_to_receive();
+        let first = |channel| if is_later { messages.issued(channel) } else { 0 };
+        self.first = (0..messages.names.len()).map(first).collect();
+        let shared = if messages.kind.is_shared() { self.first.len() } else { 0 };
+        self.shared = vec![Numbers::default(); shared];
+        self.shared.iter_mut().zip(&self.first).for_each(|(numbers, first)| numbers.begin(*first));
+        self.greeting = self.setup.plan.greeting_of_receivers(Some(messages.kind));
+        self.setup.state.await_receivers(self.order.receivers);
+        for number in 0..self.order.receivers {
+            let dialog = Dialog::new(number, self.order.receivers, &messages, &self.first);
             let back_off = BackOff::new();
-            self.receivers.push(Receiver { dialog, line: None, back_off, opens_at_ns: now_ns });
+            self.receivers.push(Receiver {
+                dialog,
+                line: None,
+                back_off,
+                opens_at_ns: now_ns,
+                is_settled: false,
+            });
             self.to_open.insert((now_ns, number), ());
         }
     }
@@ -241,7 +239,7 @@ impl Receiving {
         let mut desk = Desk {
             messages: &messages,
             now_ns,
-            from_ns: self.from_ns,
+            first: &self.first,
             since_ns: self.since_ns,
             current: self.current.get_or_insert_with(|| Box::new(Arrived::new(messages.kind))),
             earlier: &mut self.earlier,
@@ -254,7 +252,6 @@ impl Receiving {
             buffer: &mut self.buffer,
             words: &mut self.words,
         };
-        let was_ready = receiver.dialog.is_ready;
         let before = receiver.dialog.own.received;
         let result = line.attend(&mut receiver.dialog, &mut around);
         if line.has_more {
@@ -263,18 +260,25 @@ impl Receiving {
         if receiver.dialog.own.received > before {
             self.last_ns = now_ns;
         }
-        if receiver.dialog.is_ready && !was_ready {
-            receiver.back_off.reset();
-            self.setup.state.ready();
+        if receiver.dialog.is_ready {
+            self.settle(i);
         }
         if let Err(broken) = result {
             self.lose(i, &broken, now_ns);
         }
     }
 
+    /// Lets the load no longer wait for a receiver, which is ready or cannot be connected.
+    fn settle(&mut self, i: usize) {
+        if !std::mem::replace(&mut self.receivers[i].is_settled, true) {
+            self.setup.state.ready();
+        }
+    }
+
     /// Ends the connection of a receiver, and plans the next one.
     #[cold]
     fn lose(&mut self, i: usize, broken: &Broken, now_ns: u64) {
+        self.settle(i);
         let receiver = &mut self.receivers[i];
         receiver.line = None;
         if std::mem::take(&mut receiver.dialog.is_ready) {
@@ -282,8 +286,9 @@ impl Receiving {
             self.current.iter_mut().for_each(|current| current.reconnects += 1);
         } else {
             self.endpoint = self.endpoint.wrapping_add(1);
-            // The load does not wait for a receiver that cannot be connected.
-            self.setup.state.ready();
+        }
+        if now_ns.saturating_sub(receiver.opens_at_ns) > SECOND_NS {
+            receiver.back_off.reset();
         }
         let pause = receiver.back_off.next(&mut rand::rng());
         receiver.opens_at_ns = now_ns + pause.as_nanos() as u64;
@@ -313,27 +318,23 @@ impl Receiving {
         !is_missing && !is_of_keys && !all.any(|receiver| receiver.dialog.awaits_messages(messages))
     }
 
-    /// Counts what has not come from all channels as lost.
-    fn end_dialogs(&mut self, now_ns: u64) {
-        let Some(messages) = self.order.messages.clone() else { return };
-        let mut desk = Desk {
-            messages: &messages,
-            now_ns,
-            from_ns: self.from_ns,
-            since_ns: self.since_ns,
-            current: self.current.get_or_insert_with(|| Box::new(Arrived::new(messages.kind))),
-            earlier: &mut self.earlier,
-            shared: &mut [],
-        };
-        self.receivers.iter_mut().for_each(|receiver| receiver.dialog.end(&mut desk));
-        for (channel, numbers) in self.shared.iter_mut().enumerate() {
-            desk.current.lost += numbers.end(messages.issued(channel));
+    /// Ends all receivers. What has not come is lost, or unclear if the load goes on with other receivers.
+    fn end_dialogs(&mut self, now_ns: u64, is_end: bool) {
+        let Some(messages) = &self.order.messages else { return };
+        let current = self.current.get_or_insert_with(|| Box::new(Arrived::new(messages.kind)));
+        let shared = self.shared.iter_mut().enumerate();
+        let mut missing = shared.map(|(channel, numbers)| numbers.end(messages.issued(channel))).sum::<u64>();
+        for Receiver { dialog, .. } in &mut self.receivers {
+            let own = dialog.end(messages, &self.first);
+            dialog.own.lost += if is_end { own } else { 0 };
+            missing += own;
         }
+        *(if is_end { &mut current.lost } else { &mut current.unclear }) += missing;
         self.close_segment(now_ns);
     }
 
     fn finish(&mut self, now_ns: u64) {
-        self.end_dialogs(now_ns);
+        self.end_dialogs(now_ns, true);
         self.receivers.clear();
         self.close_tick(now_ns);
     }

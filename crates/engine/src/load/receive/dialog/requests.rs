@@ -32,15 +32,30 @@ impl Dialog {
             }
             ReceiverKind::Group => {
                 for name in &names {
-                    say(out, &[b"XGROUP", b"CREATE", name, GROUP, b"0", b"MKSTREAM"], &[]);
+                    say(out, &[b"XGROUP", b"CREATE", name, GROUP, b"$", b"MKSTREAM"], &[]);
                     self.awaited.push_back(Awaited::Group);
                 }
                 self.claims_at_ns = now_ns + CLAIM_NS;
                 self.read(messages, now_ns, out);
             }
-            ReceiverKind::Queue | ReceiverKind::Move | ReceiverKind::Stream => {
-                self.is_ready = true;
+            ReceiverKind::Queue | ReceiverKind::Move => {
+                // It answers at once, and the command that waits does not.
+                say(out, &[b"PING"], &[]);
+                self.awaited.push_back(Awaited::Plain);
                 self.read(messages, now_ns, out);
+            }
+            ReceiverKind::Stream => {
+                for (place, name) in names.iter().enumerate() {
+                    if self.channels[place].last_id.is_empty() {
+                        say(out, &[b"XREVRANGE", name, b"+", b"-", b"COUNT", b"1"], &[]);
+                        self.awaited.push_back(Awaited::Last(place));
+                    }
+                }
+                if self.awaited.is_empty() {
+                    say(out, &[b"PING"], &[]);
+                    self.awaited.push_back(Awaited::Plain);
+                    self.read(messages, now_ns, out);
+                }
             }
             ReceiverKind::Tracking => {
                 say(out, &[b"CLIENT", b"TRACKING", b"ON"], &[]);
