@@ -18,6 +18,9 @@ pub struct HttpFields {
 /// The fields that redyno sets itself, since the ends of requests and replies depend on them.
 const OWN: [&str; 4] = ["Content-Length", "Transfer-Encoding", "Connection", "Accept-Encoding"];
 
+/// The fields that ask for replies which redyno does not read.
+const UNREAD: [&str; 3] = ["Expect", "Upgrade", "TE"];
+
 impl HttpFields {
     /// Returns whether there are none.
     pub(super) fn is_empty(&self) -> bool {
@@ -47,6 +50,15 @@ impl HttpFields {
                 let text =
                     format!("[http] headers: the value of '{shown}' has characters other than plain ASCII");
                 return Err(WorkloadError::of(text));
+            }
+            if UNREAD.iter().any(|unread| unread.eq_ignore_ascii_case(name)) {
+                let text = format!("[http] headers: redyno does not read what '{shown}' asks for; remove it");
+                return Err(WorkloadError::of(text));
+            }
+            if self.headers.keys().any(|other| other != name && other.eq_ignore_ascii_case(name)) {
+                return Err(WorkloadError::of(format!(
+                    "[http] headers: '{shown}' is there twice; remove one"
+                )));
             }
             if OWN.iter().any(|own| own.eq_ignore_ascii_case(name)) {
                 return Err(WorkloadError::of(format!(
