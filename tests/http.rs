@@ -171,9 +171,24 @@ fn a_path_with_a_value_is_checked_when_it_is_made_and_a_bad_one_is_not_sent() {
     let good = server.headless("/", &["-n", "20", "-d", "30", "--", "GET", "/v/{value}"]).expect_code(0);
     assert_eq!((end(&good.records()).summary.ops, server.count("GET")), (20, 20));
     assert!(server.log().iter().all(|it| it.method == "HEAD" || it.path.len() == 33));
-    let bad = server.headless("/", &["-n", "20", "-d", "300", "--", "GET", "/v/{value}"]).expect_code(0);
-    assert_eq!((errors(&bad), server.count("GET")), ([("bad-key".to_owned(), 20)].into(), 20));
-    assert!(bad.out.contains("is no path for HTTP: a path has 1 to 250 bytes"), "{}", bad.out);
+    let long = server.headless("/", &["-n", "20", "-d", "300", "--", "GET", "/v/{value}"]).expect_code(0);
+    assert_eq!((end(&long.records()).summary.ops, server.count("GET")), (20, 40));
+    let folder = tempfile::tempdir().unwrap();
+    let records = folder.path().join("r.csv");
+    fs::write(&records, "name\nüber\n").unwrap();
+    let records = records.display().to_string();
+    for words in [
+        &["-d", "8001", "--", "GET", "/v/{value}"][..],
+        &["--dataset", &records, "--", "GET", "/v/__field:name__"],
+    ] {
+        let bad = server.headless("/", &[&["-n", "20"], words].concat()).expect_code(0);
+        assert_eq!(
+            (errors(&bad), server.count("GET")),
+            ([("bad-key".to_owned(), 20)].into(), 40),
+            "{words:?}"
+        );
+        assert!(bad.out.contains("is no path for HTTP: it has at most 8000 bytes, all ASCII"), "{}", bad.out);
+    }
 }
 
 #[test]
@@ -196,6 +211,10 @@ fn a_workload_file_gives_header_fields_and_a_recording_does_not_contain_them() {
     assert!(!fs::read_to_string(&recording).unwrap().contains("s3cret"));
     for (field, expected) in [
         ("Content-Length = \"5\"", "redyno sets 'Content-Length' itself"),
+        ("expect = \"100-continue\"", "redyno does not read what 'expect' asks for"),
+        ("Upgrade = \"h2c\"", "redyno does not read what 'Upgrade' asks for"),
+        ("TE = \"trailers\"", "redyno does not read what 'TE' asks for"),
+        ("a = \"s3\", A = \"s3\"", "'A' is there twice"),
         ("'a b' = \"5\"", "'a b' is no name of a header field"),
         ("A = \"s3\\r\\nB: c\"", "the value of 'A' has characters other than plain ASCII"),
     ] {
@@ -234,7 +253,7 @@ fn what_http_does_not_have_is_refused_in_one_line() {
         (&["--ratio", "1:1"], "an HTTP path begins with /"),
         (&["--", "SET", "a", "b"], "'SET' is no method that redyno sends by HTTP"),
         (&["--", "GET", "a"], "an HTTP path begins with /"),
-        (&["--", "GET", "/a b"], "an HTTP path has no spaces"),
+        (&["--", "GET", "/a b"], "an HTTP path has at most 8000 bytes, and no spaces"),
         (&["--", "HEAD", "/", "x"], "HEAD has no body"),
         (&["--", "GET", "/", "x"], "GET has no body"),
         (

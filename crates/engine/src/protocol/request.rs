@@ -13,7 +13,6 @@ mod making;
 use super::{
     Derived, Dialect, Fill, KeyPart, Part, Unspoken, append_vector,
     digits::digits,
-    memcached,
     request_parts::{Head, Laid, java_hash},
     resp,
 };
@@ -61,8 +60,8 @@ enum Slot {
     SizedNumber(u16),
     /// Another argument. The length of the argument is known only when it is filled.
     Argument(Head<Fragment>, Vec<Fragment>),
-    /// A key of memcached, which is checked when it is filled.
-    Key(Vec<Fragment>),
+    /// A key of memcached or a path of HTTP, which the function checks when it is filled.
+    Key(Vec<Fragment>, fn(&[u8]) -> bool),
 }
 
 /// A part of an argument or a key that is filled for each request.
@@ -182,7 +181,7 @@ impl Slot {
             Self::Plain(fragment) => _ = fragment.append(fill, out),
             Self::SizedNumber(source) => append_sized_number(fill.number(*source), out),
             Self::Argument(head, fragments) => append_argument(head, fragments, fill, out),
-            Self::Key(fragments) => append_key(fragments, fill, out),
+            Self::Key(fragments, is_good) => append_key(fragments, *is_good, fill, out),
         }
     }
 }
@@ -259,10 +258,10 @@ fn append_argument(head: &Head<Fragment>, fragments: &[Fragment], fill: &mut imp
 }
 
 /// Appends a key. Reports the key to `fill` if it is not valid.
-fn append_key(fragments: &[Fragment], fill: &mut impl Fill, out: &mut Vec<u8>) {
+fn append_key(fragments: &[Fragment], is_good: fn(&[u8]) -> bool, fill: &mut impl Fill, out: &mut Vec<u8>) {
     let start = out.len();
     let left_out: usize = fragments.iter().map(|fragment| fragment.append(fill, out)).sum();
-    if left_out > 0 || !memcached::is_key(&out[start..]) {
+    if left_out > 0 || !is_good(&out[start..]) {
         fill.refuse(&out[start..]);
     }
 }

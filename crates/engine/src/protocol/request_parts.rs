@@ -101,8 +101,9 @@ pub(super) enum Laid<'a> {
     Plain(Part<'a>),
     /// An argument that is sent after its length.
     Measured(Head<Part<'a>>, Vec<Part<'a>>),
-    /// A key of memcached, which is sent without its length. The bytes of the key are known only when it is filled.
-    Key(Vec<Part<'a>>),
+    /// A key of memcached or a path of HTTP, which is sent without its length. Its bytes are known only when it is filled,
+    /// and are then checked by the function.
+    Key(Vec<Part<'a>>, fn(&[u8]) -> bool),
 }
 
 /// The bytes before an argument, which contain the argument's length.

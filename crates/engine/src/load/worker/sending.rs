@@ -212,11 +212,13 @@ impl Worker {
     fn report_refused(&mut self) {
         let key = self.out.take_refused().unwrap_or_default();
         let has_keys = self.setup.plan.target.dialect.has_keys();
-        let (what, name) = if has_keys { ("key of memcached", "key") } else { ("path for HTTP", "path") };
+        let what = match has_keys {
+            true => "key of memcached: it has 1 to 250 bytes and no blank or control character",
+            false => "path for HTTP: it has at most 8000 bytes, all ASCII, and no blank or control character",
+        };
         self.report_error(&ErrorKind::Key, || {
             format!(
-                "'{}' is no {what}: a {name} has 1 to 250 bytes and no blank or control character; requests with \
-                 such a {name} are counted as errors and not sent",
+                "'{}' is no {what}; such requests are counted as errors and not sent",
                 untrusted::at_most(&key, LONGEST_SHOWN)
             )
         });

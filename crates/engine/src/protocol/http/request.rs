@@ -53,7 +53,7 @@ pub(in crate::protocol) fn lay_out<'a>(
     let mut laid = vec![Laid::Bytes(format!("{name} ").into_bytes())];
     match path.iter().any(is_drawn) {
         // Values are known only when they are filled in.
-        true => laid.push(Laid::Key(path.clone())),
+        true => laid.push(Laid::Key(path.clone(), is_path)),
         false => laid.extend(path.iter().copied().map(Laid::Plain)),
     }
     let mut rest = format!(" HTTP/1.1\r\n{}", site.fields());
@@ -106,16 +106,25 @@ pub(in crate::protocol) fn check_alone<'m>(methods: impl Iterator<Item = &'m str
     Ok(())
 }
 
+/// The longest path that is made of values or fields of records, as servers accept it.
+const LONGEST_PATH: usize = 8000;
+
+/// Returns whether these bytes are a path, or a part of it, that can be sent: blanks and control characters would end it.
+fn is_path(bytes: &[u8]) -> bool {
+    bytes.len() <= LONGEST_PATH && bytes.is_ascii() && !has_break(bytes)
+}
+
 /// Checks the part of a path that is known in advance.
 fn check_path(path: &Word) -> Result<(), Unspoken> {
     let begins = matches!(path.first(), Some(Part::Text([b'/', ..]))) || text(path) == Some(b"*");
     if !begins {
         return Err(Unspoken("an HTTP path begins with /; leave the server's name out of it".to_owned()));
     }
-    let is_bad = |part: &Part| matches!(part, Part::Text(text) if has_break(text) || !text.is_ascii());
+    let is_bad = |part: &Part| matches!(part, Part::Text(text) if !is_path(text));
     if path.iter().any(is_bad) {
         return Err(Unspoken(
-            "an HTTP path has no spaces, control characters and letters beyond ASCII; write them as %20 and so on".to_owned(),
+            "an HTTP path has at most 8000 bytes, and no spaces, control characters and letters beyond ASCII; write them as \
+             %20 and so on".to_owned(),
         ));
     }
     let has_brace =

@@ -7,7 +7,7 @@
 //! In every dialect, a command of a workload is a list of words, with the key before the value. The dialect
 //! adds the flags and lengths.
 
-use super::words::{Word, check_flag, check_key, check_ttl, is, is_drawn, number, text};
+use super::words::{Word, check_flag, check_key, check_ttl, is, is_drawn, is_key, number, text};
 use crate::protocol::{
     Part, Unspoken,
     request_parts::{Head, Laid},
@@ -122,7 +122,7 @@ impl<'a> CommandLine<'a> {
     /// filled.
     fn checked(mut self, key: &[Part<'a>]) -> Self {
         self.0.push(Laid::Plain(Part::Text(b" ")));
-        self.0.push(Laid::Key(key.to_vec()));
+        self.0.push(Laid::Key(key.to_vec(), is_key));
         self
     }
 

@@ -9,4 +9,4 @@ mod words;
 pub(super) use command::{lay_out, request_word};
 pub(super) use greeting::{PING, PONG, encode, introduce, refusal};
 pub use skipper::MemcachedSkipper;
-pub(super) use words::{Word, has_break, is_drawn, is_key, text};
+pub(super) use words::{Word, has_break, is_drawn, text};

@@ -35,7 +35,7 @@ pub(in crate::protocol) fn has_break(text: &[u8]) -> bool {
 
 /// Returns whether these bytes are a valid key: 1 to 250 bytes, without white space and control characters,
 /// which would end the key.
-pub(in crate::protocol) fn is_key(bytes: &[u8]) -> bool {
+pub(super) fn is_key(bytes: &[u8]) -> bool {
     (1..=LONGEST_KEY).contains(&bytes.len()) && !has_break(bytes)
 }
 

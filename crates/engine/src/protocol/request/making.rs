@@ -23,7 +23,9 @@ impl Making {
             Laid::Bytes(bytes) => self.bytes.extend(bytes),
             Laid::Plain(part) => self.add_part(part),
             Laid::Measured(head, parts) => self.add_measured(head, &parts),
-            Laid::Key(parts) => self.end_slot(Slot::Key(parts.iter().map(Fragment::of).collect())),
+            Laid::Key(parts, is_good) => {
+                self.end_slot(Slot::Key(parts.iter().map(Fragment::of).collect(), is_good));
+            }
         }
     }
 
