@@ -153,7 +153,8 @@ pub struct LoadArgs {
     /// existing ones
     #[arg(long, conflicts_with = "key_prefix")]
     pub own_names: bool,
-    /// Do not ask before writing to a server that holds other keys, serves other clients, or may run out of memory
+    /// Do not ask before writing to a server that holds other keys, serves other clients, or may run out of memory, nor
+    /// before HTTP requests that may change data or go to another machine
     #[arg(long)]
     pub yes: bool,
     /// The load that the workload's preset or file suggests.
