@@ -166,7 +166,8 @@ impl<S: Read + Write> TlsStream<S> {
     fn take(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.session.reader().read(buffer) {
             Ok(n) => Ok(n),
-            // A stream without TLS's close message ends all the same: replies contain their length.
+            // A stream without TLS's close message ends all the same: replies contain their length, except bodies of HTTP
+            // that end with the connection.
             Err(error)
                 if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::UnexpectedEof) =>
             {
