@@ -3,30 +3,30 @@
 use super::{Call, Outcome};
 use crate::demo::reply::{Protocol, Reply};
 
-/// Runs SUBSCRIBE, or SSUBSCRIBE if `confirms` is its word.
-pub fn subscribe(call: &mut Call<'_>, confirms: &str) -> Outcome {
+/// Runs SUBSCRIBE or SSUBSCRIBE.
+pub fn subscribe(call: &mut Call<'_>, is_sharded: bool) -> Outcome {
+    let channels = call.state.channels.of(is_sharded);
+    let mut own = channels.values().filter(|clients| clients.contains(&call.client)).count();
     for name in call.arguments.from(1) {
-        let channels = &mut call.state.channels.subscribers;
-        channels.entry(name.to_vec()).or_default().insert(call.client);
-        let own = channels.values().filter(|clients| clients.contains(&call.client)).count();
+        own += usize::from(channels.entry(name.to_vec()).or_default().insert(call.client));
         call.reply.push(3);
-        call.reply.text(confirms);
+        call.reply.text(if is_sharded { "ssubscribe" } else { "subscribe" });
         call.reply.bulk(name);
         call.reply.count(own);
     }
     Ok(())
 }
 
-/// Runs PUBLISH, or SPUBLISH if `word` is that of its messages.
-pub fn publish(call: &mut Call<'_>, word: &str) -> Outcome {
+/// Runs PUBLISH or SPUBLISH.
+pub fn publish(call: &mut Call<'_>, is_sharded: bool) -> Outcome {
     let (name, message) = (call.argument(1)?, call.argument(2)?);
-    let clients = call.state.channels.subscribers.get(name).cloned().unwrap_or_default();
+    let clients = call.state.channels.of(is_sharded).get(name).cloned().unwrap_or_default();
     for client in &clients {
         let mut bytes = Vec::new();
         let protocol = call.state.sessions.get(client).map_or(Protocol::Resp2, |session| session.protocol);
         let mut reply = Reply::new(&mut bytes, protocol);
         reply.push(3);
-        reply.text(word);
+        reply.text(if is_sharded { "smessage" } else { "message" });
         reply.bulk(name);
         reply.bulk(message);
         call.state.channels.posted.push((*client, bytes));
@@ -44,16 +44,18 @@ mod tests {
         let mut server = TestServer::new();
         assert_eq!(server.ask("PUBLISH a x"), ":0\n");
         assert_eq!(
-            server.ask("SUBSCRIBE a b"),
-            "*3\n$9\nsubscribe\n$1\na\n:1\n*3\n$9\nsubscribe\n$1\nb\n:2\n"
+            server.ask("SUBSCRIBE a a b"),
+            "*3\n$9\nsubscribe\n$1\na\n:1\n".repeat(2) + "*3\n$9\nsubscribe\n$1\nb\n:2\n"
         );
         assert_eq!(server.ask("PUBLISH a x"), ":1\n");
-        assert_eq!(server.ask("SPUBLISH c x"), ":0\n");
+        assert_eq!(server.ask("SPUBLISH a x"), ":0\n", "a sharded channel is another one");
+        assert_eq!(server.ask("SSUBSCRIBE c"), "*3\n$10\nssubscribe\n$1\nc\n:1\n");
+        assert_eq!(server.ask("PUBLISH c x"), ":0\n");
         let posted = std::mem::take(&mut server.engine.state.channels.posted);
         let texts: Vec<_> = posted.iter().map(|(_, bytes)| String::from_utf8_lossy(bytes)).collect();
         assert_eq!(texts, ["*3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nx\r\n"]);
         let client = posted[0].0;
         server.engine.state.channels.leave(client);
-        assert_eq!(server.ask("PUBLISH a x"), ":0\n");
+        assert_eq!((server.ask("PUBLISH a x"), server.ask("SPUBLISH c x")), (":0\n".into(), ":0\n".into()));
     }
 }
