@@ -40,6 +40,22 @@ fn a_pipeline_is_answered_in_order_however_it_is_cut() {
 }
 
 #[test]
+fn a_subscriber_that_does_not_read_is_disconnected_and_misses_nothing_before() {
+    let server = server_with(&[]);
+    let (mut subscriber, mut other) = (Client::connect(&server), Client::connect(&server));
+    subscriber.ask("SUBSCRIBE big");
+    let publish = request(&["PUBLISH", "big", &"x".repeat(4 << 20)]);
+    let mut sent = 0;
+    wait_for("a disconnected subscriber", || {
+        other.send(&publish);
+        sent += 1;
+        (other.reply() == ":0\r\n").then_some(())
+    });
+    assert!(sent > 8, "{sent} messages of 4 MB");
+    subscriber.rest();
+}
+
+#[test]
 fn a_client_that_reads_late_gets_every_byte() {
     let server = server_with(&[]);
     let mut client = Client::connect(&server);

@@ -23,7 +23,7 @@ use super::{
 
 /// While a client has more unsent bytes of replies than this, its requests wait until it has read replies.
 const MAX_UNSENT: usize = 1 << 20;
-/// The largest number of unsent bytes to which messages are added, as in the limit of Redis for subscribers.
+/// A client with more unsent bytes after a message is disconnected, as by the limit of Redis for subscribers.
 const MAX_POSTED: usize = 32 << 20;
 /// The largest size of an incomplete request, 1 GiB as in Redis; a client that sends more is disconnected.
 const MAX_UNREAD: usize = 1 << 30;
@@ -105,11 +105,12 @@ impl Connection {
         self.waits_until_ns.is_some()
     }
 
-    /// Adds a message that no request asked for. It is dropped if the client reads too slowly, as it would be disconnected.
-    pub fn post(&mut self, message: &[u8]) {
-        if self.phase == Answering::Serving && self.outbox.unsent() <= MAX_POSTED {
+    /// Adds a message that no request asked for. Returns whether the client reads so slowly that it is to be disconnected.
+    pub fn post(&mut self, message: &[u8]) -> bool {
+        if self.phase == Answering::Serving {
             self.outbox.bytes.extend_from_slice(message);
         }
+        self.outbox.unsent() > MAX_POSTED
     }
 
     /// If `reads` is set, reads from the socket once and answers the requests; then sends the replies that are not

@@ -115,8 +115,10 @@ impl EventLoop {
             }
             self.run_timers();
             for (client, bytes) in std::mem::take(&mut self.engine.state.channels.posted) {
-                self.connections.get_mut(&client).into_iter().for_each(|connection| connection.post(&bytes));
-                self.go_on(client, false);
+                match self.connections.get_mut(&client).is_some_and(|connection| connection.post(&bytes)) {
+                    true => self.close(client),
+                    false => self.go_on(client, false),
+                }
             }
             if std::mem::take(&mut self.engine.state.entries_came) {
                 self.again.extend(std::mem::take(&mut self.waiting));
@@ -172,17 +174,18 @@ impl EventLoop {
         match connection.go_on(reads, &mut self.engine, &mut self.room) {
             Next::Wait => {}
             Next::Read => self.again.push(client),
-            Next::Close => {
-                // Dropping the socket closes it and removes it from the poll.
-                self.connections.swap_remove(&client);
-                self.engine.state.sessions.swap_remove(&client);
-                self.engine.state.channels.leave(client);
-                return;
-            }
+            Next::Close => return self.close(client),
         }
         self.waiting.extend(connection.waits().then_some(client));
         let until_ns = connection.held_until_ns().filter(|at_ns| *at_ns < u64::MAX);
         self.timers.extend(until_ns.map(|at_ns| (at_ns, client)));
+    }
+
+    fn close(&mut self, client: usize) {
+        // Dropping the socket closes it and removes it from the poll.
+        self.connections.swap_remove(&client);
+        self.engine.state.sessions.swap_remove(&client);
+        self.engine.state.channels.leave(client);
     }
 
     fn accept(&mut self) {
