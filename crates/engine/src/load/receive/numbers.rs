@@ -6,10 +6,12 @@
 //! Messages of several senders may arrive in another order than that of their numbers, so a gap is no loss at once. A
 //! gap that ends up as a loss is decided by the times of sending: while a server pauses, nothing is lost.
 
-use std::ops::Range;
+use std::collections::BTreeMap;
 
 /// How much later a received message must be sent than the one after a gap, for the gap to be a loss: 1 s.
 const GRACE_NS: u64 = 1_000_000_000;
+/// The most gaps that may still close; beyond that, the oldest one is a loss.
+const MOST_GAPS: usize = 10_000;
 /// How many stretches of lost messages are remembered, to tell a late message from a doubled one.
 const REMEMBERED: usize = 100;
 
@@ -24,6 +26,10 @@ pub(super) enum Taken {
     Doubled,
 }
 
+/// Stretches of numbers by their first one, each with the number after it, and the time of sending of the message after
+/// it.
+type Stretches = BTreeMap<u64, (u64, u64)>;
+
 /// The numbers of a channel's messages that a receiver has got.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Numbers {
@@ -31,9 +37,9 @@ pub(super) struct Numbers {
     first: Option<u64>,
     /// The number after the highest so far.
     next: u64,
-    /// Missing numbers, each with the time of sending of the message after them.
-    open: Vec<(Range<u64>, u64)>,
-    lost: Vec<Range<u64>>,
+    /// Missing numbers that may still come.
+    open: Stretches,
+    lost: Stretches,
 }
 
 impl Numbers {
@@ -49,17 +55,20 @@ impl Numbers {
     pub(super) fn take(&mut self, number: u64, sent_ns: u64) -> (Taken, u64) {
         if number >= self.next {
             if number > self.next {
-                self.open.push((self.next..number, sent_ns));
+                self.open.insert(self.next, (number, sent_ns));
             }
             self.next = number + 1;
-        } else if number >= self.first.unwrap_or(0) && !take_out(&mut self.open, number, |(range, _)| range) {
-            let is_late = take_out(&mut self.lost, number, |range| range);
+        } else if number >= self.first.unwrap_or(0) && !take_out(&mut self.open, number) {
+            let is_late = take_out(&mut self.lost, number);
             return (if is_late { Taken::Late } else { Taken::Doubled }, 0);
         }
-        let is_over = |(_, since_ns): &(_, u64)| sent_ns.saturating_sub(*since_ns) > GRACE_NS;
+        let is_over = |open: &Stretches| {
+            open.len() > MOST_GAPS
+                || open.values().next().is_some_and(|(_, ns)| sent_ns.saturating_sub(*ns) > GRACE_NS)
+        };
         let mut lost = 0;
-        while let Some(place) = self.open.iter().position(is_over) {
-            lost += self.lose(place);
+        while is_over(&self.open) {
+            lost += self.lose();
         }
         (Taken::New, lost)
     }
@@ -71,7 +80,7 @@ impl Numbers {
         }
         let rest = issued.saturating_sub(self.next);
         self.next = self.next.max(issued);
-        let open = (0..self.open.len()).map(|_| self.lose(0)).sum::<u64>();
+        let open = (0..self.open.len()).map(|_| self.lose()).sum::<u64>();
         open + rest
     }
 
@@ -80,27 +89,28 @@ impl Numbers {
         self.first.is_some() && (self.next < issued || !self.open.is_empty())
     }
 
-    fn lose(&mut self, place: usize) -> u64 {
-        let (range, _) = self.open.remove(place);
-        if self.lost.len() == REMEMBERED {
-            self.lost.remove(0);
+    /// Counts the oldest gap as lost. Returns how many messages that are.
+    fn lose(&mut self) -> u64 {
+        let Some((first, gap)) = self.open.pop_first() else { return 0 };
+        self.lost.insert(first, gap);
+        if self.lost.len() > REMEMBERED {
+            self.lost.pop_first();
         }
-        self.lost.push(range.clone());
-        range.end - range.start
+        gap.0 - first
     }
 }
 
 /// Takes a number out of the stretch that contains it. Returns whether there is one.
-fn take_out<T: Clone>(all: &mut Vec<T>, number: u64, range: impl Fn(&mut T) -> &mut Range<u64>) -> bool {
-    let Some(place) = all.iter_mut().position(|it| range(it).contains(&number)) else { return false };
-    let mut behind = all[place].clone();
-    range(&mut behind).start = number + 1;
-    range(&mut all[place]).end = number;
-    if !range(&mut behind).is_empty() {
-        all.push(behind);
+fn take_out(all: &mut Stretches, number: u64) -> bool {
+    let found = all.range_mut(..=number).next_back().filter(|(_, (end, _))| *end > number);
+    let Some((first, stretch)) = found else { return false };
+    let (first, (end, since_ns)) = (*first, *stretch);
+    stretch.0 = number;
+    if first == number {
+        all.remove(&first);
     }
-    if range(&mut all[place]).is_empty() {
-        all.remove(place);
+    if end > number + 1 {
+        all.insert(number + 1, (end, since_ns));
     }
     true
 }
@@ -128,6 +138,17 @@ mod tests {
         assert_eq!(numbers.take(17, 9 * S), (Taken::New, 0));
         assert_eq!((numbers.are_missing(18), numbers.end(20)), (true, 3));
         assert_eq!((numbers.are_missing(20), numbers.end(20)), (false, 0));
+    }
+
+    #[test]
+    fn beyond_a_number_of_gaps_the_oldest_is_a_loss_at_once() {
+        let mut numbers = begun(0);
+        let gaps = MOST_GAPS as u64;
+        let lost: Vec<_> =
+            (1..=gaps + 2).map(|gap| numbers.take(2 * gap - 1, 0)).filter(|it| it.1 > 0).collect();
+        assert_eq!(lost, [(Taken::New, 1); 2]);
+        assert_eq!((numbers.take(0, 0), numbers.take(4, 0)), ((Taken::Late, 0), (Taken::New, 0)));
+        assert_eq!(numbers.end(2 * gaps + 4), gaps - 1);
     }
 
     #[test]
