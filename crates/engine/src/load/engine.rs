@@ -69,6 +69,8 @@ pub struct Load {
     endpoints: Arc<Endpoints>,
     /// The receivers of a workload, since the first workload that has some.
     reception: Mutex<Option<Reception>>,
+    /// The knobs whose receivers are being connected, and the program that sends to them.
+    coming: Mutex<Option<(Knobs, Arc<Program>)>>,
     joined: Sender<RingEnd>,
     events: Sender<LoadEvent>,
 }
@@ -97,8 +99,7 @@ impl Load {
         let since_ns = clock.now_ns() + lead_ns(plan);
         let phase = fill_first(Phase::first(warmup, &stops, since_ns), &knobs, since_ns, &[]);
         let program = Arc::new(plan.program(&knobs, &phase, values, clock));
-        let plan = Arc::new(plan.clone());
-        let operations = program.operations().count();
+        let (plan, operations) = (Arc::new(plan.clone()), program.operations().count());
         // The first segment of an agent is one of the session's.
         let generation = if let Fleet::Agent(_) = plan.fleet { 0 } else { 1 };
         let first = Setting { generation, knobs, since_ns, phase, program, filled: Vec::new() };
@@ -115,6 +116,7 @@ impl Load {
             threads: Vec::new(),
             endpoints: Arc::clone(&endpoints),
             reception: Mutex::default(),
+            coming: Mutex::default(),
             joined: joined_up,
             events: events_up.clone(),
         };
@@ -156,6 +158,27 @@ impl Load {
         &self.setbacks
     }
 
+    /// Returns whether the load can begin with these knobs: their receivers are ready, or have had 10 s. The first call
+    /// lets them connect; [`set`](Self::set) does not wait for them.
+    pub fn is_ready_for(&self, knobs: &Knobs) -> bool {
+        let now = self.settings.load();
+        let (phase, _) = now.phase_for(knobs, self.clock.now_ns(), &self.stops, self.is_filled());
+        if !knobs.load || knobs.workload.received().is_none() || phase.filling().is_some() {
+            return true;
+        }
+        let mut coming = self.coming.lock();
+        if coming.as_ref().is_none_or(|(other, _)| other != knobs) {
+            let program = now.program_for(knobs, &self.plan, &phase, self.clock);
+            self.receive(knobs, &program, &phase);
+            *coming = Some((knobs.clone(), program));
+        }
+        self.are_received()
+    }
+
+    fn are_received(&self) -> bool {
+        self.reception.lock().as_ref().is_none_or(Reception::is_ready)
+    }
+
     /// Changes the knobs and wakes every worker. The change also ends a warm-up whose time is over, and a prefill
     /// that [is done](Self::is_filled) or no longer needed. If keys of the workload are missing, the new segment
     /// begins with a prefill.
@@ -173,6 +196,9 @@ impl Load {
     fn receive_first(&self) {
         let first = self.settings.load_full();
         self.receive(&first.knobs, &first.program, &first.phase);
+        while !self.are_received() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         if self.reception.lock().is_some() {
             let since_ns = self.clock.now_ns() + lead_ns(&self.plan);
             let phase = first.phase.later_by(since_ns - first.since_ns);
@@ -211,7 +237,10 @@ impl Load {
         let generation = now.generation + 1;
         let is_filled = self.is_filled();
         let (phase, _) = now.phase_for(knobs, self.clock.now_ns(), &self.stops, is_filled);
-        let program = now.program_for(knobs, &self.plan, &phase, self.clock);
+        let coming =
+            self.coming.lock().take().filter(|(coming, _)| coming == knobs && phase.filling().is_none());
+        let program = coming
+            .map_or_else(|| now.program_for(knobs, &self.plan, &phase, self.clock), |(_, program)| program);
         self.receive(knobs, &program, &phase);
         // Published only now: building the values takes time, in which the old knobs stay in effect.
         self.publish(|since_ns| {

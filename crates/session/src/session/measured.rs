@@ -79,6 +79,8 @@ pub struct Measured {
     pub(super) wanted: Knobs,
     pub(super) carries: bool,
     changed_ns: u64,
+    /// Whether the receivers of the requested settings are not ready yet.
+    awaits_receivers: bool,
 }
 
 impl Measured {
@@ -107,7 +109,18 @@ impl Measured {
         }
         let ping = PingProbe::start(ping_plan, clock, ping_up)?;
         let changed_ns = load.as_ref().map_or_else(|| clock.now_ns(), |load| load.turned().since_ns);
-        let measured = Self { clock, target, load, ping, collector, in_force, wanted, carries, changed_ns };
+        let measured = Self {
+            clock,
+            target,
+            load,
+            ping,
+            collector,
+            in_force,
+            wanted,
+            carries,
+            changed_ns,
+            awaits_receivers: false,
+        };
         let pid = ServerPid::default();
         Ok((measured, TargetInputs { load: output, ping: pings, server, fleet, pid, numbers: None }))
     }
@@ -137,15 +150,20 @@ impl Measured {
     /// Applies requested settings that are due, and ends a warm-up whose time has passed.
     pub(super) fn settle(&mut self) {
         let now_ns = self.clock.now_ns();
-        let is_turned = self.next() != self.in_force && now_ns.saturating_sub(self.changed_ns) >= SETTLE_NS;
+        let is_turned = (self.next() != self.in_force || self.awaits_receivers)
+            && now_ns.saturating_sub(self.changed_ns) >= SETTLE_NS;
         if self.load.as_ref().is_some_and(Load::is_warm) || is_turned {
-            self.go_on();
+            let next = self.next();
+            self.awaits_receivers = self.load.as_ref().is_some_and(|load| !load.is_ready_for(&next));
+            if !self.awaits_receivers {
+                self.go_on();
+            }
         }
     }
 
     /// Returns whether the prefill is complete and the load can begin.
     pub(super) fn is_filled(&self) -> bool {
-        self.load.as_ref().is_some_and(Load::is_filled)
+        self.load.as_ref().is_some_and(|load| load.is_filled() && load.is_ready_for(&self.next()))
     }
 
     /// Begins a new segment with the requested settings, for example after a prefill.

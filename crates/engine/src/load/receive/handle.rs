@@ -4,7 +4,6 @@ use std::{
     io,
     sync::{Arc, atomic::Ordering::Relaxed, mpsc::Sender},
     thread::JoinHandle,
-    time::Duration,
 };
 
 use arc_swap::ArcSwap;
@@ -62,8 +61,7 @@ impl Reception {
         Ok((Self { state, waker, clock, thread }, end))
     }
 
-    /// Lets so many receivers wait for these messages, or none. Waits until they do, at most for 10 s, or until one cannot
-    /// be connected.
+    /// Lets so many receivers wait for these messages, or none. Returns before they do.
     pub(in crate::load) fn order(&self, messages: Option<&Arc<Messages>>, receivers: usize) {
         let now = self.state.order.load_full();
         let is_same = match (&now.messages, messages) {
@@ -73,12 +71,15 @@ impl Reception {
         if is_same && now.receivers == receivers {
             return;
         }
-        self.state.give(Order { messages: messages.cloned(), receivers });
+        self.state.give(Order { messages: messages.cloned(), receivers, since_ns: self.clock.now_ns() });
         self.wake();
-        let until_ns = self.clock.now_ns() + READY_LIMIT_NS;
-        while !self.state.are_ready() && !self.thread.is_finished() && self.clock.now_ns() < until_ns {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+    }
+
+    /// Returns whether the load need not wait for the receivers: they are ready, one of them cannot be connected, or they
+    /// have had 10 s.
+    pub(in crate::load) fn is_ready(&self) -> bool {
+        let until_ns = self.state.order.load().since_ns + READY_LIMIT_NS;
+        self.state.are_ready() || self.thread.is_finished() || self.clock.now_ns() >= until_ns
     }
 
     /// Wakes the thread, so that it takes over another setting.
@@ -94,5 +95,35 @@ impl Reception {
         self.wake();
         // The panic hook has printed a panic.
         drop(self.thread.join());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+    use crate::{
+        endpoint::{Address, Target},
+        knobs::Knobs,
+        load::Load,
+        workload::Chosen,
+    };
+
+    #[test]
+    fn a_change_waits_for_receivers_that_the_server_does_not_answer_and_holds_nobody() {
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address =
+            Address::Tcp { host: "127.0.0.1".to_owned(), port: server.local_addr().unwrap().port() };
+        let plan = Plan { target: Target { address, ..Target::default() }, ..Plan::fixture() };
+        let (clock, knobs) = (Clock::start(), Knobs { clients: 1, ..Knobs::default() });
+        let (load, _output) = Load::start(&plan, knobs.clone(), None, clock).unwrap();
+        let workload = Chosen::of_preset("pubsub").unwrap().workload;
+        let knobs = Knobs { load: true, workload, ..knobs };
+        assert!(load.is_ready_for(&Knobs { load: false, ..knobs.clone() }), "without a load there are none");
+        assert!(!load.is_ready_for(&knobs) && !load.is_ready_for(&knobs));
+        assert_eq!(load.turned().segment, 1);
+        drop(load);
+        assert!(clock.now_ns() < READY_LIMIT_NS);
     }
 }

@@ -16,6 +16,8 @@ pub(super) struct Order {
     pub(super) messages: Option<Arc<Messages>>,
     /// How many receivers there are.
     pub(super) receivers: usize,
+    /// When the order was given.
+    pub(super) since_ns: u64,
 }
 
 /// What the thread of the receivers shares with the engine.
