@@ -161,6 +161,23 @@ fn receivers_whose_command_is_refused_say_so_and_wait_longer_and_longer() {
     }
 }
 
+#[test]
+fn receivers_leave_while_the_load_is_off_and_come_again_and_nothing_is_lost() {
+    let (server, folder) = (Server::redis().start(), tempfile::tempdir().unwrap());
+    let (port, script) = (server.port_text(), folder.path().join("turns.script"));
+    std::fs::write(&script, "at 0s rate 500\nat 1s load off\nat 5s load on\nat 7s end\n").unwrap();
+    let more = ["queue", "--script", script.to_str().unwrap()];
+    let running = Running::start(redyno(&[&["-p", &port], &HEADLESS[..], &more].concat()));
+    let own = || server.cli(&["CLIENT", "LIST"]).matches("name=redyno-receiver").count();
+    for is_there in [true, false, true] {
+        wait_for("receivers to come and go", || ((own() > 0) == is_there).then_some(()));
+    }
+    let records = running.end_of_writing().expect_code(0).records();
+    let sum = summary(&records);
+    let (_, got) = received(sum);
+    assert_eq!((got.times.count(), got.lost, got.doubled, got.reconnects), (sum.ops, 0, 0, 0), "{got:?}");
+}
+
 /// Starts a relay that passes on what a server sends to the first subscriber after 20 ms. Returns its port.
 fn late_for_one(server: &Server) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

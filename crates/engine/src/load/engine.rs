@@ -226,7 +226,7 @@ impl Load {
         let receivers = knobs.workload.received().unwrap_or(0) as usize;
         match (&*reception, messages) {
             (Some(reception), Some(messages)) => reception.order(Some(messages), receivers),
-            (Some(reception), None) if receivers == 0 && phase.filling().is_none() => {
+            (Some(reception), None) if !knobs.load || receivers == 0 && phase.filling().is_none() => {
                 reception.order(None, 0);
             }
             _ => {}

@@ -166,7 +166,9 @@ impl Receiving {
     /// Takes over another order and another setting.
     fn follow(&mut self, now_ns: u64) {
         let order = self.setup.state.order.load_full();
-        if !Arc::ptr_eq(&order, &self.order) {
+        // Receivers whose load was switched off get the last messages.
+        let is_due = order.messages.is_some() || self.is_quiet(now_ns, order.since_ns);
+        if is_due && !Arc::ptr_eq(&order, &self.order) {
             self.take_order(order, now_ns);
         }
         let setting = self.setup.settings.load_full();
@@ -181,7 +183,7 @@ impl Receiving {
 
     /// Makes all receivers anew, with channels for their number. What is under way to the old ones is unclear.
     fn take_order(&mut self, order: Arc<Order>, now_ns: u64) {
-        self.end_dialogs(now_ns, false);
+        self.end_dialogs(now_ns, order.messages.is_none());
         self.receivers.clear();
         self.to_open.clear();
         self.order = order;
@@ -302,12 +304,18 @@ impl Receiving {
         }
     }
 
+    /// Returns whether the load is over since this time, and no more messages are awaited.
+    fn is_quiet(&self, now_ns: u64, over_ns: u64) -> bool {
+        let waits_ns = now_ns.saturating_sub(self.last_ns.max(over_ns));
+        waits_ns > LAST_MESSAGES_NS || now_ns.saturating_sub(over_ns) > MOST_LAST_NS
+    }
+
     /// Returns whether all messages have come, or no more are awaited.
     fn is_finished(&self, now_ns: u64) -> bool {
         let Some(messages) = &self.order.messages else { return true };
         let over_ns = self.setup.state.over_ns.load(Relaxed);
         let waits_ns = now_ns.saturating_sub(self.last_ns.max(over_ns));
-        if waits_ns > LAST_MESSAGES_NS || now_ns.saturating_sub(over_ns) > MOST_LAST_NS {
+        if self.is_quiet(now_ns, over_ns) {
             return true;
         }
         let mut shared = self.shared.iter().enumerate();
