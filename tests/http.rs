@@ -244,6 +244,23 @@ fn a_workload_file_gives_header_fields_and_a_recording_does_not_contain_them() {
 }
 
 #[test]
+fn what_redacts_records_no_query_and_its_experiments_still_send_it() {
+    let server = HttpServer::start(|request| reply(request, "200 OK", "hello"));
+    let folder = tempfile::tempdir().unwrap();
+    let [file, script] = ["a.jsonl", "script"].map(|name| folder.path().join(name));
+    fs::write(&script, "at 0s clients 2\nat 2s end\n").unwrap();
+    let options = ["--record", file.to_str().unwrap(), "--script", script.to_str().unwrap(), "-c", "1"];
+    let load = ["--", "GET", "/x?token=s3cret&n={number 1..5}"];
+    let redacted = server.headless("/", &[&options[..], &["--redact"], &load].concat()).expect_code(0);
+    for text in [&redacted.out, &redacted.err, &fs::read_to_string(&file).unwrap()] {
+        assert!(!text.contains("s3cret"), "{text}");
+    }
+    assert!(redacted.out.contains(r#"GET \"/x\""#), "{}", redacted.out);
+    let gets: Vec<_> = server.log().into_iter().filter(|it| it.method == "GET").collect();
+    assert!(gets.iter().all(|it| it.path.starts_with("/x?token=s3cret&n=")), "{gets:?}");
+}
+
+#[test]
 fn what_http_does_not_have_is_refused_in_one_line() {
     let server = HttpServer::start(|request| reply(request, "200 OK", ""));
     let uri = server.uri("/");

@@ -1,6 +1,9 @@
 //! Printed lines, JSON lines and YCSB's text, as listeners of a session.
 
-use std::io::{self, Write as _};
+use std::{
+    io::{self, Write as _},
+    sync::Arc,
+};
 
 use super::{Failure, Listener};
 use crate::{
@@ -11,7 +14,7 @@ use crate::{
         words::{StreamText, written},
         ycsb_summary,
     },
-    session::{Delivery, Order, Sink, Timeline},
+    session::{Delivery, Order, Record, Sink, Timeline},
 };
 
 /// A printer of a session while it runs, and of its end.
@@ -20,13 +23,15 @@ pub(super) struct Printed {
     /// The data for YCSB's text.
     ycsb: Option<Timeline>,
     written: io::Result<()>,
+    /// Whether queries of paths are left out.
+    pub(super) redacts: bool,
 }
 
 impl Printed {
     /// Creates a printer with this form; `files` are those of the recording.
     pub(super) fn new(form: Form, files: Vec<String>, has_ycsb: bool) -> Self {
         let printer = Printer::new(form, Outlet::stdout(), files);
-        Self { printer, ycsb: has_ycsb.then(Timeline::default), written: Ok(()) }
+        Self { printer, ycsb: has_ycsb.then(Timeline::default), written: Ok(()), redacts: false }
     }
 }
 
@@ -35,7 +40,7 @@ impl Printed {
     pub(super) fn page(sink: Box<dyn Sink>, is_for_people: bool) -> Self {
         let mut printer = Printer::of(sink, Outlet::stdout());
         printer.is_for_people = is_for_people;
-        Self { printer, ycsb: None, written: Ok(()) }
+        Self { printer, ycsb: None, written: Ok(()), redacts: false }
     }
 }
 
@@ -45,7 +50,8 @@ impl Listener for Printed {
         if self.written.is_err() {
             return Vec::new();
         }
-        self.written = self.printer.push(record);
+        let bare = self.redacts.then(|| Arc::new(Record::clone(record).without_queries()));
+        self.written = self.printer.push(bare.as_ref().unwrap_or(record));
         if record.is_of(0) {
             self.ycsb.iter_mut().for_each(|timeline| timeline.push(record));
         }

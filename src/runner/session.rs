@@ -84,6 +84,7 @@ impl Plan for SessionRun {
             let of_gate = gate.as_ref().map(Gate::bounds).unwrap_or_default();
             machine::check_before(&limit.iter().cloned().chain(of_gate).collect::<Vec<_>>());
         }
+        let redacts = plan.commission.redacts;
         let mut session = Running::begin(plan)?;
         let (form, mut printed) = match shows {
             Shows::Lines(form) => (form, Printed::new(form, session.files.clone(), has_ycsb)),
@@ -93,6 +94,7 @@ impl Plan for SessionRun {
                 return session.end(shown);
             }
         };
+        printed.redacts = redacts;
         let mut said = Said::default();
         let mut driver = experiment.map(|experiment| Driver {
             experiment,

@@ -104,7 +104,7 @@ pub use self::ready::ReadyRequests;
 pub use self::receivers::{MAX_RECEIVERS, ReceiverKind, Receivers};
 pub use self::setup::SetupCommand;
 pub use self::share::Share;
-pub use self::step_text::plain_words;
+pub use self::step_text::{plain_words, without_query};
 pub use self::suggested::Suggested;
 pub use self::trace::{
     MonitorLine, Trace, TraceOrder, command_of, left_out_words, moved_keys, not_sent, quoted,

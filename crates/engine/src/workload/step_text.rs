@@ -55,6 +55,30 @@ pub fn plain_words(text: &str) -> Option<Vec<Vec<u8>>> {
     reading.quote.is_none().then(|| words.collect())
 }
 
+/// Returns a step without the query of its path, which may hold a token; `None` if it has none.
+pub fn without_query(step: &str) -> Option<String> {
+    let (mut reading, mut rest, mut cut) = (Reading::default(), step, None);
+    while let Some(next) = rest.chars().next().filter(|_| reading.words.len() < 2) {
+        if next == '?' && reading.words.len() == 1 {
+            cut.get_or_insert((step.len() - rest.len(), reading.quote));
+        }
+        rest = match inline::braced(rest) {
+            Some((_, behind)) => {
+                reading.word();
+                behind
+            }
+            None => reading.take(next, &rest[next.len_utf8()..]).ok()?,
+        };
+    }
+    let path = reading.words.get(1).or(reading.word.as_ref())?;
+    let is_path = matches!(path.first(), Some(Fragment::Text(text)) if text.starts_with(b"/"));
+    let (at, quote) = cut.filter(|_| is_path)?;
+    // The blank behind the path has been read.
+    let gap = if rest.is_empty() { "" } else { " " };
+    let quote = quote.map_or(String::new(), String::from);
+    Some(format!("{}{quote}{gap}{rest}", &step[..at]))
+}
+
 /// The state of the parser.
 #[derive(Default)]
 struct Reading {
@@ -230,6 +254,22 @@ mod tests {
 
     fn text(text: &str) -> Fragment {
         Fragment::Text(text.into())
+    }
+
+    #[test]
+    fn the_query_of_a_path_can_be_left_out() {
+        for (step, bare) in [
+            ("GET /x?token=1", Some("GET /x")),
+            ("POST /x?n={number 1..5}&t=1  '{\"a\": \"b?\"}'", Some("POST /x  '{\"a\": \"b?\"}'")),
+            (r#"PUT "/x?t=\"a b&n={number 1..5}" "a b?""#, Some(r#"PUT "/x" "a b?""#)),
+            (r#"GET "/{number 1..5}?""#, Some(r#"GET "/{number 1..5}""#)),
+            ("GET /x", None),
+            ("POST /x {value}?", None),
+            ("GET x?token=1", None),
+            ("PING", None),
+        ] {
+            assert_eq!(without_query(step).as_deref(), bare, "{step}");
+        }
     }
 
     #[test]

@@ -42,6 +42,8 @@ pub struct Feed<T> {
     unreported: u64,
     /// Whether the listener gets the arguments of commands in the slow log.
     keeps_arguments: bool,
+    /// Whether the listener gets no queries of paths.
+    redacts: bool,
 }
 
 /// The receiving end of a queue.
@@ -59,8 +61,14 @@ pub struct Losses(Arc<Counts>);
 pub fn queue<T>() -> (Feed<T>, Queue<T>) {
     let (to, from) = channel();
     let counts = Arc::<Counts>::default();
-    let feed =
-        Feed { to, counts: Arc::clone(&counts), is_full: false, unreported: 0, keeps_arguments: false };
+    let feed = Feed {
+        to,
+        counts: Arc::clone(&counts),
+        is_full: false,
+        unreported: 0,
+        keeps_arguments: false,
+        redacts: false,
+    };
     (feed, Queue { from, counts })
 }
 
@@ -81,7 +89,10 @@ impl<T: From<Arc<Record>>> Feed<T> {
             let event = Event::new(record.t_s().unwrap_or_default(), EventKind::RecordsLost { records });
             self.send(Arc::new(Record::Event(event)).into());
         }
-        self.send(if self.keeps_arguments { Arc::clone(record) } else { without_arguments(record) }.into())
+        let record = if self.keeps_arguments { Arc::clone(record) } else { without_arguments(record) };
+        self.send(
+            if self.redacts { Arc::new(Record::clone(&record).without_queries()) } else { record }.into(),
+        )
     }
 }
 
@@ -104,6 +115,12 @@ impl<T> Feed<T> {
     #[must_use]
     pub fn keeping_arguments(self, keeps: bool) -> Self {
         Self { keeps_arguments: keeps, ..self }
+    }
+
+    /// Returns the same end; if it `redacts`, the listener gets no queries of paths.
+    #[must_use]
+    pub fn redacting(self, redacts: bool) -> Self {
+        Self { redacts, ..self }
     }
 
     /// Sends an item that is never left out. Returns whether the listener still exists.

@@ -8,10 +8,11 @@
 //! | messages of errors, since they contain keys, names of users and addresses | the error's code: `WRONGTYPE` |
 //! | numbers and names of processes | how much CPU they use |
 //! | the address of a replica's master | that the replica has another master |
+//! | the query of a path in the workload, from recordings and JSON lines | the rest of the workload |
 //!
-//! Texts that the user has typed are kept: the target's address, the workload, notes.
+//! Other texts that the user has typed are kept: the target's address, notes.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::{Event, Record};
 use crate::{
@@ -19,6 +20,7 @@ use crate::{
     host::Sample,
     server::{Clients, Status},
     untrusted::{LEFT_OUT, code},
+    workload::{Workload, without_query},
 };
 
 impl Record {
@@ -48,6 +50,22 @@ impl Record {
             | Self::Intrinsic(_)
             | Self::Mark(_)) => own,
         }
+    }
+}
+
+impl Record {
+    /// Returns the same record without the queries of paths in its workload. For recordings and JSON lines, which alone have
+    /// steps: within a session, experiments set the workload of a segment again.
+    #[must_use]
+    pub fn without_queries(mut self) -> Self {
+        if let Self::Segment(segment) = &mut self {
+            let mut workload = Workload::clone(&segment.knobs.workload);
+            for step in workload.operations.iter_mut().flat_map(|operation| &mut operation.steps) {
+                *step = without_query(step).unwrap_or_else(|| std::mem::take(step));
+            }
+            segment.knobs.workload = Arc::new(workload);
+        }
+        self
     }
 }
 

@@ -158,7 +158,7 @@ fn begin(
     commission.notices.drain(..).for_each(|notice| peers.send(0, notice));
     let (listener, records) = queue();
     let listener = listener.keeping_arguments(true);
-    let recordings = Recordings::keeping_arguments(commission.keeps_arguments);
+    let recordings = Recordings::of(&commission);
     let files = (commission.recording.take(), std::mem::take(&mut commission.exports));
     let begun = pass(&commission, &mut nodes, &mut peers, &signals).and_then(|passed| {
         for (target, knobs) in beginning.targets.iter_mut().zip(passed) {

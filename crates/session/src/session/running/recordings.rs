@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{Notice, RecordingState};
+use super::{Commission, Notice, RecordingState};
 use crate::{
     session::{FileError, Record, Recording, Writer, queue::Feed},
     units, untrusted,
@@ -25,6 +25,8 @@ pub(super) struct Recordings {
     exports: Vec<Recording>,
     /// Whether files contain the arguments of commands in the slow log.
     keeps_arguments: bool,
+    /// Whether recordings contain no queries of paths.
+    redacts: bool,
     /// The path and size of the current recording when they were last reported.
     reported: Option<(PathBuf, u64)>,
     /// The files for which a warning was sent because they accept no data.
@@ -34,9 +36,10 @@ pub(super) struct Recordings {
 }
 
 impl Recordings {
-    /// Returns no files; those to come contain the arguments of commands in the slow log if it `keeps` them.
-    pub fn keeping_arguments(keeps: bool) -> Self {
-        Self { keeps_arguments: keeps, ..Self::default() }
+    /// Returns no files; those to come contain what the `commission` allows.
+    pub fn of(commission: &Commission) -> Self {
+        let (keeps_arguments, redacts) = (commission.keeps_arguments, commission.redacts);
+        Self { keeps_arguments, redacts, ..Self::default() }
     }
 
     /// Starts a recording into `writer`, at `since_s` of the session.
@@ -47,7 +50,7 @@ impl Recordings {
         self.since_s = since_s;
         let (recording, listener) = Recording::start(writer)?;
         self.current = Some(recording);
-        Ok(listener.keeping_arguments(self.keeps_arguments))
+        Ok(listener.keeping_arguments(self.keeps_arguments).redacting(self.redacts))
     }
 
     /// Starts an export into `writer`.
