@@ -155,9 +155,28 @@ fn receivers_whose_command_is_refused_say_so_and_wait_longer_and_longer() {
         let (_, got) = received(summary(&records));
         // Pauses from 10 ms to 1 s, and not one after the other.
         assert!(got.times.count() == 0 && got.reconnects < 40, "{got:?}");
-        if workload == "pubsub" {
-            assert_eq!(got.lost, 4000, "{got:?}");
-        }
+        let (lost, left) = if workload == "pubsub" { (4000, 0) } else { (0, 2000) };
+        assert_eq!((got.lost, got.left), (lost, left), "{got:?}");
+    }
+}
+
+#[test]
+fn messages_that_an_earlier_session_has_left_are_foreign() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    server.cli(&["ACL", "SETUSER", "w", "on", ">w", "~*", "&*", "+@all", "-blpop", "-xread", "-xreadgroup"]);
+    for (workload, foreign) in [("queue", 100), ("stream", 100), ("stream kind=stream", 0)] {
+        let mut words = workload.split(' ');
+        let prefix = workload.replace(' ', "");
+        let mut args = [&["-p", &port], &HEADLESS[..], &[words.next().unwrap()]].concat();
+        words.for_each(|word| args.extend(["--set", word]));
+        args.extend(["--key-prefix", &prefix]);
+        let left = run(&[&args[..], &["-n", "100", "--user", "w", "-a", "w"]].concat()).records();
+        assert_eq!(received(summary(&left)).1.times.count(), 0, "{workload}");
+        let records = run(&[&args[..], &["-n", "500"]].concat()).expect_code(0).records();
+        let (_, got) = received(summary(&records));
+        assert_eq!((got.lost, got.left, got.doubled, got.foreign), (0, 0, 0, foreign), "{workload}: {got:?}");
+        assert!(got.times.count() % 500 == 0, "{workload}: {got:?}");
     }
 }
 

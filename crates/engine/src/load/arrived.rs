@@ -25,6 +25,10 @@ pub struct Arrived {
     pub received: u64,
     /// Messages that are known to be lost.
     pub lost: u64,
+    /// Messages that the server still keeps at the end.
+    pub left: u64,
+    /// Messages of another session or workload; they are in no other count.
+    pub foreign: u64,
     /// Messages that came after they had been counted as lost.
     pub late: u64,
     /// Messages that came again; they are in no time.
@@ -72,6 +76,8 @@ impl Arrived {
             times: Recorder::new(),
             received: 0,
             lost: 0,
+            left: 0,
+            foreign: 0,
             late: 0,
             doubled: 0,
             unclear: 0,

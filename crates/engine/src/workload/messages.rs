@@ -1,8 +1,8 @@
 //! The messages of a workload with receivers: how many were sent to each channel and when, and their stamps.
 //!
 //! ```text
-//!  number of the message on its channel . time of sending in ns . number of the channel ;
-//!  "41.8812345678.3;…"
+//!  mark and number of the message on its channel . time of sending in ns . number of the channel ;
+//!  "8162774324609065.8812345678.3;…"
 //! ```
 //! The time is that of the encoding, a moment before the write, also in an open loop: the delay of a late sender is in
 //! the response time of the operation, and not in the delivery.
@@ -14,6 +14,8 @@ use crate::{clock::Clock, protocol::whole_number};
 
 /// How many times of sending are kept for each key, if receivers get only the key.
 const RECENT: u64 = 4;
+/// How many bits of the number in a stamp count the messages; the others are the mark.
+const NUMBER_BITS: u32 = 44;
 
 /// The messages that were sent to each channel. Workers send, and the thread of the receivers reads.
 #[derive(Debug)]
@@ -23,6 +25,8 @@ pub struct Messages {
     clock: Clock,
     /// The number of the first channel.
     first: u64,
+    /// A random number in the upper bits of each number, by which messages of other sessions differ.
+    mark: u64,
     /// The names of the channels, queues, streams or keys.
     pub(crate) names: Vec<Vec<u8>>,
     /// The names of the second queues.
@@ -46,6 +50,8 @@ pub(crate) struct Stamp {
     pub(crate) sent_ns: u64,
     /// The place of the channel among all channels.
     pub(crate) channel: usize,
+    /// Whether it has the mark of these messages.
+    pub(crate) is_own: bool,
 }
 
 impl Messages {
@@ -64,6 +70,7 @@ impl Messages {
             kind: *kind,
             clock,
             first: keys.first,
+            mark: rand::random_range(1..1 << (64 - NUMBER_BITS)),
             form: keys.form(),
             is_received: AtomicBool::new(false),
             issued: zeros(all.len()),
@@ -79,7 +86,7 @@ impl Messages {
         (self.kind, &self.names, &self.moved_to) == (other.kind, &other.names, &other.moved_to)
     }
 
-    /// Takes the next number of a channel, and returns it with the time.
+    /// Takes the next number of a channel, adds the mark, and returns it with the time.
     pub(super) fn issue(&self, key: u64) -> (u64, u64) {
         let (channel, now_ns) = ((key - self.first) as usize, self.clock.now_ns());
         let Some(issued) = self.issued.get(channel) else { return (0, 0) };
@@ -87,7 +94,7 @@ impl Messages {
         if let Some(time_ns) = self.times_ns.get(Self::place(channel, number)) {
             time_ns.store(now_ns, Relaxed);
         }
-        (number, now_ns)
+        (self.mark << NUMBER_BITS | number, now_ns)
     }
 
     fn place(channel: usize, number: u64) -> usize {
@@ -118,7 +125,7 @@ impl Messages {
             .flatten()
     }
 
-    /// Reads the stamp at the beginning of a text; `None` if the text is no message of this load.
+    /// Reads the stamp at the beginning of a text; `None` if the text is no message.
     pub(crate) fn stamp(&self, text: &[u8]) -> Option<Stamp> {
         let mut rest = text;
         let mut field = |end: u8| {
@@ -130,7 +137,9 @@ impl Messages {
         let (number, sent_ns, key) = (field(b'.')?, field(b'.')?, field(b';')?);
         let channel = usize::try_from(key.checked_sub(self.first)?).ok()?;
         // A stamp with the time 0 was written by a prefill.
-        (channel < self.names.len() && sent_ns > 0).then_some(Stamp { number, sent_ns, channel })
+        let (mark, number) = (number >> NUMBER_BITS, number & ((1 << NUMBER_BITS) - 1));
+        let stamp = Stamp { number, sent_ns, channel, is_own: mark == self.mark };
+        (channel < self.names.len() && sent_ns > 0).then_some(stamp)
     }
 }
 

@@ -39,6 +39,12 @@ pub struct Received {
     /// Messages that were sent and not received.
     #[serde(default)]
     pub lost: u64,
+    /// Messages that the server still kept at the end.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub left: u64,
+    /// Messages of another session or workload, which are in no other count.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub foreign: u64,
     /// Messages that were received after they had been counted as lost.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub late: u64,
@@ -130,6 +136,8 @@ impl From<&Arrived> for Received {
             times: arrived.times.latency(),
             receivers: arrived.receivers,
             lost: arrived.lost,
+            left: arrived.left,
+            foreign: arrived.foreign,
             late: arrived.late,
             doubled: arrived.doubled,
             unclear: arrived.unclear,
@@ -146,6 +154,8 @@ impl Received {
         let mut first = format!("{} received by {} receivers", self.times.count(), self.receivers);
         let counts = [
             (self.lost, "lost"),
+            (self.left, "left in the server"),
+            (self.foreign, "of other sessions"),
             (self.late, "of the lost came late"),
             (self.doubled, "doubled"),
             (self.unclear, "unclear"),
@@ -177,6 +187,8 @@ impl Received {
         // What comes after the end of a segment is of no number of receivers.
         self.receivers = if later.receivers > 0 { later.receivers } else { self.receivers };
         self.lost += later.lost;
+        self.left += later.left;
+        self.foreign += later.foreign;
         self.late += later.late;
         self.doubled += later.doubled;
         self.unclear += later.unclear;

@@ -78,6 +78,35 @@ impl Desk<'_> {
     }
 }
 
+/// The messages that have not come by the end.
+#[derive(Debug, Default)]
+pub(super) struct Missing {
+    pub(super) lost: u64,
+    /// Those that the server still keeps.
+    pub(super) left: u64,
+}
+
+impl Missing {
+    /// Ends a channel, and adds what has not come.
+    pub(super) fn add(&mut self, numbers: &mut Numbers, messages: &Messages, channel: usize, first: u64) {
+        // A receiver that was never on the channel has got none of them.
+        numbers.begin(first);
+        let (gaps, rest) = (numbers.end(0), numbers.end(messages.issued(channel)));
+        // Gaps just before the rest are messages of other senders that wait as well.
+        let is_left = messages.kind.is_kept() && rest > 0;
+        *(if is_left { &mut self.left } else { &mut self.lost }) += gaps + rest;
+    }
+
+    /// Counts it. While the load goes on, it is unclear what would still have come.
+    pub(super) fn count(self, is_end: bool, counts: &mut Arrived) {
+        let (lost, left, unclear) =
+            if is_end { (self.lost, self.left, 0) } else { (0, 0, self.lost + self.left) };
+        counts.lost += lost;
+        counts.left += left;
+        counts.unclear += unclear;
+    }
+}
+
 /// The conversation of one receiver.
 #[derive(Debug)]
 pub(super) struct Dialog {
@@ -181,7 +210,8 @@ impl Dialog {
         match awaited {
             Awaited::Plain | Awaited::Group => {}
             Awaited::Value(channel) => {
-                let number = desk.messages.stamp(word(0)).map_or(0, |stamp| stamp.number + 1);
+                let stamp = desk.messages.stamp(word(0)).filter(|stamp| stamp.is_own);
+                let number = stamp.map_or(0, |stamp| stamp.number + 1);
                 if let Some(place) = self.place(channel) {
                     self.channels[place].next_write = number;
                 }
@@ -208,15 +238,25 @@ impl Dialog {
             }
         }
         // The replies to the first commands come before all others.
-        self.is_ready |= matches!(self.awaited.front(), None | Some(Awaited::Read));
+        self.note_ready(desk);
         Ok(())
+    }
+
+    /// Notes when the first commands are answered.
+    fn note_ready(&mut self, desk: &mut Desk) {
+        if !self.is_ready && matches!(self.awaited.front(), None | Some(Awaited::Read)) {
+            self.is_ready = true;
+            // By now the server has seen the end of earlier receivers, and hands nothing more to them.
+            let (messages, shared) = (desk.messages, desk.shared.iter_mut().enumerate());
+            shared.for_each(|(channel, numbers)| numbers.begin(messages.issued(channel)));
+        }
     }
 
     /// Receives a text, if it is a message. In a stream, the entry has an id, and may be taken over from another
     /// receiver.
     fn receive(&mut self, text: &[u8], id: Option<(&[u8], bool)>, desk: &mut Desk) {
         let Some(stamp) = desk.messages.stamp(text) else { return };
-        let Stamp { number, sent_ns, channel } = stamp;
+        let Stamp { number, sent_ns, channel, is_own } = stamp;
         let Some(place) = self.place(channel) else { return };
         if let Some((id, _)) = id {
             self.channels[place].last_id = id.to_vec();
@@ -224,7 +264,8 @@ impl Dialog {
         if desk.messages.kind.is_shared() {
             self.found.push((channel, id.map_or_else(Vec::new, |(id, _)| id.to_vec())));
         }
-        if number < desk.first[channel] {
+        desk.current.foreign += u64::from(!is_own);
+        if !is_own || number < desk.first[channel] {
             return;
         }
         let (taken, lost) = match desk.shared.get_mut(channel) {
@@ -296,15 +337,10 @@ impl Dialog {
         numbers.any(|(channel, it)| it.numbers.are_missing(messages.issued(channel)))
     }
 
-    /// Ends its channels. Returns how many of its messages have not come.
-    pub(super) fn end(&mut self, messages: &Messages, first_of: &[u64]) -> u64 {
+    /// Ends its channels, and adds what has not come.
+    pub(super) fn end(&mut self, messages: &Messages, first_of: &[u64], missing: &mut Missing) {
         let has_own_copy = messages.kind.has_own_copy();
         let mine = self.mine().zip(&mut self.channels).filter(|_| has_own_copy);
-        mine.map(|(channel, it)| {
-            // A receiver that was never on the channel has got none of them.
-            it.numbers.begin(first_of[channel]);
-            it.numbers.end(messages.issued(channel))
-        })
-        .sum()
+        mine.for_each(|(channel, it)| missing.add(&mut it.numbers, messages, channel, first_of[channel]));
     }
 }

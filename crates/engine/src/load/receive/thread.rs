@@ -15,7 +15,7 @@ use arc_swap::ArcSwap;
 use mio::{Events, Poll, Token, event::Event};
 
 use super::{
-    dialog::{Desk, Dialog},
+    dialog::{Desk, Dialog, Missing},
     line::{Around, Line},
     numbers::Numbers,
     order::{Order, State},
@@ -193,19 +193,13 @@ impl Receiving {
         self.first = (0..messages.names.len()).map(first).collect();
         let shared = if messages.kind.is_shared() { self.first.len() } else { 0 };
         self.shared = vec![Numbers::default(); shared];
-        self.shared.iter_mut().zip(&self.first).for_each(|(numbers, first)| numbers.begin(*first));
+        self.shared.iter_mut().filter(|_| !is_later).for_each(|numbers| numbers.begin(0));
         self.greeting = self.setup.plan.greeting_of_receivers(Some(messages.kind));
         self.setup.state.await_receivers(self.order.receivers);
         for number in 0..self.order.receivers {
             let dialog = Dialog::new(number, self.order.receivers, &messages, &self.first);
-            let back_off = BackOff::new();
-            self.receivers.push(Receiver {
-                dialog,
-                line: None,
-                back_off,
-                opens_at_ns: now_ns,
-                is_settled: false,
-            });
+            let (line, back_off, opens_at_ns, is_settled) = (None, BackOff::new(), now_ns, false);
+            self.receivers.push(Receiver { dialog, line, back_off, opens_at_ns, is_settled });
             self.to_open.insert((now_ns, number), ());
         }
     }
@@ -307,7 +301,10 @@ impl Receiving {
     /// Returns whether the load is over since this time, and no more messages are awaited.
     fn is_quiet(&self, now_ns: u64, over_ns: u64) -> bool {
         let waits_ns = now_ns.saturating_sub(self.last_ns.max(over_ns));
-        waits_ns > LAST_MESSAGES_NS || now_ns.saturating_sub(over_ns) > MOST_LAST_NS
+        // The server keeps what is left in a queue or a stream, which may be more than can be read.
+        let is_kept = self.order.messages.as_ref().is_some_and(|messages| messages.kind.is_kept());
+        let most_ns = if is_kept { LAST_MESSAGES_NS } else { MOST_LAST_NS };
+        waits_ns > LAST_MESSAGES_NS || now_ns.saturating_sub(over_ns) > most_ns
     }
 
     /// Returns whether all messages have come, or no more are awaited.
@@ -330,14 +327,15 @@ impl Receiving {
     fn end_dialogs(&mut self, now_ns: u64, is_end: bool) {
         let Some(messages) = &self.order.messages else { return };
         let current = self.current.get_or_insert_with(|| Box::new(Arrived::new(messages.kind)));
+        let mut all = Missing::default();
         let shared = self.shared.iter_mut().enumerate();
-        let mut missing = shared.map(|(channel, numbers)| numbers.end(messages.issued(channel))).sum::<u64>();
+        shared.for_each(|(channel, numbers)| all.add(numbers, messages, channel, self.first[channel]));
         for Receiver { dialog, .. } in &mut self.receivers {
-            let own = dialog.end(messages, &self.first);
-            dialog.own.lost += if is_end { own } else { 0 };
-            missing += own;
+            let lost = all.lost;
+            dialog.end(messages, &self.first, &mut all);
+            dialog.own.lost += if is_end { all.lost - lost } else { 0 };
         }
-        *(if is_end { &mut current.lost } else { &mut current.unclear }) += missing;
+        all.count(is_end, current);
         self.close_segment(now_ns);
     }
 
