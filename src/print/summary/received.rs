@@ -14,7 +14,7 @@ const MOST_RECEIVERS: usize = 5;
 pub(super) fn add(text: &mut String, sum: &Summary) {
     for (name, received) in sum.arrivals.iter() {
         line(text, name, &levels(&received.times));
-        received.lines(MOST_RECEIVERS).iter().for_each(|counts| line(text, "", counts));
+        received.lines(name, MOST_RECEIVERS).iter().for_each(|counts| line(text, "", counts));
     }
 }
 

@@ -149,8 +149,9 @@ impl From<&Arrived> for Received {
 }
 
 impl Received {
-    /// Returns the counts in words, and a line for each receiver that stands out, the worst first, at most `most`.
-    pub fn lines(&self, most: usize) -> Vec<String> {
+    /// Returns the counts in words, and a line for each receiver that stands out, the worst first, at most `most`. Losses
+    /// are named if they are counted, which those of `invalidation` are not.
+    pub fn lines(&self, name: &str, most: usize) -> Vec<String> {
         let mut first = format!("{} received by {} receivers", self.times.count(), self.receivers);
         let counts = [
             (self.lost, "lost"),
@@ -162,7 +163,9 @@ impl Received {
             (self.claimed, "taken over"),
             (self.reconnects, "connections lost"),
         ];
-        for (n, what) in counts.into_iter().filter(|(n, what)| *n > 0 || *what == "lost") {
+        for (n, what) in
+            counts.into_iter().filter(|(n, what)| *n > 0 || *what == "lost" && name != "invalidation")
+        {
             first += &format!(", {n} {what}");
         }
         let p50 = |times: &Latency| units::latency(times.value_at_quantile(0.5));
