@@ -1,5 +1,7 @@
 //! What the receivers got in an interval.
 
+use std::cmp::Reverse;
+
 use crate::{stats::Recorder, workload::ReceiverKind};
 
 /// How many receivers an interval names.
@@ -109,12 +111,31 @@ impl Arrived {
             };
             let is_slow = times.as_deref().is_some_and(is_slow);
             let (slow, mut kept) = if is_slow { (times, None) } else { (None, times) };
-            if (is_slow || lost + reconnects > 0) && self.named.len() < MOST_NAMED {
+            if is_slow || lost + reconnects > 0 {
                 self.named.push(OfReceiver { receiver, received, lost, reconnects, times: slow });
             }
             let is_watched = are_few || received > 0 && stands_out(sum_ns / received, median_ns);
             kept.iter_mut().for_each(|times| times.reset());
             own.times = is_watched.then(|| kept.unwrap_or_default());
         }
+        self.named.sort_by_key(|one| {
+            let slow_ns = one.times.as_ref().map(|times| times.latency().value_at_quantile(0.5));
+            Reverse((one.lost, slow_ns, one.reconnects))
+        });
+        self.named.truncate(MOST_NAMED);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_receivers_that_lose_messages_those_with_most_losses_are_named() {
+        let mut all: Vec<Own> = (0..40).map(|lost| Own { lost, ..Own::default() }).collect();
+        let mut arrived = Arrived::new(ReceiverKind::Pubsub);
+        arrived.name(all.iter_mut());
+        let named: Vec<_> = arrived.named.iter().map(|one| (one.receiver, one.lost)).collect();
+        assert_eq!((named[0], named[15], named.len()), ((40, 39), (25, 24), 16));
     }
 }
