@@ -5,7 +5,7 @@
 //! ```
 
 use std::{
-    collections::BTreeMap,
+    collections::BTreeSet,
     ops::Range,
     sync::{Arc, atomic::Ordering::Relaxed, mpsc::Sender},
     time::Duration,
@@ -34,6 +34,8 @@ const OPENINGS: usize = 200;
 /// How long the thread waits for missing messages at the end, and at most as long as messages still come: 1 s, 5 s.
 const LAST_MESSAGES_NS: u64 = 1_000_000_000;
 const MOST_LAST_NS: u64 = 5_000_000_000;
+/// How often the address of the server is looked at while its name is looked up.
+const LOOK_EVERY_NS: u64 = 10_000_000;
 
 /// The inputs of the thread.
 pub(super) struct Setup {
@@ -65,7 +67,7 @@ pub(super) struct Receiving {
     receivers: Vec<Receiver>,
     shared: Vec<Numbers>,
     /// The receivers that are to be connected, by the time from which on.
-    to_open: BTreeMap<(u64, usize), ()>,
+    to_open: BTreeSet<(u64, usize)>,
     unread: Vec<usize>,
     /// For each channel, the number of the first message that these receivers wait for.
     first: Vec<u64>,
@@ -100,7 +102,7 @@ impl Receiving {
             order: Arc::default(),
             receivers: Vec::new(),
             shared: Vec::new(),
-            to_open: BTreeMap::new(),
+            to_open: BTreeSet::new(),
             unread: Vec::new(),
             first: Vec::new(),
             segment,
@@ -156,7 +158,12 @@ impl Receiving {
     }
 
     fn sleep(&self, now_ns: u64) -> Duration {
-        let opens_ns = self.to_open.first_key_value().map_or(u64::MAX, |((at_ns, _), ())| *at_ns);
+        let opens_ns = match self.to_open.first() {
+            None => u64::MAX,
+            Some((at_ns, _)) if *at_ns > now_ns => *at_ns,
+            Some(_) if self.setup.endpoints.current(now_ns).is_none() => now_ns + LOOK_EVERY_NS,
+            Some(_) => now_ns,
+        };
         let is_ending = self.setup.state.is_ending.load(Relaxed);
         let until_ns = if is_ending { now_ns + 1_000_000 } else { self.next_tick_ns.min(opens_ns) };
         let wait_ns = if self.unread.is_empty() { until_ns.saturating_sub(now_ns) } else { 0 };
@@ -200,7 +207,7 @@ impl Receiving {
             let dialog = Dialog::new(number, self.order.receivers, &messages, &self.first);
             let (line, back_off, opens_at_ns, is_settled) = (None, BackOff::new(), now_ns, false);
             self.receivers.push(Receiver { dialog, line, back_off, opens_at_ns, is_settled });
-            self.to_open.insert((now_ns, number), ());
+            self.to_open.insert((now_ns, number));
         }
     }
 
@@ -211,13 +218,9 @@ impl Receiving {
         }
         let Some(endpoints) = self.setup.endpoints.current(now_ns) else { return };
         for _ in 0..OPENINGS {
-            let Some(((_, i), ())) =
-                self.to_open.first_key_value().filter(|((at_ns, _), ())| *at_ns <= now_ns)
-            else {
-                return;
-            };
-            let i = *i;
-            self.to_open.pop_first();
+            let next = self.to_open.first().copied().filter(|(at_ns, _)| *at_ns <= now_ns);
+            let Some((at_ns, i)) = next else { return };
+            self.to_open.remove(&(at_ns, i));
             let endpoint = &endpoints[self.endpoint % endpoints.len()];
             let tls = self.setup.plan.target.tls.as_ref();
             match Line::open(endpoint, tls, self.poll.registry(), Token(i)) {
@@ -288,7 +291,7 @@ impl Receiving {
         }
         let pause = receiver.back_off.next(&mut rand::rng());
         receiver.opens_at_ns = now_ns + pause.as_nanos() as u64;
-        self.to_open.insert((receiver.opens_at_ns, i), ());
+        self.to_open.insert((receiver.opens_at_ns, i));
         self.setup.endpoints.doubt(now_ns);
         let kind = broken.kind().to_string();
         if self.seen.is_new(&kind) {
@@ -319,8 +322,7 @@ impl Receiving {
         let is_missing = shared.any(|(channel, numbers)| numbers.are_missing(messages.issued(channel)));
         // A duplicate may follow; of invalidations it is unknown which is the last.
         let is_of_keys = messages.kind.is_of_keys() && waits_ns < LAST_MESSAGES_NS / 10;
-        let mut all = self.receivers.iter();
-        !is_missing && !is_of_keys && !all.any(|receiver| receiver.dialog.awaits_messages(messages))
+        !is_missing && !is_of_keys && !self.receivers.iter().any(|it| it.dialog.awaits_messages(messages))
     }
 
     /// Ends all receivers. What has not come is lost, or unclear if the load goes on with other receivers.
