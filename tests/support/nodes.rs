@@ -39,6 +39,12 @@ impl Nodes {
             });
         }
         nodes.wait_until_ok();
+        // A primary that has not yet heard of its replica ignores that one's CLUSTER FAILOVER.
+        for node in &nodes.0 {
+            wait_for("all replicas", || {
+                (node.cli(&["CLUSTER", "NODES"]).matches("slave ").count() == count - 3).then_some(())
+            });
+        }
         nodes
     }
 
