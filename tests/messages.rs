@@ -22,6 +22,27 @@ use crate::support::{
 
 const HEADLESS: [&str; 5] = ["--headless", "--json", "--load", "--yes", "--workload"];
 
+/// Workloads with receivers: what is timed, the command that sends, and how many receivers get a message.
+const KINDS: [(&str, &str, &str, u64); 8] = [
+    ("pubsub receivers=6 channels=2", "delivery", "publish", 3),
+    ("sharded-pubsub receivers=2 channels=5", "delivery", "spublish", 1),
+    ("queue", "handover", "rpush", 1),
+    ("queue kind=move", "handover", "rpush", 1),
+    ("stream", "handover", "xadd", 1),
+    ("stream kind=stream receivers=8", "handover", "xadd", 2),
+    ("tracking", "invalidation", "set", 1),
+    ("tracking kind=broadcast receivers=3", "invalidation", "set", 3),
+];
+
+/// Returns the arguments of a session with a workload and its parameters.
+fn session<'a>(port: &'a str, workload: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let mut words = workload.split(' ');
+    let name = words.next().unwrap();
+    let parameters = words.flat_map(|word| ["--set", word]);
+    let args = [&["-p", port], &HEADLESS[..], &[name]].concat().into_iter();
+    args.chain(parameters).chain(more.iter().copied()).collect()
+}
+
 fn summary(records: &[Record]) -> &Summary {
     let end = records.iter().find_map(|record| if let Record::End(end) = record { Some(end) } else { None });
     &end.expect("an end record").summary
@@ -47,21 +68,10 @@ fn receivers(server: &Server, running: &Running) -> Vec<String> {
 fn every_message_is_received_as_often_as_the_server_says_and_nothing_is_left() {
     let server = Server::redis().start();
     let port = server.port_text();
-    for (workload, name, command, fan_out) in [
-        ("pubsub receivers=6 channels=2", "delivery", "publish", 3),
-        ("sharded-pubsub receivers=2 channels=5", "delivery", "spublish", 1),
-        ("queue", "handover", "rpush", 1),
-        ("queue kind=move", "handover", "rpush", 1),
-        ("stream", "handover", "xadd", 1),
-        ("stream kind=stream receivers=8", "handover", "xadd", 2),
-        ("tracking", "invalidation", "set", 1),
-        ("tracking kind=broadcast receivers=3", "invalidation", "set", 3),
-    ] {
+    for (workload, name, command, fan_out) in KINDS {
         server.cli(&["CONFIG", "RESETSTAT"]);
-        let mut words = workload.split(' ');
-        let mut args = [&["-p", &port], &HEADLESS[..], &[words.next().unwrap()]].concat();
-        words.for_each(|word| args.extend(["--set", word]));
-        let records = run(&[&args[..], &["-n", "500", "-c", "5"]].concat()).expect_code(0).records();
+        let args = session(&port, workload, &["-n", "500", "-c", "5"]);
+        let records = run(&args).expect_code(0).records();
         let sum = summary(&records);
         let (found, got) = received(sum);
         assert_eq!((found, got.lost, got.doubled), (name, 0, 0), "{workload}: {got:?}");
@@ -69,6 +79,22 @@ fn every_message_is_received_as_often_as_the_server_says_and_nothing_is_left() {
         assert_eq!(got.times.count() + got.unclear, 500 * fan_out, "{workload}");
         assert!(got.times.min_ns() > 0 && got.unclear < 10, "{workload}: {got:?}");
         assert_eq!(server.cli(&["DBSIZE"]), "0", "{workload}");
+    }
+}
+
+#[test]
+fn every_kind_runs_on_the_built_in_server() {
+    let demo = Running::start(redyno(&["demo", "-p", "0"]));
+    let port = demo.wait_for("its port", |out| {
+        let digits = out.split_once("127.0.0.1:")?.1;
+        digits.split(|c: char| !c.is_ascii_digit()).next().map(str::to_owned)
+    });
+    for (workload, name, _, fan_out) in KINDS {
+        let args = session(&port, workload, &["-n", "500", "-c", "5"]);
+        let records = run(&args).expect_code(0).records();
+        let (found, got) = received(summary(&records));
+        assert_eq!((found, got.lost, got.doubled, got.left), (name, 0, 0, 0), "{workload}: {got:?}");
+        assert_eq!(got.times.count() + got.unclear, 500 * fan_out, "{workload}: {got:?}");
     }
 }
 
@@ -121,11 +147,8 @@ fn another_number_of_receivers_neither_loses_nor_repeats_messages() {
     let script = dir.path().join("turn.script");
     std::fs::write(&script, "at 500ms receivers 2\nat 1s receivers 7\nat 1500ms end\n").unwrap();
     for workload in ["pubsub", "queue", "stream", "stream kind=stream"] {
-        let mut words = workload.split(' ');
         let script = script.to_str().unwrap();
-        let mut args = [&["-p", &port], &HEADLESS[..], &[words.next().unwrap()]].concat();
-        words.for_each(|word| args.extend(["--set", word]));
-        let args = [&args[..], &["--receivers", "4", "--rate", "4000", "--script", script]].concat();
+        let args = session(&port, workload, &["--receivers", "4", "--rate", "4000", "--script", script]);
         let records = run(&args).expect_code(0).records();
         let sum = summary(&records);
         let (_, got) = received(sum);
@@ -166,11 +189,8 @@ fn messages_that_an_earlier_session_has_left_are_foreign() {
     let port = server.port_text();
     server.cli(&["ACL", "SETUSER", "w", "on", ">w", "~*", "&*", "+@all", "-blpop", "-xread", "-xreadgroup"]);
     for (workload, foreign) in [("queue", 100), ("stream", 100), ("stream kind=stream", 0)] {
-        let mut words = workload.split(' ');
         let prefix = workload.replace(' ', "");
-        let mut args = [&["-p", &port], &HEADLESS[..], &[words.next().unwrap()]].concat();
-        words.for_each(|word| args.extend(["--set", word]));
-        args.extend(["--key-prefix", &prefix]);
+        let args = session(&port, workload, &["--key-prefix", &prefix]);
         let left = run(&[&args[..], &["-n", "100", "--user", "w", "-a", "w"]].concat()).records();
         assert_eq!(received(summary(&left)).1.times.count(), 0, "{workload}");
         let records = run(&[&args[..], &["-n", "500"]].concat()).expect_code(0).records();

@@ -1,8 +1,8 @@
-//! The subscribers of channels.
+//! The subscribers of channels, and the clients that wait for entries or for changes of keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The clients of each channel.
+/// The clients of each channel or key.
 type Subscribers = BTreeMap<Vec<u8>, BTreeSet<usize>>;
 
 /// The subscribers of each channel, and the messages that are not in their clients' output yet.
@@ -18,16 +18,77 @@ pub struct Channels {
 impl Channels {
     /// Removes a client that has disconnected.
     pub fn leave(&mut self, client: usize) {
-        for channels in [&mut self.subscribers, &mut self.sharded] {
-            channels.retain(|_, clients| {
-                clients.remove(&client);
-                !clients.is_empty()
-            });
-        }
+        leave(&mut self.subscribers, client);
+        leave(&mut self.sharded, client);
     }
 
     /// Returns the subscribers of sharded channels, or of the others.
     pub fn of(&mut self, is_sharded: bool) -> &mut Subscribers {
         if is_sharded { &mut self.sharded } else { &mut self.subscribers }
     }
+}
+
+/// The clients that wait for a key.
+#[derive(Debug, Default)]
+pub struct Waiting {
+    clients: Subscribers,
+    /// Those whose keys have got an entry.
+    pub woken: BTreeSet<usize>,
+}
+
+impl Waiting {
+    /// Adds a client that waits for this key.
+    pub fn add(&mut self, key: &[u8], client: usize) {
+        self.clients.entry(key.to_vec()).or_default().insert(client);
+    }
+
+    /// Wakes the clients that wait for this key, which has got an entry.
+    pub fn wake(&mut self, key: &[u8]) {
+        self.woken.extend(self.clients.remove(key).into_iter().flatten());
+    }
+
+    /// Removes a client that has disconnected.
+    pub fn leave(&mut self, client: usize) {
+        leave(&mut self.clients, client);
+    }
+}
+
+/// The clients that hear of changes of keys.
+#[derive(Debug, Default)]
+pub struct Tracking {
+    /// The clients, and the beginning of the keys of which they hear; `None` stands for the keys that they have read.
+    pub clients: BTreeMap<usize, Option<Vec<u8>>>,
+    /// The clients that have read each key since its last change.
+    readers: Subscribers,
+}
+
+impl Tracking {
+    /// Notes that a client has read this key.
+    pub fn read(&mut self, key: &[u8], client: usize) {
+        if self.clients.get(&client) == Some(&None) {
+            self.readers.entry(key.to_vec()).or_default().insert(client);
+        }
+    }
+
+    /// Returns the clients that hear of a change of this key.
+    pub fn write(&mut self, key: &[u8]) -> BTreeSet<usize> {
+        let is_meant =
+            |prefix: &Option<Vec<u8>>| prefix.as_ref().is_some_and(|prefix| key.starts_with(prefix));
+        let all = self.clients.iter().filter(|(_, prefix)| is_meant(prefix)).map(|(client, _)| *client);
+        all.chain(self.readers.remove(key).into_iter().flatten()).collect()
+    }
+
+    /// Removes a client that has disconnected.
+    pub fn leave(&mut self, client: usize) {
+        if self.clients.remove(&client).is_some() {
+            leave(&mut self.readers, client);
+        }
+    }
+}
+
+fn leave(all: &mut Subscribers, client: usize) {
+    all.retain(|_, clients| {
+        clients.remove(&client);
+        !clients.is_empty()
+    });
 }

@@ -6,6 +6,7 @@
 mod cluster;
 mod collections;
 mod connection;
+mod groups;
 mod info;
 mod keys;
 mod logs;
@@ -14,6 +15,7 @@ mod streams;
 mod table;
 #[cfg(test)]
 pub mod testing;
+mod tracking;
 
 pub use self::{
     streams::waits,
@@ -57,6 +59,9 @@ impl<'a> Call<'a> {
         if let Err(failure) = &outcome {
             self.reply.cut_to(before);
             self.state.fail(failure, &mut self.reply);
+        }
+        if outcome.is_ok() && !self.state.tracking.clients.is_empty() {
+            tracking::note_keys(&mut self);
         }
         let ns = self.state.read_clock() - begin_ns;
         self.state.stats.count_call(self.id, ns, outcome.is_err());

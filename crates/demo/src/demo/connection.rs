@@ -101,7 +101,7 @@ impl Connection {
     }
 
     /// Returns whether the client waits for an entry of a stream.
-    pub fn waits(&self) -> bool {
+    fn waits(&self) -> bool {
         self.waits_until_ns.is_some()
     }
 

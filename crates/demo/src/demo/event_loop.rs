@@ -52,8 +52,6 @@ pub struct EventLoop {
     timers: BTreeSet<(u64, usize)>,
     /// The clients whose connections may have more bytes to read.
     again: Vec<usize>,
-    /// The clients that wait for an entry of a stream.
-    waiting: BTreeSet<usize>,
     room: Room,
     next_tick_ns: u64,
 }
@@ -77,7 +75,6 @@ impl EventLoop {
             stop,
             timers: BTreeSet::new(),
             again: Vec::new(),
-            waiting: BTreeSet::new(),
             room: Room::default(),
             next_tick_ns: 0,
         })
@@ -120,9 +117,7 @@ impl EventLoop {
                     false => self.go_on(client, false),
                 }
             }
-            if std::mem::take(&mut self.engine.state.entries_came) {
-                self.again.extend(std::mem::take(&mut self.waiting));
-            }
+            self.again.extend(std::mem::take(&mut self.engine.state.waiting.woken));
         }
     }
 
@@ -176,7 +171,6 @@ impl EventLoop {
             Next::Read => self.again.push(client),
             Next::Close => return self.close(client),
         }
-        self.waiting.extend(connection.waits().then_some(client));
         let until_ns = connection.held_until_ns().filter(|at_ns| *at_ns < u64::MAX);
         self.timers.extend(until_ns.map(|at_ns| (at_ns, client)));
     }
@@ -186,6 +180,8 @@ impl EventLoop {
         self.connections.swap_remove(&client);
         self.engine.state.sessions.swap_remove(&client);
         self.engine.state.channels.leave(client);
+        self.engine.state.waiting.leave(client);
+        self.engine.state.tracking.leave(client);
     }
 
     fn accept(&mut self) {

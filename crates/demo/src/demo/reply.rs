@@ -193,7 +193,8 @@ impl Failure {
     /// A count is negative.
     pub const NOT_POSITIVE: Self = Self::fixed("ERR value is out of range, must be positive");
 
-    const fn fixed(text: &'static str) -> Self {
+    /// Returns an error with this text, which includes the prefix.
+    pub const fn fixed(text: &'static str) -> Self {
         Self(Cow::Borrowed(text))
     }
 

@@ -26,7 +26,7 @@ use rand_pcg::Pcg64Mcg;
 
 use self::stats::{SlowEntry, Slowlog, shortened};
 use super::{
-    channels::Channels,
+    channels::{Channels, Tracking, Waiting},
     cluster::{Member, SlotUse},
     reply::{Failure, Protocol, Reply},
     request::{Arguments, Span},
@@ -75,10 +75,12 @@ pub struct State {
     pub member: Option<Arc<Member>>,
     /// What the requests for each slot have cost on this node.
     pub slot_use: Map<u16, SlotUse>,
-    /// Whether a stream or a list has a new entry for which clients may wait.
-    pub entries_came: bool,
+    /// The clients that wait for an entry of a stream or a list.
+    pub waiting: Waiting,
     /// The subscribers of channels.
     pub channels: Channels,
+    /// The clients with CLIENT TRACKING.
+    pub tracking: Tracking,
     spending: Spending,
     stop: Arc<Stop>,
     clock: Clock,
@@ -105,8 +107,9 @@ impl State {
             now_ns: 0,
             member: None,
             slot_use: Map::default(),
-            entries_came: false,
+            waiting: Waiting::default(),
             channels: Channels::default(),
+            tracking: Tracking::default(),
             spending: Spending::default(),
             stop,
             clock: Clock::start(),

@@ -167,12 +167,36 @@ pub struct Stream {
     entries: VecDeque<(EntryId, Box<[u8]>)>,
     /// The id of the last entry.
     last: EntryId,
+    /// The groups of readers who share the entries, by name.
+    pub groups: Map<Box<[u8]>, Group>,
+}
+
+/// A group of readers of a stream.
+#[derive(Debug, Default)]
+pub struct Group {
+    /// The id of the last entry that a reader got.
+    pub last: EntryId,
+    /// The entries that are not acknowledged: the reader who got it, and when, as Unix time in ms.
+    pub pending: BTreeMap<EntryId, (Box<[u8]>, u64)>,
+}
+
+impl Group {
+    /// Notes that a reader got these entries, in their order.
+    pub fn hand_over(&mut self, ids: &[EntryId], reader: &[u8], now_ms: u64) {
+        self.last = ids.last().map_or(self.last, |id| self.last.max(*id));
+        self.pending.extend(ids.iter().map(|id| (*id, (reader.into(), now_ms))));
+    }
 }
 
 /// The id of an entry of a stream: Unix time in milliseconds, and a number within this millisecond.
 pub type EntryId = (u64, u64);
 
 impl Stream {
+    /// Returns the id of the last entry, also if it was cut off.
+    pub fn last(&self) -> EntryId {
+        self.last
+    }
+
     /// Appends an entry at `now_ms`; returns its id, which is greater than the ids of all earlier entries.
     pub fn append(&mut self, now_ms: u64, fields: Box<[u8]>) -> EntryId {
         let (ms, sequence) = self.last;

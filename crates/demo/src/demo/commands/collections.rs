@@ -15,7 +15,7 @@ pub fn push(call: &mut Call<'_>, push: fn(&mut List, Box<[u8]>)) -> Outcome {
         items.for_each(|item| push(list, item.into()));
         reply.count(list.len());
     })?;
-    call.state.entries_came = true;
+    call.state.waiting.wake(call.argument(1)?);
     Ok(())
 }
 
@@ -48,6 +48,27 @@ pub fn blocking_pop(call: &mut Call<'_>) -> Outcome {
         }
     }
     reply.null_array();
+    Ok(())
+}
+
+/// Runs BLMOVE. If the list is empty, the client has waited already.
+pub fn blocking_move(call: &mut Call<'_>) -> Outcome {
+    let (from, to) = (call.argument(1)?, call.argument(2)?);
+    let [pops_left, pushes_left] = [3, 4].map(|at| match call.word(at).as_slice() {
+        b"left" => Ok(true),
+        b"right" => Ok(false),
+        _ => Err(Failure::SYNTAX),
+    });
+    let pop: fn(&mut List) -> Option<Box<[u8]>> = if pops_left? { List::pop_front } else { List::pop_back };
+    let push: fn(&mut List, Box<[u8]>) = if pushes_left? { List::push_front } else { List::push_back };
+    let (database, reply) = call.database();
+    database.peek::<List>(to)?;
+    let item = database.change(from, pop)?.flatten();
+    reply.bulk_or_null(item.as_deref());
+    if let Some(item) = item {
+        database.change_or_new(to, |list| push(list, item))?;
+        call.state.waiting.wake(to);
+    }
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! The commands for streams: what a fleet's bus needs of them.
+//! The commands for streams: what a fleet's bus and the receivers of a workload need of them.
 
 use super::{Call, Outcome, float};
 use crate::demo::{
@@ -8,6 +8,8 @@ use crate::demo::{
     store::{EntryId, List, Stream},
 };
 
+/// The error of a command on a group that does not exist.
+pub(super) const NO_GROUP: Failure = Failure::fixed("NOGROUP No such consumer group for key name");
 /// The highest id.
 const LAST: EntryId = (u64::MAX, u64::MAX);
 
@@ -40,7 +42,7 @@ pub fn add_entry(call: &mut Call<'_>) -> Outcome {
         stream.cut_to(most);
         reply.text(&text(id));
     })?;
-    call.state.entries_came = true;
+    call.state.waiting.wake(call.argument(1)?);
     Ok(())
 }
 
@@ -59,35 +61,64 @@ pub fn reversed_range(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// Runs XREAD of one stream. If there is nothing to read, the client has waited already, as [`waits`] says.
+/// Runs XREAD or XREADGROUP. If there is nothing to read, the client has waited already, as [`waits`] says.
 pub fn read(call: &mut Call<'_>) -> Outcome {
     let read = Read::of(call.arguments)?;
+    let now_ms = call.state.unix_ms();
     let (database, reply) = call.database();
-    let stream = database.read::<Stream>(read.key)?;
-    let entries = stream.into_iter().flat_map(|stream| stream.within(read.first, LAST));
-    let entries: Vec<_> = entries.take(read.most).collect();
-    if entries.is_empty() {
-        reply.null_array();
-        return Ok(());
+    let (mut found, mut bytes) = (0, Vec::new());
+    let mut body = Reply::new(&mut bytes, reply.protocol);
+    for (key, last) in &read.streams {
+        let Some(stream) = database.read::<Stream>(key)? else {
+            read.first(None, *last)?;
+            continue;
+        };
+        let first = read.first(Some(stream), *last)?;
+        let entries: Vec<_> = stream.within(first, LAST).take(read.most).collect();
+        if entries.is_empty() {
+            continue;
+        }
+        found += 1;
+        if body.protocol == Protocol::Resp2 {
+            body.array(2);
+        }
+        body.bulk(key);
+        write(&mut body, &entries);
+        if let Some((group, consumer)) = read.group {
+            let ids: Vec<_> = entries.iter().map(|(id, _)| *id).collect();
+            database.change(key, |stream: &mut Stream| {
+                stream
+                    .groups
+                    .get_mut(group)
+                    .into_iter()
+                    .for_each(|group| group.hand_over(&ids, consumer, now_ms));
+            })?;
+        }
     }
     match reply.protocol {
-        Protocol::Resp2 => (reply.array(1), reply.array(2)).0,
-        Protocol::Resp3 => reply.map(1),
+        _ if found == 0 => reply.null_array(),
+        Protocol::Resp2 => reply.array(found),
+        Protocol::Resp3 => reply.map(found),
     }
-    reply.bulk(read.key);
-    write(reply, &entries);
+    reply.encoded(&bytes);
     Ok(())
 }
 
-/// Returns how long a request to read a stream or to pop from lists waits for an entry, in ns since the server's start; `None` if the request is
-/// answered now.
+/// Returns until when a request to read streams or to pop from lists waits for an entry, in ns since the server's start;
+/// `None` if the request is answered now.
 pub fn waits(state: &mut State, client: usize, arguments: Arguments<'_>) -> Option<u64> {
     let session = &mut state.sessions[&client];
     if !session.authenticated || session.transaction.is_some() {
         return None;
     }
-    let pops = arguments.get(0).is_some_and(|name| name.eq_ignore_ascii_case(b"blpop"));
-    let read = if pops { None } else { Some(Read::of(arguments).ok()?) };
+    // The lists before the timeout, or in BLMOVE the first word.
+    let lists = match arguments.get(0)?.to_ascii_lowercase().as_slice() {
+        b"blpop" => arguments.len() - 2,
+        b"blmove" => 1,
+        _ => 0,
+    };
+    let lists = arguments.from(1).take(lists);
+    let read = if lists.len() > 0 { None } else { Some(Read::of(arguments).ok()?) };
     let length_ns = match &read {
         Some(read) => read.block_ms?.saturating_mul(1_000_000),
         None => (float(arguments.get(arguments.len() - 1)?).ok()?.max(0.0) * 1e9) as u64,
@@ -101,23 +132,28 @@ pub fn waits(state: &mut State, client: usize, arguments: Arguments<'_>) -> Opti
         let database = &mut state.databases[database];
         database.set_now(now_ms);
         let Some(read) = &read else {
-            let mut lists = arguments.from(1).take(arguments.len() - 2);
-            return lists.all(|key| database.peek::<List>(key).is_ok_and(|list| list.is_none()));
+            return lists.clone().all(|key| database.peek::<List>(key).is_ok_and(|list| list.is_none()));
         };
-        let stream = database.peek::<Stream>(read.key);
-        stream
-            .is_ok_and(|stream| stream.is_none_or(|stream| stream.within(read.first, LAST).next().is_none()))
+        read.streams.iter().all(|(key, last)| {
+            let Ok(stream) = database.peek::<Stream>(key) else { return false };
+            let is_empty = |first| stream.is_none_or(|stream| stream.within(first, LAST).next().is_none());
+            read.first(stream, *last).is_ok_and(is_empty)
+        })
     });
     let waits = has_none && state.now_ns < until_ns;
+    let streams = read.iter().flat_map(|read| &read.streams).map(|(key, _)| *key);
+    lists.chain(streams).filter(|_| waits).for_each(|key| state.waiting.add(key, client));
     state.sessions[&client].waits_until_ns = waits.then_some(until_ns);
     waits.then_some(until_ns)
 }
 
-/// The arguments of XREAD.
+/// The arguments of XREAD or XREADGROUP.
 struct Read<'a> {
-    key: &'a [u8],
-    /// The first id that the client has not read.
-    first: EntryId,
+    /// The group and its consumer, of XREADGROUP.
+    group: Option<(&'a [u8], &'a [u8])>,
+    /// The keys of the streams, and the last id that the client has; `None` for `>`: the last one of the group.
+    streams: Vec<(&'a [u8], Option<EntryId>)>,
+    /// The largest number of entries of each stream.
     most: usize,
     /// How long to wait for an entry; `None` if the reply comes at once.
     block_ms: Option<u64>,
@@ -130,9 +166,13 @@ impl<'a> Read<'a> {
             let n = number(argument(at)?).ok_or(Failure::NOT_INTEGER)?;
             u64::try_from(n).map_err(|_| Failure::NOT_POSITIVE)
         };
-        let (mut at, mut most, mut block_ms) = (1, usize::MAX, None);
+        let (mut at, mut most, mut block_ms, mut group) = (1, usize::MAX, None, None);
         loop {
             match argument(at)?.to_ascii_lowercase().as_slice() {
+                b"group" => {
+                    group = Some((argument(at + 1)?, argument(at + 2)?));
+                    at += 1;
+                }
                 b"count" => most = value(at + 1)? as usize,
                 b"block" => block_ms = Some(value(at + 1)?),
                 b"streams" => break,
@@ -140,17 +180,32 @@ impl<'a> Read<'a> {
             }
             at += 2;
         }
-        if arguments.len() != at + 3 {
-            return Err(Failure::other("ERR the built-in server reads one stream at a time"));
+        let rest = arguments.from(at + 1);
+        if rest.len() == 0 || !rest.len().is_multiple_of(2) {
+            return Err(Failure::other(
+                "ERR Unbalanced list of streams: for each stream key an ID or '>' must be specified.",
+            ));
         }
-        let (ms, sequence) = id(argument(at + 2)?, 0)?;
-        Ok(Self { key: argument(at + 1)?, first: (ms, sequence.saturating_add(1)), most, block_ms })
+        let keys = rest.clone().take(rest.len() / 2);
+        let last = |text: &[u8]| if text == b">" { Ok(None) } else { id(text, 0).map(Some) };
+        let streams = keys.clone().zip(rest.skip(keys.len())).map(|(key, text)| Ok((key, last(text)?)));
+        Ok(Self { group, streams: streams.collect::<Result<_, _>>()?, most, block_ms })
+    }
+
+    /// Returns the first id that the client has not read.
+    fn first(&self, stream: Option<&Stream>, last: Option<EntryId>) -> Result<EntryId, Failure> {
+        let (ms, sequence) = match (last, self.group) {
+            (Some(last), None) => last,
+            (None, Some((group, _))) => stream.and_then(|it| it.groups.get(group)).ok_or(NO_GROUP)?.last,
+            _ => return Err(Failure::other("ERR the built-in server knows only the ID > in a group")),
+        };
+        Ok((ms, sequence.saturating_add(1)))
     }
 }
 
 /// Parses an identifier: `-` and `+` are the first and the last, and `default` is the number within a millisecond of one
 /// that has none.
-fn id(text: &[u8], default: u64) -> Result<EntryId, Failure> {
+pub(super) fn id(text: &[u8], default: u64) -> Result<EntryId, Failure> {
     let wrong = || Failure::other("ERR Invalid stream ID specified as stream command argument");
     let part = |text: &str| text.parse::<u64>().map_err(|_| wrong());
     match std::str::from_utf8(text).map_err(|_| wrong())? {
@@ -163,11 +218,11 @@ fn id(text: &[u8], default: u64) -> Result<EntryId, Failure> {
     }
 }
 
-fn text((ms, sequence): EntryId) -> String {
+pub(super) fn text((ms, sequence): EntryId) -> String {
     format!("{ms}-{sequence}")
 }
 
-fn write(reply: &mut Reply<'_>, entries: &[(EntryId, &[u8])]) {
+pub(super) fn write(reply: &mut Reply<'_>, entries: &[(EntryId, &[u8])]) {
     reply.array(entries.len());
     for (id, fields) in entries {
         reply.array(2);
@@ -212,7 +267,11 @@ mod tests {
             ("XADD t MAXLEN 5 *", "-ERR wrong number of arguments for 'xadd' command"),
             ("XADD t MAXLEN x * f v", "-ERR value is out of range, must be positive"),
             ("EXISTS t", ":0"),
-            ("XREAD STREAMS a b 0 0", "-ERR the built-in server reads one stream at a time"),
+            (
+                "XREAD STREAMS a b 0",
+                "-ERR Unbalanced list of streams: for each stream key an ID or '>' must be specified.",
+            ),
+            ("XREAD STREAMS a >", "-ERR the built-in server knows only the ID > in a group"),
             ("XREAD STREAMS a $", "-ERR Invalid stream ID specified as stream command argument"),
             ("XREAD BLOCK x STREAMS a 0", "-ERR value is not an integer or out of range"),
             ("XREAD WRONG 5 STREAMS a 0", "-ERR syntax error"),

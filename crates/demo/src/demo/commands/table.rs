@@ -2,7 +2,9 @@
 
 use std::sync::LazyLock;
 
-use super::{Call, Outcome, cluster, collections, connection, info, keys, logs, pubsub, streams};
+use super::{
+    Call, Outcome, cluster, collections, connection, groups, info, keys, logs, pubsub, streams, tracking,
+};
 use crate::demo::{
     reply::Failure,
     request::Arguments,
@@ -108,6 +110,7 @@ pub static COMMANDS: &[Command] = &[
     row("rpop", (2, 3), WRITE, |call| collections::pop(call, List::pop_back)),
     row("lrange", (4, 4), READ, collections::list_range),
     row("blpop", (3, ANY), LOAD | WAITS, collections::blocking_pop),
+    row("blmove", (6, 6), LOAD | GROWS | WAITS, collections::blocking_move),
     row("hset", (4, ANY), GROW, collections::set_fields),
     row("hmget", (3, ANY), READ, collections::some_fields),
     row("hdel", (3, ANY), WRITE, |call| {
@@ -127,6 +130,10 @@ pub static COMMANDS: &[Command] = &[
     row("xadd", (5, ANY), GROW, streams::add_entry),
     row("xread", (4, ANY), LOAD | READS | WAITS, streams::read),
     row("xrevrange", (4, 6), READ, streams::reversed_range),
+    row("xgroup|create", (5, 6), LOAD | GROWS, groups::create),
+    row("xreadgroup", (7, ANY), LOAD | WAITS, streams::read),
+    row("xack", (4, ANY), WRITE, groups::acknowledge),
+    row("xautoclaim", (6, 8), WRITE, groups::claim),
     row("multi", (1, 1), LOAD | AT_ONCE, connection::multi),
     row("exec", (1, 1), LOAD | AT_ONCE, connection::exec),
     row("publish", (3, 3), LOAD, |call| pubsub::publish(call, false)),
@@ -143,6 +150,7 @@ pub static COMMANDS: &[Command] = &[
     row("client|list", (2, 2), 0, connection::client_list),
     row("client|setname", (3, 3), 0, connection::client_setname),
     row("client|setinfo", (4, 4), 0, connection::client_setinfo),
+    row("client|tracking", (3, 6), 0, tracking::track),
     row("config|get", (3, ANY), 0, logs::config_get),
     row("config|set", (4, ANY), SECRET, logs::config_set),
     row("config|resetstat", (2, 2), 0, logs::reset_statistics),

@@ -1,0 +1,87 @@
+//! CLIENT TRACKING: a client hears when another one changes a key that it has read.
+
+use super::{COMMANDS, Call, Outcome, READS};
+use crate::demo::reply::{Failure, Protocol, Reply};
+
+/// Runs CLIENT TRACKING, with the options BCAST and PREFIX.
+pub fn track(call: &mut Call<'_>) -> Outcome {
+    let options = [3, 4].map(|at| call.word(at));
+    let prefix = match (call.arguments.len(), options.each_ref().map(Vec::as_slice)) {
+        (3, _) => None,
+        (4, [b"bcast", _]) => Some(Vec::new()),
+        (6, [b"bcast", b"prefix"]) => Some(call.argument(5)?.to_vec()),
+        _ => {
+            return Err(Failure::other(
+                "ERR the built-in server knows only the options BCAST and one PREFIX",
+            ));
+        }
+    };
+    call.state.tracking.leave(call.client);
+    match call.word(2).as_slice() {
+        b"on" if call.reply.protocol == Protocol::Resp2 => {
+            return Err(Failure::other(
+                "ERR Client tracking is only possible in RESP3 on the built-in server",
+            ));
+        }
+        b"on" => drop(call.state.tracking.clients.insert(call.client, prefix)),
+        b"off" => {}
+        _ => return Err(Failure::SYNTAX),
+    }
+    call.reply.ok();
+    Ok(())
+}
+
+/// Notes the keys that a command has read, and posts an invalidation of those that it has written.
+pub fn note_keys(call: &mut Call<'_>) {
+    let command = &COMMANDS[call.id];
+    for key in command.keys(call.arguments) {
+        if command.has(READS) {
+            call.state.tracking.read(key, call.client);
+            continue;
+        }
+        for client in call.state.tracking.write(key) {
+            let mut bytes = Vec::new();
+            let mut message = Reply::new(&mut bytes, Protocol::Resp3);
+            message.push(2);
+            message.text("invalidate");
+            message.array(1);
+            message.bulk(key);
+            call.state.channels.posted.push((client, bytes));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::demo::commands::testing::TestServer;
+
+    #[test]
+    fn a_change_reaches_those_who_have_read_the_key_and_those_with_its_prefix() {
+        let mut server = TestServer::new();
+        assert!(
+            server.ask("CLIENT TRACKING ON").starts_with("-ERR Client tracking is only possible in RESP3")
+        );
+        let [other, all] = [server.connect(), server.connect()];
+        for client in [1, all] {
+            assert!(server.ask_as(client, "HELLO 3").starts_with('%'));
+        }
+        server.ok("CLIENT TRACKING ON");
+        assert_eq!(server.ask_as(all, "CLIENT TRACKING ON BCAST PREFIX k:"), "+OK\n");
+        server.expect(&[("GET k:1", "_"), ("GET x", "_")]);
+        let mut reached = |line| {
+            assert!(!server.ask_as(other, line).starts_with('-'), "{line}");
+            let posted = std::mem::take(&mut server.engine.state.channels.posted);
+            posted
+                .into_iter()
+                .map(|(client, bytes)| (client, String::from_utf8(bytes).unwrap()))
+                .collect::<Vec<_>>()
+        };
+        let message = |key: &str| format!(">2\r\n$10\r\ninvalidate\r\n*1\r\n${}\r\n{key}\r\n", key.len());
+        assert_eq!(reached("SET k:1 a"), [(1, message("k:1")), (all, message("k:1"))]);
+        assert_eq!(reached("DEL k:1 x"), [(all, message("k:1")), (1, message("x"))]);
+        assert_eq!(reached("GET k:1"), []);
+        assert_eq!(reached("SET x a"), [], "a key is read again before it is heard of again");
+        server.ok("CLIENT TRACKING OFF");
+        assert!(server.ask("CLIENT TRACKING ON OPTIN").starts_with("-ERR the built-in server knows only"));
+    }
+}
