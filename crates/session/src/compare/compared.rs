@@ -8,7 +8,7 @@ use super::{
     fit::misfits,
 };
 use crate::{
-    session::figures::{self, Figure},
+    session::figures::{self, Figure, Unit},
     stats::{Reason, Verdict, repeats, seconds},
 };
 
@@ -58,8 +58,10 @@ impl Compared {
             () if is_open => &OPEN[..],
             () => &CLOSED[..],
         };
-        let mut rows: Vec<_> = all.iter().map(|figure| compared(base, new, None, *figure)).collect();
-        rows.retain(|row| !is_monitor || row.values != [None, None]);
+        let all = all.iter().chain(&figures::OF_RECEIVERS);
+        let mut rows: Vec<_> = all.map(|figure| compared(base, new, None, *figure)).collect();
+        let is_optional = |row: &Difference| is_monitor || figures::OF_RECEIVERS.contains(&row.figure);
+        rows.retain(|row| !is_optional(row) || row.values != [None, None]);
         let names: BTreeSet<&String> =
             base.iter().chain(new).flat_map(|run| run.segment.total.commands.keys()).collect();
         if names.len() > 1 {
@@ -101,7 +103,8 @@ fn is_sequential(base: &[Run], new: &[Run]) -> bool {
 /// Compares a figure of both sides; `None` as `operation` means all operations together.
 pub(super) fn compared(base: &[Run], new: &[Run], operation: Option<&str>, figure: Figure) -> Difference {
     let [base_values, new_values] = [base, new].map(|runs| values(runs, operation, figure));
-    let mean = if figure == figures::ERRORS { arithmetic } else { geometric };
+    let is_count = figure.unit == Unit::Trouble;
+    let mean = if is_count { arithmetic } else { geometric };
     let measured = Difference::unjudged(operation, figure, [mean(&base_values), mean(&new_values)]);
     let is_known =
         |values: &[f64], runs: &[Run]| values.len() == runs.len() && values.iter().all(|value| *value > 0.0);
@@ -115,7 +118,7 @@ pub(super) fn compared(base: &[Run], new: &[Run], operation: Option<&str>, figur
         return measured;
     }
     // The maximum of a run is a single value, not a percentile.
-    if [figures::ERRORS, figures::SERVICE_MAX, figures::RESPONSE_MAX].contains(&figure) {
+    if is_count || [figures::SERVICE_MAX, figures::RESPONSE_MAX].contains(&figure) {
         return measured;
     }
     measured.judged(&repeats::compare(&base_values, &new_values, better(figure)))

@@ -45,7 +45,7 @@ pub(super) fn better(figure: Figure) -> Better {
 
 impl Difference {
     /// Returns a difference without a verdict.
-    pub(super) fn unjudged(operation: Option<&str>, figure: Figure, values: [Option<f64>; 2]) -> Self {
+    pub fn unjudged(operation: Option<&str>, figure: Figure, values: [Option<f64>; 2]) -> Self {
         let [first, second] = values;
         let change = first.zip(second).filter(|(first, _)| *first > 0.0 && figure.unit != Unit::Trouble);
         Self {

@@ -6,7 +6,8 @@ use super::*;
 use crate::{
     knobs::{Arrivals, Knobs},
     session::{
-        Interval, OperationInterval, Record, Segment, ServerIdentity, SessionStart, Timeline, figures,
+        Interval, OperationInterval, Received, Record, Segment, ServerIdentity, SessionStart, Timeline,
+        figures,
     },
     stats::{
         Reason, Verdict,
@@ -69,6 +70,20 @@ fn repeats_distinguish_a_difference_from_noise() {
     let (low, high) = row(&compared, "p50").interval.unwrap();
     assert!(low < 0.1 && 0.1 < high && high - low < 0.05, "{low} {high}");
     assert!(Compared::of(&side(1000, 100.0, 1), &side(1000, 100.0, 10)).is_sequential);
+}
+
+#[test]
+fn what_receivers_got_and_what_they_lost_is_compared() {
+    let run = |hour, us: u64, lost| {
+        let mut run = run_at(hour, &Knobs::default(), 1000, 50.0);
+        let received = Received { times: repeated(us * 1000, 3000), lost, ..Received::default() };
+        run.segment.total.arrivals.delivery = Some(received.into());
+        run
+    };
+    let compared = Compared::of(&[run(1, 90, 0), run(3, 90, 0)], &[run(2, 180, 0), run(4, 180, 6)]);
+    assert_eq!(row(&compared, "lost").values, [Some(0.0), Some(3.0)]);
+    assert!(row(&compared, "dlv p50").change.is_some_and(|change| (0.98..1.02).contains(&change)));
+    assert!(compared.table.rows.iter().all(|row| row.name() != "hand p50"));
 }
 
 /// Compares three runs of each of two alternating settings. The second setting has longer service times and less

@@ -112,6 +112,10 @@ fn counted(row: &Row, of: fn(&Received) -> u64) -> Option<f64> {
     Some(all.iter().map(|(_, received)| of(received)).sum::<u64>() as f64)
 }
 
+/// The figures that comparisons add if there are receivers.
+pub const OF_RECEIVERS: [Figure; 7] =
+    [DELIVERY_P50, DELIVERY_P99, HANDOVER_P50, HANDOVER_P99, INVALIDATION_P50, INVALIDATION_P99, LOST];
+
 macro_rules! figures {
     ($(#[doc = $about:literal] $id:ident $name:literal $heading:literal $unit:ident $of:expr;)*) => {
         $(

@@ -9,7 +9,7 @@ use crate::{
     experiment::stretch::{ENOUGH_FOR_P99, Window},
     session::{
         Interval,
-        figures::{self, Figure},
+        figures::{self, Figure, Unit},
     },
     stats::Verdict,
 };
@@ -135,13 +135,16 @@ impl Alternation {
     /// Returns the difference between A and B in a figure, from the pairs so far; `None` as `operation` means all
     /// operations together.
     pub fn difference(&self, operation: Option<&str>, figure: Figure) -> Difference {
+        let values = self.sums.each_ref().map(|sum| value(sum, operation, figure));
+        if figure.unit == Unit::Trouble {
+            return Difference::unjudged(operation, figure, values);
+        }
         let differences: Vec<_> =
             self.counted().filter_map(|pair| pair.difference(operation, figure)).collect();
-        let values = self.sums.each_ref().map(|sum| value(sum, operation, figure));
         Difference::of_pairs(operation, figure, values, &differences, self.is_last)
     }
 
-    /// Returns a table of all figures: first of all operations together, then of each operation. A single operation has
+    /// Returns a table of all figures: first of all operations together and of their receivers, then of each operation. A single operation has
     /// no rows of its own.
     pub fn table(&self) -> Table {
         let names: BTreeSet<_> = self.sums.iter().flat_map(|sum| sum.commands.keys()).collect();
@@ -149,7 +152,8 @@ impl Alternation {
         let of_operations = names
             .iter()
             .flat_map(|name| OF_OPERATION.map(|figure| self.difference(Some(name.as_str()), figure)));
-        let all = OF_ALL.iter().map(|figure| self.difference(None, *figure)).chain(of_operations);
+        let all = OF_ALL.iter().chain(&figures::OF_RECEIVERS);
+        let all = all.map(|figure| self.difference(None, *figure)).chain(of_operations);
         let was_measured = |row: &Difference| row.figure == figures::OPS_PER_S || row.values != [None, None];
         Table { sides: Sides::Ab, rows: all.filter(was_measured).collect() }
     }
@@ -237,7 +241,10 @@ impl Alternation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::fixture::repeated;
+    use crate::{
+        session::{Arrivals, Received},
+        stats::fixture::repeated,
+    };
 
     fn quarter(n: u32) -> Interval {
         Interval { t_s: 7.0 + f64::from(n + 1) * 0.25, length_s: 0.25, ops: 10, ..Interval::default() }
@@ -281,6 +288,24 @@ mod tests {
         assert_eq!(ends(|_| 0, 5), Some(4 + 39), "too slow to decide");
     }
 
+    /// Returns the names and values of the rows of a measurement.
+    fn rows(measured: &Interval) -> Vec<(String, f64)> {
+        let mut alternation = Alternation::new(Plan::default(), true);
+        alternation.add_pair(9.0, measured.clone(), measured.clone());
+        let rows = alternation.table().rows;
+        rows.iter().map(|row| (row.name(), row.values[0].unwrap().round())).collect()
+    }
+
+    #[test]
+    fn what_receivers_got_and_what_they_lost_has_rows() {
+        let received = Received { times: repeated(9000, 3000), lost: 4, ..Received::default() };
+        let arrivals = Arrivals { handover: Some(received.into()), ..Arrivals::default() };
+        let measured = Interval { length_s: 2.0, arrivals, ..Interval::default() };
+        let rows = rows(&measured);
+        let expected = [("ops/s", 0.0), ("hand p50", 9000.0), ("hand p99", 9000.0), ("lost", 4.0)];
+        assert!(rows.iter().map(|(name, value)| (name.as_str(), *value)).eq(expected), "{rows:?}");
+    }
+
     #[test]
     fn all_that_was_counted_is_in_the_table_and_one_operation_is_the_whole() {
         let operation = |ops, ns| crate::session::OperationInterval {
@@ -297,12 +322,6 @@ mod tests {
             ..Interval::default()
         };
         measured.commands.insert("GET".to_owned(), operation(2000, 5000));
-        let rows = |measured: &Interval| -> Vec<_> {
-            let mut alternation = Alternation::new(Plan::default(), true);
-            alternation.add_pair(9.0, measured.clone(), measured.clone());
-            let rows = alternation.table().rows;
-            rows.iter().map(|row| (row.name(), row.values[0].unwrap().round())).collect()
-        };
         assert_eq!(rows(&measured).len(), 5);
         measured.commands.insert("SET".to_owned(), operation(100, 5000));
         let rows = rows(&measured);
