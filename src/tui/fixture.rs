@@ -241,8 +241,11 @@ impl MadeUp {
         let mut records = self.next_tick();
         for record in &mut records {
             if let Record::Interval(interval) = record {
-                interval.client =
-                    Some(Client::of(vec![WorkerCost { cpu, run_delay: Some(0.01), agent: None }]));
+                interval.client = Some(Client::of(vec![WorkerCost {
+                    cpu,
+                    run_delay: Some(0.01),
+                    ..WorkerCost::default()
+                }]));
             }
         }
         records

@@ -110,8 +110,14 @@ impl Kind {
     }
 }
 
-/// Returns the name of a worker: `load-0`, or `load-0 of agent 3`.
+/// The name of the thread that receives messages.
+pub(super) const RECEIVERS: &str = "the receivers' thread";
+
+/// Returns the name of a worker: `load-0`, `load-0 of agent 3`, or that of the receivers.
 fn name(worker: usize, workers: &[WorkerCost]) -> String {
+    if workers[worker].receives {
+        return RECEIVERS.to_owned();
+    }
     let Some(agent) = workers[worker].agent else { return format!("load-{worker}") };
     let number = workers[..worker].iter().filter(|other| other.agent == Some(agent)).count();
     format!("load-{number} of agent {agent}")
@@ -150,8 +156,11 @@ pub(super) mod tests {
     /// Returns an interval of 0.25 s. For each worker, `workers` has the share of a core that the worker uses, and the
     /// share of the time that the worker waits for a core. Replies wait `unread_ns` before they are read.
     pub(in crate::diagnose) fn stretch(workers: &[(f64, f64)], unread_ns: u64) -> Interval {
-        let costs =
-            workers.iter().map(|&(cpu, delay)| WorkerCost { cpu, run_delay: Some(delay), agent: None });
+        let costs = workers.iter().map(|&(cpu, delay)| WorkerCost {
+            cpu,
+            run_delay: Some(delay),
+            ..WorkerCost::default()
+        });
         let client = Client { readable_to_read: repeated(unread_ns, 1000), ..Client::of(costs.collect()) };
         Interval {
             length_s: 0.25,
@@ -180,6 +189,14 @@ pub(super) mod tests {
         let workers = &mut stretch.client.as_mut().unwrap().workers;
         workers.iter_mut().zip([0, 3, 3]).for_each(|(worker, agent)| worker.agent = Some(agent));
         assert!(text(&stretch).contains("load-1 of agent 3 uses 95 % of a core"), "{}", text(&stretch));
+    }
+
+    #[test]
+    fn the_receivers_have_a_name_of_their_own_and_no_thread_more() {
+        let mut stretch = stretch(&[(0.2, 0.0), (0.95, 0.0)], 1000);
+        stretch.client.as_mut().unwrap().workers[1].receives = true;
+        assert_eq!(text(&stretch), "the receivers' thread uses 95 % of a core");
+        assert_eq!(advice(&stretch, 8), "ask for fewer receivers, or a lower rate");
     }
 
     #[test]

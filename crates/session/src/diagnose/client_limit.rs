@@ -3,12 +3,12 @@
 
 use super::{
     Finding,
-    client_evidence::{Evidence, Kind, evidence},
+    client_evidence::{Evidence, Kind, RECEIVERS, evidence},
     now::{Now, length_s},
     rule::{Rule, Verdict, Whole},
     slow_server::Probes,
 };
-use crate::session::{Interval, Record};
+use crate::session::{Client, Interval, Record};
 
 /// The judged time in seconds: long enough that a single tick does not decide, short enough to follow a change of the
 /// knobs.
@@ -116,8 +116,11 @@ impl ClientLimit {
 
 /// Returns the finding with this evidence, on a machine with this number of cores.
 fn finding(evidence: Vec<Evidence>, stretch: &Interval, cores: usize) -> Option<Finding> {
-    let workers = stretch.client.as_ref().map_or(0, |client| client.workers.len());
-    let next = match evidence.first()?.kind {
+    let of_load = |client: &Client| client.workers.iter().filter(|worker| !worker.receives).count();
+    let workers = stretch.client.as_ref().map_or(0, of_load);
+    let first = evidence.first()?;
+    let next = match first.kind {
+        _ if first.words.starts_with(RECEIVERS) => "ask for fewer receivers, or a lower rate",
         Kind::Reader => "store the dataset uncompressed and on a faster disk",
         Kind::RunDelay | Kind::Tail => "give redyno its own cores",
         Kind::Cpu | Kind::ReadWait if workers < cores => "give redyno more --threads",

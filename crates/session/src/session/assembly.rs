@@ -28,6 +28,8 @@ pub(super) struct Assembly {
     workers: Vec<Worker>,
     /// The last tick that any worker has reported.
     newest: u64,
+    /// The number of the thread of the receivers.
+    receives: usize,
     ticks: BTreeMap<u64, BTreeMap<u32, Pending>>,
     /// The drains that are not complete yet, by number of the segment.
     drains: BTreeMap<u32, Drain>,
@@ -71,6 +73,7 @@ impl Assembly {
     pub(super) fn new(workers: usize) -> Self {
         let workers = vec![Worker::default(); workers];
         Self {
+            receives: usize::MAX,
             workers,
             newest: 0,
             ticks: BTreeMap::new(),
@@ -79,8 +82,9 @@ impl Assembly {
         }
     }
 
-    /// Adds a worker that begins later than the others.
+    /// Adds the thread of the receivers, which begins later than the workers.
     pub(super) fn join(&mut self) {
+        self.receives = self.workers.len();
         self.workers.push(Worker { closed: self.newest, connected: 0 });
     }
 
@@ -99,7 +103,7 @@ impl Assembly {
         } else {
             let part = parts.entry(buffer.generation).or_default();
             part.add(worker, buffer);
-            add_client(part.interval.client.get_or_insert_default(), worker, buffer);
+            add_client(&mut part.interval.client, (worker, worker == self.receives), buffer);
         }
         if buffer.closes_tick {
             self.workers[worker] = Worker { closed: buffer.tick, connected: buffer.connected };

@@ -19,7 +19,7 @@ pub struct Client {
     /// The share of the time in which a worker was ready to run but had no core, 0 to 1, for the worker that waited
     /// longest; `null` except on Linux.
     pub run_delay: Option<f64>,
-    /// The cost of each worker, `load-0` first.
+    /// The cost of each worker, `load-0` first, and then that of the thread of the receivers.
     pub workers: Vec<WorkerCost>,
     /// The share of the time in which clients could send requests but waited for records of the dataset, 0 to 1, for
     /// the worker that waited longest; absent if no client waited.
@@ -47,6 +47,9 @@ pub struct WorkerCost {
     /// The agent of a fleet whose worker this is; absent for a worker of the session itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<u16>,
+    /// Whether this is the thread of the receivers.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub receives: bool,
     /// The share of one core that the worker used, 0 to 1.
     pub cpu: f64,
     /// The share of the time in which the worker waited for a core, 0 to 1; `null` if the system does not report it.
@@ -125,7 +128,7 @@ mod tests {
         let workers = workers.iter().map(|(cpu, run_delay)| WorkerCost {
             cpu: *cpu,
             run_delay: *run_delay,
-            agent: None,
+            ..WorkerCost::default()
         });
         Interval { length_s, client: Some(Client::of(workers.collect())), ..Interval::default() }
     }
@@ -133,8 +136,8 @@ mod tests {
     #[test]
     fn the_busiest_worker_stands_for_all() {
         let client = Client::of(vec![
-            WorkerCost { cpu: 0.9, run_delay: Some(0.01), agent: None },
-            WorkerCost { cpu: 0.2, run_delay: Some(0.3), agent: None },
+            WorkerCost { cpu: 0.9, run_delay: Some(0.01), ..WorkerCost::default() },
+            WorkerCost { cpu: 0.2, run_delay: Some(0.3), ..WorkerCost::default() },
         ]);
         assert_eq!((client.cpu, client.run_delay), (0.9, Some(0.3)));
     }
@@ -170,8 +173,11 @@ mod tests {
     #[test]
     fn the_workers_of_agents_stay_apart_although_an_agent_is_missing_in_between() {
         let of = |agents: &[(u16, f64)]| {
-            let worker =
-                |(agent, cpu): &(u16, f64)| WorkerCost { agent: Some(*agent), cpu: *cpu, run_delay: None };
+            let worker = |(agent, cpu): &(u16, f64)| WorkerCost {
+                agent: Some(*agent),
+                cpu: *cpu,
+                ..WorkerCost::default()
+            };
             Some(Client { workers: agents.iter().map(worker).collect(), ..Client::default() })
         };
         let mut sum = of(&[(0, 0.2), (2, 0.4), (2, 0.6)]);

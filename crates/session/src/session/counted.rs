@@ -9,15 +9,24 @@ use crate::{
     stats::{Latency, Recorder},
 };
 
-/// Adds the cost of a worker; missing entries for earlier workers are added as zero. For each tick and segment a worker
-/// reports only one buffer with a length.
-pub(super) fn add_client(client: &mut Client, worker: usize, buffer: &IntervalBuffer) {
+/// Adds the cost of a worker, which may be the thread of the receivers; missing entries for earlier workers are added as
+/// zero. For each tick and segment a worker reports only one buffer with a length.
+pub(super) fn add_client(
+    client: &mut Option<Client>,
+    (worker, receives): (usize, bool),
+    buffer: &IntervalBuffer,
+) {
+    let client = client.get_or_insert_default();
     let (cost, length_ns) = (&buffer.client, buffer.end_ns - buffer.start_ns);
     if length_ns > 0 {
         let share = |ns: u64| ns as f64 / cost.watched_ns.max(1) as f64;
         client.workers.resize(client.workers.len().max(worker + 1), WorkerCost::default());
-        client.workers[worker] =
-            WorkerCost { cpu: share(cost.cpu_ns), run_delay: cost.run_delay_ns.map(share), agent: None };
+        client.workers[worker] = WorkerCost {
+            receives,
+            cpu: share(cost.cpu_ns),
+            run_delay: cost.run_delay_ns.map(share),
+            agent: None,
+        };
         let waits = [client.record_wait, cost.record_wait_ns.map(share)];
         client.record_wait = waits.into_iter().flatten().reduce(f64::max);
     }

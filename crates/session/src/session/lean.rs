@@ -78,7 +78,8 @@ mod tests {
             let service = latency_of((1..=2000).map(|n| n * ns));
             ((*name).to_owned(), OperationInterval { ops: 2000, service, ..OperationInterval::default() })
         };
-        let workers = [0.25, 0.75].map(|cpu| WorkerCost { cpu, run_delay: Some(cpu / 10.0), agent: None });
+        let workers =
+            [0.25, 0.75].map(|cpu| WorkerCost { cpu, run_delay: Some(cpu / 10.0), ..WorkerCost::default() });
         let mut interval = Interval {
             t_s: 1.0,
             length_s: 1.0,
