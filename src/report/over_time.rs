@@ -22,7 +22,7 @@ const INKS: [&str; 5] = ["p50", "p90", "p99", "p999", "max"];
 
 /// Returns the charts over time that have data.
 pub(super) fn charts(account: &Account) -> Vec<Chart> {
-    let mut charts = vec![throughput(account), latency(account)];
+    let mut charts = vec![throughput(account), latency(account), receipts(account)];
     charts.extend(heat(account));
     charts.extend([pings(account), processors(account)]);
     charts.extend(GAUGE_CHARTS.iter().map(|of| of.chart(account)));
@@ -77,6 +77,14 @@ fn latency(account: &Account) -> Chart {
     let (title, lines) = levels(account);
     let title = format!("{title}: percentiles");
     Chart::of("latency", &title, Quantity::Latency, times(&account.load), lines)
+}
+
+fn receipts(account: &Account) -> Chart {
+    let times = figures::OF_RECEIVERS.into_iter().filter(|figure| figure.unit == figures::Unit::Latency);
+    let lines = times.zip(["p50", "p99"].into_iter().cycle());
+    let lines = lines.map(|(figure, ink)| line(account, figure, Ink(ink))).filter(Line::has_values);
+    let title = "From sending to receipt, by all receivers";
+    Chart::of("receipts", title, Quantity::Latency, self::times(&account.load), lines.collect())
 }
 
 fn heat(account: &Account) -> Option<Chart> {

@@ -17,7 +17,7 @@ use crate::{
     units,
 };
 
-/// The figures of a row; a column without any value is left out.
+/// The figures of a row, before those of receivers; a column without any value is left out.
 const COLUMNS: [Figure; 13] = [
     figures::LENGTH,
     figures::OPS_PER_S,
@@ -66,7 +66,8 @@ fn of_figures(title: &str, first: &str, rows: &[(String, Option<u32>, Figures)])
             values().next().is_some()
         }
     };
-    let columns: Vec<_> = COLUMNS.iter().filter(is_known).collect();
+    let columns = COLUMNS.iter().chain([&figures::RECEIVED]).chain(&figures::OF_RECEIVERS);
+    let columns: Vec<_> = columns.filter(is_known).collect();
     let headings: Vec<_> =
         std::iter::once(first).chain(columns.iter().map(|figure| figure.heading)).collect();
     let row = |(name, segment, row): &(String, Option<u32>, Figures)| {

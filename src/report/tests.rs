@@ -11,8 +11,8 @@ use crate::{
     export::{JSON, NDJSON, Rows},
     knobs::Knobs,
     session::{
-        Event, Interval, Mark, Moment, OperationInterval, Segment, ServerIdentity, SessionStart, Span,
-        Timeline,
+        Arrivals, Event, Interval, Mark, Moment, OperationInterval, Received, Segment, ServerIdentity,
+        SessionStart, Span, Timeline,
     },
     stats::{Latency, fixture::latency_of},
 };
@@ -35,6 +35,7 @@ fn interval(segment: u32, t_s: f64, ops: u64) -> Record {
         service: times(segment.into(), ops / share),
         ..OperationInterval::default()
     };
+    let received = Received { times: times(3, 4000), lost: 3, ..Received::default() };
     Record::Interval(Box::new(Interval {
         t_s,
         length_s: 1.0,
@@ -45,6 +46,7 @@ fn interval(segment: u32, t_s: f64, ops: u64) -> Record {
         response: segment.is_multiple_of(2).then(|| times(t_s as u64 + 7, ops)),
         commands: [("GET".to_owned(), of(2)), (HOSTILE[1].to_owned(), of(2))].into(),
         errors: [(HOSTILE[0].to_owned(), 1)].into(),
+        arrivals: Arrivals { delivery: Some(received.into()), ..Arrivals::default() },
         ..Interval::default()
     }))
 }
@@ -121,6 +123,9 @@ fn the_figures_of_a_page_are_those_of_the_json_export() {
     let us = |name: &str| crate::units::latency((summary[name].as_f64().unwrap() * 1e3).round() as u64);
     for name in ["service_p50_us", "service_p99_us", "service_max_us", "response_p50_us"] {
         assert!(row.contains(&us(name)), "{name}: {} in {row}", us(name));
+    }
+    for part in ["\"id\":\"r0-receipts\"", ">received</th>", ">dlv p99</th>", ">lost</th>"] {
+        assert!(page.contains(part), "{part}");
     }
 }
 

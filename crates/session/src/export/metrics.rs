@@ -40,6 +40,7 @@ pub struct Metrics {
     /// The results by node of a cluster.
     nodes: BTreeMap<u16, OperationInterval>,
     clients: u32,
+    receivers: u32,
     ping: Latency,
     ping_errors: BTreeMap<String, u64>,
     /// The last gauges of the server; gauges that count increments are summed.
@@ -98,6 +99,7 @@ impl Metrics {
 
     fn count(&mut self, interval: &Interval) {
         self.clients = interval.clients;
+        self.receivers = interval.arrivals.iter().map(|(_, got)| got.receivers).sum();
         if !self.load.counts(interval.segment) {
             return;
         }
@@ -195,6 +197,14 @@ impl Metrics {
         self.write_nodes(out)?;
         if let Some(response) = &load.response {
             out.histogram("response", "From when a request was due to the last byte of its reply", response)?;
+        }
+        for (name, got) in load.arrivals.iter() {
+            out.histogram(name, "From sending to receipt by a receiver", &got.times)?;
+        }
+        if !load.arrivals.is_empty() {
+            let lost = load.arrivals.iter().map(|(name, got)| (name.to_owned(), got.lost)).collect();
+            out.counters("messages_lost", "Messages that receivers lost, by what is timed", "kind", &lost)?;
+            out.gauge("receivers", "Connected receivers", None, self.receivers.into())?;
         }
         let stages = load.opening.stages().into_iter().filter(|(_, latency)| !latency.is_empty());
         let stages = stages.map(|(name, latency)| (("stage", name), latency));

@@ -9,8 +9,8 @@ use crate::{
     probe::Ping,
     server::Status,
     session::{
-        Event, Interval, Moment, OperationInterval, Record, Segment, ServerIdentity, SessionStart, Span,
-        figures::FIGURES,
+        Arrivals, Event, Interval, Moment, OperationInterval, Received, Record, Segment, ServerIdentity,
+        SessionStart, Span, figures::FIGURES,
     },
     stats::{Latency, fixture::latency_of},
 };
@@ -27,6 +27,7 @@ fn segment(segment: u32, t_s: f64, warmup: bool) -> Record {
 fn interval(segment: u32, t_s: f64) -> Record {
     let of =
         |ops, from_us| OperationInterval { ops, service: times(from_us), ..OperationInterval::default() };
+    let received = Received { times: times(200), receivers: 5, lost: 3, ..Received::default() };
     Record::Interval(Box::new(Interval {
         t_s,
         length_s: 1.0,
@@ -37,6 +38,7 @@ fn interval(segment: u32, t_s: f64) -> Record {
         errors: [("OOM".to_owned(), 2)].into(),
         service: times(300),
         response: Some(times(500)),
+        arrivals: Arrivals { delivery: Some(received.into()), ..Arrivals::default() },
         commands: [("GET".to_owned(), of(2000, 300)), ("a, b|<i>".to_owned(), of(1000, 400))].into(),
         ..Interval::default()
     }))
@@ -228,6 +230,9 @@ fn metrics_count_what_the_summary_counts() {
         "redyno_errors_total{kind=\"OOM\"} 4",
         "redyno_response_seconds_bucket{le=\"+Inf\"} 4000",
         "redyno_service_seconds_bucket{le=\"0.0005\",operation=\"GET\"} 4000",
+        "redyno_delivery_seconds_bucket{le=\"+Inf\"} 4000",
+        "redyno_messages_lost_total{kind=\"delivery\"} 6",
+        "redyno_receivers 5.0",
         "redyno_target_rate 1000.0",
         "redyno_events_total{name=\"output lost\"} 1",
         "# EOF",
