@@ -13,6 +13,7 @@ use std::{
 };
 
 use redyno::session::{Received, Record, Summary};
+use rustix::process::Signal;
 
 use crate::support::{
     Server,
@@ -56,12 +57,20 @@ fn received(summary: &Summary) -> (&'static str, &Received) {
     one
 }
 
-/// Waits until the session has received messages, and returns the ids of its receivers in CLIENT LIST.
-fn receivers(server: &Server, running: &Running) -> Vec<String> {
-    running.wait_for_lines(1, "\"receivers\":");
+/// Returns the ids of the receivers in CLIENT LIST.
+fn ids(server: &Server) -> Vec<String> {
     let list = server.cli(&["CLIENT", "LIST"]);
     let own = list.lines().filter(|line| line.contains("name=redyno-receiver"));
     own.map(|line| line["id=".len()..].split(' ').next().unwrap().to_owned()).collect()
+}
+
+/// Waits until the session has received messages, and returns the ids of its receivers.
+fn receivers(server: &Server, running: &Running) -> Vec<String> {
+    running.wait_for("a receipt", |out| {
+        let is_some = |name| out.split(name).skip(1).any(|rest| !rest.starts_with("0,"));
+        ["\"delivery\":{\"count\":", "\"handover\":{\"count\":"].into_iter().any(is_some).then_some(())
+    });
+    ids(server)
 }
 
 #[test]
@@ -137,6 +146,24 @@ fn what_a_killed_subscriber_misses_is_counted_as_its_loss() {
     assert_eq!((got.reconnects, got.doubled, got.late), (1, 0, 0));
     let lost: Vec<_> = got.by_receiver.iter().filter(|one| one.reconnects > 0 || one.lost > 0).collect();
     assert!(got.lost > 0 && lost.len() == 1 && lost[0].lost == got.lost, "{got:?}");
+}
+
+#[test]
+fn receivers_that_cannot_connect_are_found_and_shown_beside_those_that_were_ordered() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    let args = ["-p", &port, "--headless", "--load", "--yes", "--workload", "pubsub"];
+    let running = Running::start(redyno(&args));
+    let all = wait_for("10 receivers", || Some(ids(&server)).filter(|all| all.len() == 10));
+    // No client can connect any more, nor can one that is to look at the server.
+    let kill = |id: &String| format!("CLIENT KILL ID {id}\r\n");
+    let commands: String = all[..3].iter().map(kill).collect();
+    let mut link = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+    write!(link, "CONFIG SET maxclients 1\r\n{commands}").unwrap();
+    running.wait_for_lines(1, "only 7 of 10 receivers are connected");
+    running.signal(Signal::INT);
+    let out = running.end().out;
+    assert!(out.contains(" received by 7 of 10 receivers, "), "{out}");
 }
 
 #[test]

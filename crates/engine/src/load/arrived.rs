@@ -21,6 +21,8 @@ pub struct Arrived {
     pub kind: ReceiverKind,
     /// How many receivers were connected at the end.
     pub receivers: u32,
+    /// How many there were to be.
+    pub ordered: u32,
     /// Times from sending to receipt.
     pub times: Recorder,
     /// Messages, or for a kind that gets only keys, invalidations.
@@ -75,6 +77,7 @@ impl Arrived {
         Self {
             kind,
             receivers: 0,
+            ordered: 0,
             times: Recorder::new(),
             received: 0,
             lost: 0,

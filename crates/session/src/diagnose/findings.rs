@@ -9,6 +9,7 @@ use super::{
     eviction, expiry, fork, fsync,
     hit_rate::HitRate,
     hot_slot::HotSlot,
+    missing_receivers::MissingReceivers,
     network,
     now::Now,
     overload::Overload,
@@ -61,6 +62,7 @@ fn rules() -> Vec<Box<dyn Rule>> {
     rules.push(Box::<SlowNode>::default());
     rules.push(Box::<SlowServer>::default());
     rules.push(Box::new(Overload));
+    rules.push(Box::new(MissingReceivers));
     rules.push(Box::<ClientLimit>::default());
     rules.push(Box::new(HitRate));
     rules.push(Box::<Room>::default());

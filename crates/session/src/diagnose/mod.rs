@@ -31,6 +31,7 @@ mod fork;
 mod fsync;
 mod hit_rate;
 mod hot_slot;
+mod missing_receivers;
 mod network;
 mod now;
 mod overload;

@@ -36,6 +36,9 @@ pub struct Received {
     /// How many receivers were connected.
     #[serde(default)]
     pub receivers: u32,
+    /// How many receivers there were to be; 0 if it is unknown.
+    #[serde(default)]
+    pub ordered: u32,
     /// Messages that were sent and not received.
     #[serde(default)]
     pub lost: u64,
@@ -135,6 +138,7 @@ impl From<&Arrived> for Received {
         Self {
             times: arrived.times.latency(),
             receivers: arrived.receivers,
+            ordered: arrived.ordered,
             lost: arrived.lost,
             left: arrived.left,
             foreign: arrived.foreign,
@@ -152,7 +156,10 @@ impl Received {
     /// Returns the counts in words, and a line for each receiver that stands out, the worst first, at most `most`. Losses
     /// are named if they are counted, which those of `invalidation` are not.
     pub fn lines(&self, name: &str, most: usize) -> Vec<String> {
-        let mut first = format!("{} received by {} receivers", self.times.count(), self.receivers);
+        let of = self.ordered.max(self.receivers);
+        let connected =
+            if of > self.receivers { format!("{} of {of}", self.receivers) } else { of.to_string() };
+        let mut first = format!("{} received by {connected} receivers", self.times.count());
         let counts = [
             (self.lost, "lost"),
             (self.left, "left in the server"),
@@ -178,8 +185,7 @@ impl Received {
                 one.times.as_ref().map(|times| format!("p50 {}, all {}", p50(times), p50(&self.times)));
             let lost = (one.lost > 0).then(|| format!("{} lost", one.lost));
             let parts: Vec<_> = slow.into_iter().chain(lost).collect();
-            (!parts.is_empty())
-                .then(|| format!("receiver {} of {}: {}", one.receiver, self.receivers, parts.join(", ")))
+            (!parts.is_empty()).then(|| format!("receiver {} of {of}: {}", one.receiver, parts.join(", ")))
         };
         [first].into_iter().chain(named.into_iter().filter_map(line).take(most)).collect()
     }
@@ -188,7 +194,9 @@ impl Received {
     fn merge(&mut self, later: &Self) {
         self.times.merge(&later.times);
         // What comes after the end of a segment is of no number of receivers.
-        self.receivers = if later.receivers > 0 { later.receivers } else { self.receivers };
+        if later.receivers.max(later.ordered) > 0 {
+            (self.receivers, self.ordered) = (later.receivers, later.ordered);
+        }
         self.lost += later.lost;
         self.left += later.left;
         self.foreign += later.foreign;

@@ -1,0 +1,113 @@
+//! What the thread of the receivers counts is handed up, and its receivers end when the last messages have come.
+
+use std::{sync::atomic::Ordering::Relaxed, time::Duration};
+
+use super::{LAST_MESSAGES_NS, MOST_LAST_NS, Receiver, Receiving};
+use crate::{
+    clock::{next_tick_ns, tick_of},
+    load::{Arrived, IntervalBuffer, receive::dialog::Missing},
+};
+
+impl Receiving {
+    /// Returns whether the load is over since this time, and no more messages are awaited.
+    pub(super) fn is_quiet(&self, now_ns: u64, over_ns: u64) -> bool {
+        let waits_ns = now_ns.saturating_sub(self.last_ns.max(over_ns));
+        // The server keeps what is left in a queue or a stream, which may be more than can be read.
+        let is_kept = self.order.messages.as_ref().is_some_and(|messages| messages.kind.is_kept());
+        let most_ns = if is_kept { LAST_MESSAGES_NS } else { MOST_LAST_NS };
+        waits_ns > LAST_MESSAGES_NS || now_ns.saturating_sub(over_ns) > most_ns
+    }
+
+    /// Returns whether all messages have come, or no more are awaited.
+    pub(super) fn is_finished(&self, now_ns: u64) -> bool {
+        let Some(messages) = &self.order.messages else { return true };
+        let over_ns = self.setup.state.over_ns.load(Relaxed);
+        let waits_ns = now_ns.saturating_sub(self.last_ns.max(over_ns));
+        if self.is_quiet(now_ns, over_ns) {
+            return true;
+        }
+        let mut shared = self.shared.iter().enumerate();
+        let is_missing = shared.any(|(channel, numbers)| numbers.are_missing(messages.issued(channel)));
+        // A duplicate may follow; of invalidations it is unknown which is the last.
+        let is_of_keys = messages.kind.is_of_keys() && waits_ns < LAST_MESSAGES_NS / 10;
+        !is_missing && !is_of_keys && !self.receivers.iter().any(|it| it.dialog.awaits_messages(messages))
+    }
+
+    /// Ends all receivers. What has not come is lost, or unclear if the load goes on with other receivers.
+    pub(super) fn end_dialogs(&mut self, now_ns: u64, is_end: bool) {
+        let Some(messages) = &self.order.messages else { return };
+        let current = self.current.get_or_insert_with(|| Box::new(Arrived::new(messages.kind)));
+        let mut all = Missing::default();
+        let shared = self.shared.iter_mut().enumerate();
+        shared.for_each(|(channel, numbers)| all.add(numbers, messages, channel, self.first[channel]));
+        for Receiver { dialog, .. } in &mut self.receivers {
+            let lost = all.lost;
+            dialog.end(messages, &self.first, &mut all);
+            dialog.own.lost += if is_end { all.lost - lost } else { 0 };
+        }
+        all.count(is_end, current);
+        self.close_segment(now_ns);
+    }
+
+    pub(super) fn finish(&mut self, now_ns: u64) {
+        self.end_dialogs(now_ns, true);
+        self.receivers.clear();
+        self.close_tick(now_ns);
+    }
+
+    pub(super) fn close_tick(&mut self, now_ns: u64) {
+        if let Some(messages) = self.order.messages.as_ref().filter(|_| !self.is_over) {
+            // Receivers that are not connected receive nothing, and are missed.
+            self.current.get_or_insert_with(|| Box::new(Arrived::new(messages.kind)));
+        }
+        self.close_segment(now_ns);
+        let mut buffer = self.empty(now_ns);
+        buffer.client.add_lap(self.own.lap());
+        buffer.client.read_wait.merge(&self.read_wait);
+        self.read_wait.reset();
+        buffer.start_ns = self.closed_ns.filter(|_| !self.is_over).unwrap_or(now_ns);
+        buffer.drain = self.is_over;
+        buffer.closes_tick = true;
+        self.closed_ns = Some(now_ns);
+        self.send(buffer);
+        self.next_tick_ns = next_tick_ns(now_ns);
+    }
+
+    /// Hands up what was counted in the current segment, and before it.
+    pub(super) fn close_segment(&mut self, now_ns: u64) {
+        if let Some(mut current) = self.current.take() {
+            current.ordered = self.receivers.len() as u32;
+            current.receivers =
+                self.receivers.iter().filter(|receiver| receiver.dialog.is_ready).count() as u32;
+            current.name(self.receivers.iter_mut().map(|receiver| &mut receiver.dialog.own));
+            let mut buffer = self.empty(now_ns);
+            buffer.drain = self.is_over;
+            buffer.arrived = Some(current);
+            self.send(buffer);
+        }
+        if let Some(earlier) = self.earlier.take() {
+            let mut buffer = self.empty(now_ns);
+            buffer.generation = self.segment.saturating_sub(1);
+            buffer.drain = true;
+            buffer.arrived = Some(earlier);
+            self.send(buffer);
+        }
+    }
+
+    fn empty(&mut self, now_ns: u64) -> Box<IntervalBuffer> {
+        let mut buffer = self.ring.empty();
+        (buffer.generation, buffer.start_ns, buffer.end_ns) = (self.segment, now_ns, now_ns);
+        buffer.tick =
+            tick_of(if self.setup.state.is_ending.load(Relaxed) { next_tick_ns(now_ns) } else { now_ns });
+        buffer
+    }
+
+    fn send(&mut self, buffer: Box<IntervalBuffer>) {
+        while self.ring.room() == 0 && !self.ring.is_abandoned() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if !self.ring.is_abandoned() {
+            self.ring.send(buffer);
+        }
+    }
+}
