@@ -21,7 +21,7 @@ use super::{
     quota::Quota,
     receive::Reception,
     ring,
-    setting::{Setting, fill_first},
+    setting::{Setting, fill_first, receive_first},
     worker::{Setup, WAKE, Worker},
 };
 use crate::{
@@ -76,7 +76,8 @@ pub struct Load {
 }
 
 impl Load {
-    /// Starts the workers. The first segment has the number 1, and is a warm-up if `warmup` is given.
+    /// Starts the workers. The first segment has the number 1, and is a warm-up if `warmup` is given. If the load has to
+    /// wait for receivers, it is off in this segment, and the time of the load stands still.
     ///
     /// # Errors
     /// When the target's host does not resolve, or a worker cannot be set up.
@@ -99,6 +100,7 @@ impl Load {
         let since_ns = clock.now_ns() + lead_ns(plan);
         let phase = fill_first(Phase::first(warmup, &stops, since_ns), &knobs, since_ns, &[]);
         let program = Arc::new(plan.program(&knobs, &phase, values, clock));
+        let (phase, knobs) = receive_first(phase, knobs, since_ns);
         let (plan, operations) = (Arc::new(plan.clone()), program.operations().count());
         // The first segment of an agent is one of the session's.
         let generation = if let Fleet::Agent(_) = plan.fleet { 0 } else { 1 };
@@ -120,7 +122,6 @@ impl Load {
             joined: joined_up,
             events: events_up.clone(),
         };
-        load.receive_first();
         let mut rings = Vec::new();
         let threads = if plan.fleet.agents().is_some() { 0 } else { plan.threads };
         for index in 0..threads {
@@ -158,6 +159,11 @@ impl Load {
         &self.setbacks
     }
 
+    /// Returns the knobs in effect.
+    pub fn knobs(&self) -> Knobs {
+        self.settings.load().knobs.clone()
+    }
+
     /// Returns whether the load can begin with these knobs: their receivers are ready, or have had 10 s. The first call
     /// lets them connect; [`set`](Self::set) does not wait for them.
     pub fn is_ready_for(&self, knobs: &Knobs) -> bool {
@@ -172,10 +178,6 @@ impl Load {
             self.receive(knobs, &program, &phase);
             *coming = Some((knobs.clone(), program));
         }
-        self.are_received()
-    }
-
-    fn are_received(&self) -> bool {
         self.reception.lock().as_ref().is_none_or(Reception::is_ready)
     }
 
@@ -190,20 +192,6 @@ impl Load {
     pub fn fill(&self, knobs: &Knobs) -> Turned {
         let now = Setting::clone(&self.settings.load());
         self.turn(&now.forgetting(&knobs.workload), knobs)
-    }
-
-    /// Connects the receivers of the first workload, and begins its segment then.
-    fn receive_first(&self) {
-        let first = self.settings.load_full();
-        self.receive(&first.knobs, &first.program, &first.phase);
-        while !self.are_received() {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        if self.reception.lock().is_some() {
-            let since_ns = self.clock.now_ns() + lead_ns(&self.plan);
-            let phase = first.phase.later_by(since_ns - first.since_ns);
-            self.settings.store(Arc::new(Setting { since_ns, phase, ..Setting::clone(&first) }));
-        }
     }
 
     /// Lets receivers wait for the messages of a program that is about to run, or ends those of another workload.

@@ -5,11 +5,16 @@
 //!     │                        │                               ├── its quota: sent, answered ───┼──► the session ends it
 //!     └────────────────────────┴────────────── by hand ────────┴── by hand ──► ended            ┘
 //! ```
-//! If a new workload needs a prefill, the measured phase is paused until the prefill is done. Pure.
+//! If a new workload needs a prefill, the measured phase is paused until the prefill is done. At the start, the load waits in
+//! the same way for the receivers of its workload. Pure.
 
 use std::{sync::Arc, time::Duration};
 
 use super::quota::Quota;
+use crate::clock::SECOND_NS;
+
+/// How long the load waits for its receivers: 10 s.
+pub(super) const RECEIVERS_LIMIT_NS: u64 = 10 * SECOND_NS;
 
 /// A phase of the load.
 #[derive(Debug, Clone)]
@@ -17,6 +22,13 @@ pub(super) enum Phase {
     /// The prefill, which writes the keys that a workload reads.
     Prefill {
         filling: Filling,
+        /// The phase that follows.
+        then: Box<Phase>,
+    },
+    /// The load is off until its receivers are connected.
+    Waiting {
+        /// When the wait began, in ns.
+        since_ns: u64,
         /// The phase that follows.
         then: Box<Phase>,
     },
@@ -73,11 +85,12 @@ impl Phase {
         Self::Measured { until_ns, quota: stops.quota.clone() }
     }
 
-    /// Returns this phase; if it is a prefill, returns the phase after it, prolonged by the time that the prefill
-    /// took until `now_ns`.
+    /// Returns this phase; if it is a prefill or a wait, returns the phase after it, prolonged by the time that it took
+    /// until `now_ns`.
     pub(super) fn without_prefill(&self, now_ns: u64) -> Self {
         match self {
             Self::Prefill { filling, then } => then.later_by(now_ns.saturating_sub(filling.since_ns)),
+            Self::Waiting { since_ns, then } => then.later_by(now_ns.saturating_sub(*since_ns)),
             other => other.clone(),
         }
     }
@@ -117,13 +130,15 @@ impl Phase {
         match self {
             Self::Prefill { .. } | Self::WarmUp { .. } | Self::Measured { until_ns: None, .. } => u64::MAX,
             Self::Measured { until_ns: Some(at_ns), .. } | Self::Ended { at_ns } => *at_ns,
+            // The wait takes no longer.
+            Self::Waiting { then, .. } => then.load_ends_ns().saturating_add(RECEIVERS_LIMIT_NS),
         }
     }
 
     /// Returns the quota of the measured phase, also during a prefill before that phase; `None` means no limit.
     pub(super) fn quota(&self) -> Option<&Arc<Quota>> {
         match self {
-            Self::Prefill { then, .. } => then.quota(),
+            Self::Prefill { then, .. } | Self::Waiting { then, .. } => then.quota(),
             Self::Measured { quota, .. } => quota.as_ref(),
             Self::WarmUp { .. } | Self::Ended { .. } => None,
         }
@@ -152,7 +167,10 @@ mod tests {
         let warmup = first.without_prefill(1010);
         assert!(warmup.at(1059, &stops).is_warmup() && !warmup.at(1060, &stops).is_warmup());
         let measured = Phase::first(None, &stops, 0);
-        assert_eq!(fill(measured, 40).without_prefill(240).load_ends_ns(), 300);
+        assert_eq!(fill(measured.clone(), 40).without_prefill(240).load_ends_ns(), 300);
+        let waiting = Phase::Waiting { since_ns: 0, then: Box::new(measured) };
+        assert_eq!(waiting.load_ends_ns(), 100 + RECEIVERS_LIMIT_NS);
+        assert_eq!(waiting.without_prefill(30).load_ends_ns(), 130);
     }
 
     #[test]

@@ -73,7 +73,8 @@ impl Setting {
         is_filled: bool,
     ) -> (Phase, Vec<Arc<Workload>>) {
         let mut filled = self.filled.clone();
-        if self.goes_on_filling(knobs) && !is_filled {
+        let goes_on_waiting = !knobs.load && matches!(self.phase, Phase::Waiting { .. });
+        if goes_on_waiting || self.goes_on_filling(knobs) && !is_filled {
             return (self.phase.clone(), filled);
         }
         if is_filled {
@@ -164,6 +165,14 @@ pub(super) fn fill_first(phase: Phase, knobs: &Knobs, since_ns: u64, filled: &[A
     let quota = Quota::new(workload.prefill_requests(knobs.keyspace));
     let filling = Filling { quota, pipeline: prefill_pipeline(knobs), since_ns };
     Phase::Prefill { filling, then: Box::new(phase) }
+}
+
+/// Returns `phase` and `knobs`; if the load has receivers, with a wait before the phase and the load off.
+pub(super) fn receive_first(phase: Phase, knobs: Knobs, since_ns: u64) -> (Phase, Knobs) {
+    if !knobs.load || knobs.workload.received().is_none() || phase.filling().is_some() {
+        return (phase, knobs);
+    }
+    (Phase::Waiting { since_ns, then: Box::new(phase) }, Knobs { load: false, ..knobs })
 }
 
 /// During a prefill, a client writes up to this many requests before it waits for the replies, with values of at

@@ -93,11 +93,13 @@ impl Measured {
     ) -> Result<(Self, TargetInputs), LiveError> {
         let TargetBeginning { plan, knobs: wanted, server, fleet, carries, is_watched, pings_per_s, .. } =
             beginning;
-        let in_force = carried(&wanted, carries);
+        let mut in_force = carried(&wanted, carries);
         let (load, output) = match is_watched {
             true => (None, Output { rings: Vec::new(), joined: channel().1, events: channel().1 }),
             false => {
                 let (load, output) = Load::start(&plan, in_force.clone(), warmup, clock)?;
+                load.is_ready_for(&in_force);
+                in_force = load.knobs();
                 (Some(load), output)
             }
         };

@@ -14,14 +14,11 @@ use super::{
     thread::{Receiving, Setup},
 };
 use crate::{
-    clock::{Clock, SECOND_NS},
+    clock::Clock,
     endpoint::Endpoints,
-    load::{LoadEvent, Plan, RingEnd, Setting, ring, worker::WAKE},
+    load::{LoadEvent, Plan, RingEnd, Setting, phase::RECEIVERS_LIMIT_NS, ring, worker::WAKE},
     workload::Messages,
 };
-
-/// How long the load waits for its receivers: 10 s.
-const READY_LIMIT_NS: u64 = 10 * SECOND_NS;
 
 /// The running receivers.
 pub(in crate::load) struct Reception {
@@ -78,7 +75,7 @@ impl Reception {
     /// Returns whether the load need not wait for the receivers: they are ready, one of them cannot be connected, or they
     /// have had 10 s.
     pub(in crate::load) fn is_ready(&self) -> bool {
-        let until_ns = self.state.order.load().since_ns + READY_LIMIT_NS;
+        let until_ns = self.state.order.load().since_ns + RECEIVERS_LIMIT_NS;
         self.state.are_ready() || self.thread.is_finished() || self.clock.now_ns() >= until_ns
     }
 
@@ -111,19 +108,20 @@ mod tests {
     };
 
     #[test]
-    fn a_change_waits_for_receivers_that_the_server_does_not_answer_and_holds_nobody() {
+    fn a_load_waits_for_receivers_that_the_server_does_not_answer_and_holds_nobody() {
         let server = TcpListener::bind("127.0.0.1:0").unwrap();
         let address =
             Address::Tcp { host: "127.0.0.1".to_owned(), port: server.local_addr().unwrap().port() };
         let plan = Plan { target: Target { address, ..Target::default() }, ..Plan::fixture() };
-        let (clock, knobs) = (Clock::start(), Knobs { clients: 1, ..Knobs::default() });
-        let (load, _output) = Load::start(&plan, knobs.clone(), None, clock).unwrap();
         let workload = Chosen::of_preset("pubsub").unwrap().workload;
-        let knobs = Knobs { load: true, workload, ..knobs };
+        let knobs = Knobs { clients: 1, load: true, workload, ..Knobs::default() };
+        let clock = Clock::start();
+        let (load, _output) = Load::start(&plan, knobs.clone(), None, clock).unwrap();
+        assert!(!load.knobs().load);
         assert!(load.is_ready_for(&Knobs { load: false, ..knobs.clone() }), "without a load there are none");
         assert!(!load.is_ready_for(&knobs) && !load.is_ready_for(&knobs));
         assert_eq!(load.turned().segment, 1);
         drop(load);
-        assert!(clock.now_ns() < READY_LIMIT_NS);
+        assert!(clock.now_ns() < RECEIVERS_LIMIT_NS);
     }
 }
