@@ -1,6 +1,8 @@
-//! What the header of a reply says about its end, and about the end of the connection.
+//! What the header of a reply says about its end, and about the end of the connection; and what the beginning of its body
+//! says about a `_bulk`.
 
 use httparse::Header;
+use memchr::memmem;
 
 use crate::protocol::header::ProtocolError;
 
@@ -58,4 +60,58 @@ pub(super) fn number(digits: &[u8], radix: u32) -> Option<u64> {
         Some(number * u64::from(radix) + u64::from(digit)).filter(|number| *number < LONGEST_BODY)
     };
     Some(digits).filter(|digits| !digits.is_empty())?.iter().try_fold(0, add)
+}
+
+/// The beginning of a body, which shows whether it is the reply to a `_bulk` of Elasticsearch that refused documents: such a
+/// reply has status 200.
+#[derive(Debug, Default)]
+pub(super) struct Beginning(Vec<u8>);
+
+impl Beginning {
+    const LENGTH: usize = 64;
+    /// The error of such a reply.
+    pub(super) const REFUSED: &[u8] = b"BULK at least one document was refused (\"errors\":true)";
+
+    /// Forgets the last body.
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Adds the next bytes of the body.
+    #[inline]
+    pub(super) fn add(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(&bytes[..bytes.len().min(Self::LENGTH - self.0.len())]);
+    }
+
+    /// Returns whether the body begins with `"errors":true`, or with times and then that.
+    #[inline]
+    pub(super) fn refuses_documents(&self) -> bool {
+        let begun = self.0.as_slice();
+        (begun.starts_with(b"{\"took\":") || begun.starts_with(b"{\"errors\":"))
+            && memmem::find(begun, b"\"errors\":true").is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bulk_that_refused_documents_is_known_by_the_beginning_of_its_body() {
+        for (body, refuses) in [
+            ("{\"errors\":true}", true),
+            ("{\"took\":1234567,\"ingest_took\":12345,\"errors\":true,\"items\":[", true),
+            ("{\"took\":30,\"errors\":false,\"items\":[]}", false),
+            ("{\"took\":5,\"timed_out\":false,\"hits\":{\"text\":\"", false),
+            ("{\"data\":null,\"errors\":true}", false),
+            ("", false),
+        ] {
+            for cut in 0..body.len() {
+                let mut begun = Beginning::default();
+                begun.add(&body.as_bytes()[..cut]);
+                begun.add(&body.as_bytes()[cut..]);
+                assert_eq!(begun.refuses_documents(), refuses, "{body}");
+            }
+        }
+    }
 }

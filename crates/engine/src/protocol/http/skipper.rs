@@ -12,7 +12,7 @@ use std::{io::Write as _, mem::MaybeUninit};
 use httparse::{Header, ParserConfig, Response, Status};
 use memchr::{memchr, memchr_iter};
 
-use super::framing::{Framing, number};
+use super::framing::{Beginning, Framing, number};
 use crate::protocol::{
     Piece, Reply,
     header::{MAX_LINE, ProtocolError},
@@ -35,6 +35,8 @@ pub struct HttpSkipper {
     payload: u64,
     /// The part of a header that came with earlier reads.
     header: Vec<u8>,
+    /// The beginning of the body.
+    begun: Beginning,
     /// The line between chunks that is being read.
     line: PartialLine,
     /// How many interim replies preceded this one.
@@ -75,6 +77,9 @@ impl HttpSkipper {
             match self.inside {
                 Inside::Ended => {
                     (self.inside, self.has_replied) = (Inside::Header, true);
+                    if self.error.is_empty() && self.begun.refuses_documents() {
+                        self.error.extend_from_slice(Beginning::REFUSED);
+                    }
                     let is_good = self.error.is_empty();
                     let reply = if is_good { Reply::Value } else { Reply::Error(&self.error) };
                     return Ok(Some(Piece::Reply(reply)));
@@ -83,6 +88,7 @@ impl HttpSkipper {
                 Inside::Header => self.take_header(input, has_bodies)?,
                 Inside::Counted | Inside::Chunk => {
                     let n = self.payload.min(input.len() as u64);
+                    self.begun.add(&input[..n as usize]);
                     *input = &input[n as usize..];
                     self.payload -= n;
                     if self.payload == 0 {
@@ -170,6 +176,7 @@ impl HttpSkipper {
         let framing = Framing::of(response.headers)?;
         self.is_last = framing.closes.unwrap_or(response.version != Some(1));
         self.error.clear();
+        self.begun.clear();
         if !(200..300).contains(&status) && status != 304 {
             self.note_error(status, reason, response.headers);
         }
