@@ -120,12 +120,14 @@ fn of_set(set: &KeysPreview) -> String {
 
 fn dataset(dataset: &DatasetPreview) -> String {
     let of = if dataset.read < dataset.records { "the first " } else { "" };
+    // A body for `_bulk` has several records.
+    let noun = if dataset.portions.iter().any(|it| it.starts_with("__bulk:")) { "bulk" } else { "record" };
     format!(
         "Records: {} of {}, of each {}\n  the bytes of operations are the mean of {of}{}\n",
-        counted(dataset.records, "record"),
+        counted(dataset.records, noun),
         dataset.file,
         dataset.portions.join(" "),
-        counted(dataset.read, "record")
+        counted(dataset.read, noun)
     )
 }
 

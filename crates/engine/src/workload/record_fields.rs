@@ -49,6 +49,10 @@ impl Workload {
         if portions.is_empty() {
             return Err(DatasetError::Unused);
         }
+        let bulk = portions.iter().find(|portion| matches!(portion, Portion::Bulk(_)));
+        if let Some(bulk) = bulk.filter(|_| portions.len() > 1) {
+            return Err(DatasetError::Mixed(bulk.clone()));
+        }
         Ok(Self { dataset: Some(Dataset::open(file, portions, most)?), ..self.clone() })
     }
 }

@@ -41,6 +41,9 @@ pub enum DatasetError {
     /// There is a dataset, but no operation uses it.
     #[error("--dataset has no effect: no operation has a __field:NAME__ or __record__; leave it out")]
     Unused,
+    /// A workload sends bodies of several records, and also parts of one.
+    #[error("{0} sends several whole records; a workload with it sends no other part of a record")]
+    Mixed(Portion),
     /// The run has no defined end, because some operations of its workload use no record.
     #[error("some operations take no record of the dataset, so give -n or --duration for the end of the run")]
     NoEnd,

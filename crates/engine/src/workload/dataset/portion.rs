@@ -27,15 +27,25 @@ pub enum Portion {
     Decoded(String),
     /// The whole record as a JSON object: `__record__`. For JSON lines, the line itself is sent.
     Whole,
+    /// So many whole records, each after a line that adds it to an index, as Elasticsearch's `_bulk` takes them:
+    /// `__bulk:100__`.
+    Bulk(String),
 }
 
 const WHOLE: &str = "__record__";
+const BULK: &str = "__bulk:";
+/// The largest number of records in a body for `_bulk`.
+const MOST: u64 = 1000;
 
 impl Portion {
     /// Returns the part of a record for this placeholder; `None` if the placeholder is something else.
     pub(in crate::workload) fn of(placeholder: &str) -> Option<Self> {
         if placeholder == WHOLE {
             return Some(Self::Whole);
+        }
+        if let Some(count) = placeholder.strip_prefix(BULK).and_then(|count| count.strip_suffix("__")) {
+            let is_count = count.parse().is_ok_and(|count| (1..=MOST).contains(&count));
+            return is_count.then(|| Self::Bulk(count.to_owned()));
         }
         let name = placeholder.strip_prefix("__field:")?.strip_suffix("__")?;
         match name.strip_suffix(":base64") {
@@ -44,11 +54,18 @@ impl Portion {
         }
     }
 
+    /// Returns how many records the parts of a request are of.
+    pub(super) fn records(portions: &[Self]) -> u64 {
+        let counts =
+            portions.iter().filter_map(|it| if let Self::Bulk(count) = it { Some(count) } else { None });
+        counts.filter_map(|count| count.parse().ok()).max().unwrap_or(1)
+    }
+
     /// Returns the name of the field; `None` for the whole record.
     pub(super) fn field(&self) -> Option<&String> {
         match self {
             Self::Field(name) | Self::Decoded(name) => Some(name),
-            Self::Whole => None,
+            Self::Whole | Self::Bulk(_) => None,
         }
     }
 
@@ -58,6 +75,7 @@ impl Portion {
             Self::Field(name) => ["__field:", name, "__"],
             Self::Decoded(name) => ["__field:", name, ":base64__"],
             Self::Whole => [WHOLE, "", ""],
+            Self::Bulk(count) => [BULK, count, "__"],
         }
     }
 }
@@ -200,7 +218,7 @@ impl Fields {
         for (field, portion) in encoded.iter().zip(portions) {
             match portion {
                 Portion::Decoded(name) => self.push(&STANDARD.decode(field).map_err(|_| name.as_str())?),
-                Portion::Field(_) | Portion::Whole => self.push(field),
+                Portion::Field(_) | Portion::Whole | Portion::Bulk(_) => self.push(field),
             }
         }
         Ok(())

@@ -16,7 +16,7 @@ use flate2::bufread::MultiGzDecoder;
 use super::{
     error::{DatasetError, Fault},
     format::Rows,
-    portion::{Batch, Portion},
+    portion::{Batch, Fields, Portion},
 };
 
 /// The maximum number of records in a batch.
@@ -74,15 +74,15 @@ impl RecordFile {
     /// records, or `None` if `give` returned false. A file that has changed since the first pass is an error.
     fn pass(&self, mut give: impl FnMut(Batch) -> bool) -> Result<Option<u64>, DatasetError> {
         let mut rows = Rows::open(&self.file).map_err(unreadable(&self.file))?;
-        let (mut count, mut is_last) = (0, false);
+        let (mut count, mut left, mut is_last) = (0, self.most, false);
         while !is_last {
             let mut batch = Batch::of(self.portions.len());
             while batch.records < RECORDS && batch.fields.bytes() < BYTES && !is_last {
-                let mut next = || rows.next(&self.portions, &mut batch.fields);
+                let mut next = || self.next(&mut rows, &mut left, &mut batch.fields);
                 // If a file is being rewritten, the useful error is that it has changed.
                 let wrong =
                     |fault: Fault| self.version.check(&self.file).err().unwrap_or(fault.of(&self.file));
-                is_last = count == self.most || !next().map_err(wrong)?;
+                is_last = !next().map_err(wrong)?;
                 count += u64::from(!is_last);
                 batch.records += usize::from(!is_last);
             }
@@ -92,6 +92,29 @@ impl RecordFile {
             }
         }
         Ok(Some(count))
+    }
+
+    /// Appends the parts of the next request, which are of one record or of several, of which so many are `left`. Returns
+    /// false if there is no further record.
+    fn next(&self, rows: &mut Rows, left: &mut u64, to: &mut Fields) -> Result<bool, Fault> {
+        if *left == 0 {
+            return Ok(false);
+        }
+        let [Portion::Bulk(_)] = &self.portions[..] else {
+            *left -= 1;
+            return rows.next(&self.portions, to);
+        };
+        let (mut row, mut taken) = (Fields::default(), 0);
+        while taken < Portion::records(&self.portions).min(*left) && rows.next(&self.portions, &mut row)? {
+            [b"{\"index\":{}}\n", row.get(0), b"\n"].into_iter().for_each(|piece| to.extend(piece));
+            row.clear();
+            taken += 1;
+        }
+        *left -= taken;
+        if taken > 0 {
+            to.end();
+        }
+        Ok(taken > 0)
     }
 
     /// Returns the number of records that can be sent; it is an error if there are none.

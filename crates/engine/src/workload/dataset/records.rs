@@ -68,7 +68,7 @@ impl Dataset {
         Ok(Self(Arc::new(Shared { source, records, waits: false, stream: Mutex::default() })))
     }
 
-    /// Returns how many records there are.
+    /// Returns how many records there are, or how many bodies of several records.
     pub fn records(&self) -> u64 {
         self.0.records
     }
@@ -87,7 +87,8 @@ impl Dataset {
     #[must_use]
     pub(in crate::workload) fn first(&self, most: u64) -> Self {
         let records = self.records().min(most);
-        let source = RecordFile { most: records, ..self.0.source.clone() };
+        let most = records.saturating_mul(Portion::records(self.portions())).min(self.0.source.most);
+        let source = RecordFile { most, ..self.0.source.clone() };
         Self(Arc::new(Shared { source, records, waits: true, stream: Mutex::default() }))
     }
 
@@ -241,6 +242,33 @@ mod tests {
             assert_eq!(taken.field(0), (n % 700).to_string().as_bytes());
         }
         assert_eq!(Dataset::open(&file, fields(&["id"]), Some(9000)).unwrap().records(), 2000);
+    }
+
+    #[test]
+    fn a_body_has_several_records_and_the_last_one_what_is_left() {
+        let (_directory, file) = csv(30);
+        let bulk = |count: &str| vec![Portion::of(&format!("__bulk:{count}__")).unwrap()];
+        let dataset = Dataset::open(&file, bulk("10"), Some(25)).unwrap();
+        let (mut taken, first) = (Taken::default(), dataset.first(u64::MAX));
+        let lines: Vec<_> = (0..4)
+            .map(|_| {
+                first.take(&mut taken);
+                String::from_utf8(taken.field(0).to_vec())
+                    .unwrap()
+                    .lines()
+                    .map(str::to_owned)
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+        assert_eq!(
+            (dataset.records(), lines.iter().map(Vec::len).collect::<Vec<_>>()),
+            (3, vec![20, 20, 10, 20])
+        );
+        assert_eq!(lines[2][8..], ["{\"index\":{}}", "{\"id\":\"24\",\"title\":\"title 24\"}"]);
+        assert_eq!((dataset.first(1).records(), dataset.first(2).records()), (1, 2));
+        let bad = ["__bulk:0__", "__bulk:1001__", "__bulk:__", "__bulk:x__", "__bulk:9"];
+        assert!(bad.iter().all(|bad| Portion::of(bad).is_none()));
+        assert_eq!(Dataset::open(&file, bulk("1"), None).unwrap().records(), 30);
     }
 
     #[test]
