@@ -288,8 +288,7 @@ fn what_http_does_not_have_is_refused_in_one_line() {
         assert!(outcome.err.contains(expected), "{words:?}: {}", outcome.err);
     }
     for (words, code, expected) in [
-        (&["clean", "-u", &uri][..], 1, "is an HTTP server, on which redyno leaves nothing to remove"),
-        (&["capture", "-u", &uri, "--output", "x"], 2, "HTTP has no MONITOR"),
+        (&["capture", "-u", &uri, "--output", "x"][..], 2, "HTTP has no MONITOR"),
         (&["bench", "-u", &uri], 1, "bench speaks to Redis and Valkey"),
         (&["memtier", "-u", &uri], 2, "memtier has no HTTP"),
         (

@@ -301,7 +301,8 @@ fn killed(server: &Server) {
     let target = at_port(server.port());
     let control = Control::start(target, Clock::start(), Duration::from_secs(1), news).unwrap();
     let ledger = Ledger::new(RunId::random(), Owner::default());
-    let commands = answers().setup_commands(100, &KeyNames::of_run(ledger.marker().run), 8, 7);
+    let commands =
+        answers().setup_commands((Dialect::Resp2, &KeyNames::of_run(ledger.marker().run)), 100, 8, 7);
     let done = control.set_up(commands, &ledger, false).wait(LIMIT).unwrap().unwrap();
     assert_eq!(done.failed, None);
     assert_eq!(ledger.marker().made, [Made::Library("answers".to_owned())]);

@@ -85,14 +85,7 @@ impl Arguments for CleanArgs {
 /// undone, or when `out` cannot be written.
 pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let target = args.target.target()?;
-    if !target.dialect.has_keys() {
-        return Err(anyhow!(
-            "{} is an HTTP server, on which redyno leaves nothing to remove",
-            target.address
-        )
-        .into());
-    }
-    if !target.dialect.lists_keys() {
+    if target.dialect.has_keys() && !target.dialect.lists_keys() {
         return Err(anyhow!(
             "{} is a memcached, which lists no keys, so that those of a killed session cannot be found: it evicts them, \
              or flush_all removes them with all others",
@@ -115,7 +108,7 @@ pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), Failure> {
     refuse_in_use(&survey, &all, args.yes)?;
     let (listed, more) = all.split_at(all.len().min(MOST_LISTED));
     for marker in listed {
-        writeln!(out, "{}: {} {}", place(&target, marker), marker.owner, found(marker))?;
+        writeln!(out, "{}: {} {}", place(&target, marker.db), marker.owner, found(marker))?;
     }
     if !more.is_empty() {
         writeln!(out, "{}: and {}", target.address, counted(more.len() as u64, "more session"))?;
@@ -126,8 +119,8 @@ pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), Failure> {
     if all.is_empty() {
         writeln!(
             out,
-            "{} db {}: nothing to undo, since no run of redyno is recorded there",
-            target.address, target.db
+            "{}: nothing to undo, since no run of redyno is recorded there",
+            place(&target, target.db)
         )?;
         return Ok(());
     }
@@ -159,7 +152,7 @@ fn undo_all(
             let (ledger, control) = (Ledger::found(marker), start(&there)?);
             undo(&ledger, &control, &there, may_undo, (out, stays))?;
             if ledger.has_keys() {
-                let (place, command) = (place(target, &ledger.marker()), clean_command(target, there.db));
+                let (place, command) = (place(target, there.db), clean_command(target, there.db));
                 writeln!(out, "{place}: its keys are kept; {command} removes them")?;
             }
         }
@@ -185,6 +178,7 @@ fn holders(target: &Target, one_node: OneNodeArgs) -> anyhow::Result<Holders> {
     let nobody = Ledger::unmarked();
     let cluster = match one_node.company(Company::Cluster) {
         Company::Nobody => None,
+        _ if !target.dialect.lists_keys() => None,
         _ => cluster_of(target, FIND_LIMIT)?,
     };
     match cluster {
@@ -197,9 +191,10 @@ fn holders(target: &Target, one_node: OneNodeArgs) -> anyhow::Result<Holders> {
     }
 }
 
-/// Returns the place of a marker: the server's address and the database.
-fn place(target: &Target, marker: &Marker) -> String {
-    format!("{} db {}", target.address, marker.db)
+/// Returns the place of a marker: the server's address and the database, if the server has some.
+fn place(target: &Target, db: u32) -> String {
+    let db = if target.dialect.has_databases() { format!(" db {db}") } else { String::new() };
+    format!("{}{db}", target.address)
 }
 
 /// Waits for the servers' answers.
@@ -218,7 +213,7 @@ fn undo(
     (out, stays): (&mut dyn Write, &mut Vec<String>),
 ) -> Result<(), Failure> {
     let marker = ledger.marker();
-    let place = place(target, &marker);
+    let place = place(target, marker.db);
     for Strange { of, field, note } in &marker.strange {
         stays.push(format!(
             "{place}: the note of {of} is none that redyno writes and stays: {note}; look at {of} yourself, and then remove \

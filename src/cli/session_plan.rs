@@ -37,9 +37,11 @@ pub(super) fn session_plan(
     let by_http = target.dialect.site().map(|site| by_http(load, site)).transpose()?;
     let load = by_http.as_ref().unwrap_or(load);
     let (run, threads) = (RunId::random(), load.worker_threads());
+    // A number of requests implies a load.
+    let knobs = load.knobs(session.requests.is_some())?;
     let (names, keys) = match (load.users_names(), by_http.is_some()) {
         (Some(names), _) => (names, Keys::Users { asks_always: true }),
-        (None, true) => (KeyNames::given(""), Keys::Users { asks_always: false }),
+        (None, true) => (names_by_http(&knobs.workload, run), Keys::Users { asks_always: false }),
         (None, false) => (KeyNames::of_run(run), Keys::Runs { kept: load.keep }),
     };
     let has_password = target.credentials.is_some();
@@ -59,8 +61,7 @@ pub(super) fn session_plan(
         fleet: Fleet::default(),
     };
     let commission = Commission {
-        // A number of requests implies a load.
-        knobs: load.knobs(session.requests.is_some())?,
+        knobs,
         warmup: session.warmup,
         redacts: session.redact,
         keeps_arguments: session.with_arguments,
@@ -93,6 +94,11 @@ pub(super) fn session_plan(
         fleet: None,
         names: Vec::new(),
     })
+}
+
+/// Returns the names of keys by HTTP: those of a workload with a setup name what it makes, and bear the run's name.
+fn names_by_http(workload: &Workload, run: RunId) -> KeyNames {
+    if workload.setup.is_empty() { KeyNames::given("") } else { KeyNames::of_run_by_http(run) }
 }
 
 /// Returns the load on an HTTP service: without another workload, GET of the URI's path. Keys in commands are plain

@@ -36,6 +36,8 @@ pub struct Talk {
     parsed: usize,
     /// The longest accepted reply, in bytes.
     longest: usize,
+    /// Whether replies have bodies, which is not so by HTTP for HEAD.
+    has_bodies: bool,
 }
 
 /// What a [step](Talk::step) has reached.
@@ -76,6 +78,12 @@ impl Talk {
         Self { longest, skipper: self.skipper.bounded(), ..self }
     }
 
+    /// Returns the same connection for requests other than HEAD, whose replies have bodies by HTTP.
+    #[must_use]
+    pub fn with_bodies(self) -> Self {
+        Self { has_bodies: true, ..self }
+    }
+
     /// Connects to `target` by `deadline`, with TLS if required, and sends no command. The handshake may take at most
     /// [`HANDSHAKE_LIMIT`].
     ///
@@ -96,8 +104,8 @@ impl Talk {
 
     fn on(line: Stream, target: &Target, longest: usize) -> Self {
         let (target, skipper) = (target.clone(), target.dialect.skipper());
-        let (unsent, received) = (Vec::new(), Vec::new());
-        Self { line, target, skipper, unsent, failed: None, received, parsed: 0, longest }
+        let (unsent, received, has_bodies) = (Vec::new(), Vec::new(), target.dialect.has_keys());
+        Self { line, target, skipper, unsent, failed: None, received, parsed: 0, longest, has_bodies }
     }
 
     /// Sends `questions`, waits for this number of `replies`, and calls `take` with the bytes and the kind of
@@ -161,7 +169,7 @@ impl Talk {
         let mut begins = 0;
         while *awaited > 0 {
             let mut rest = &self.received[self.parsed..];
-            let reply = match self.skipper.next(&mut rest) {
+            let reply = match self.skipper.whole(&mut rest, self.has_bodies) {
                 Ok(reply) => reply,
                 Err(excess @ ProtocolError::Excess(_)) => {
                     return Err(self.broken(io::Error::other(format!("the server sent {excess}"))));
@@ -184,6 +192,8 @@ impl Talk {
         }
         let mut buffer = [0; READ_SIZE];
         match self.line.0.read(&mut buffer) {
+            // A body without a length ends with the connection.
+            Ok(0) if self.has_bodies && self.skipper.end() => Ok(TalkStep::Further),
             Ok(0) => {
                 let failed = self.failed.take();
                 Err(self.broken(failed.unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into())))

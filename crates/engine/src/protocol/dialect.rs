@@ -102,12 +102,12 @@ impl Dialect {
         }
     }
 
-    /// Encodes a command of fixed words, none of which is a value. By HTTP no such commands are sent.
+    /// Encodes a command of fixed words, none of which is a value; by HTTP, a request with its body.
     pub fn encode(self, words: &[&[u8]]) -> Vec<u8> {
         match self {
             Self::Resp2 | Self::Resp3 => resp::encode(words),
             Self::Memcached => memcached::encode(words),
-            Self::Http(_) => Vec::new(),
+            Self::Http(site) => http::encode(site, words),
         }
     }
 
@@ -279,7 +279,7 @@ impl Dialect {
 
     /// Returns whether a server can be set up before a load with scripts, functions and indexes.
     pub fn has_setup(self) -> bool {
-        self.is_resp()
+        self != Self::Memcached
     }
 
     /// Returns whether a server sends messages without a request (RESP3 pushes).

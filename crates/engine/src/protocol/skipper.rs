@@ -41,8 +41,21 @@ impl Skipper {
     /// As [`advance`](Self::advance).
     #[inline]
     pub fn next<'r, 'i: 'r>(&'r mut self, input: &mut &'i [u8]) -> Result<Option<Reply<'r>>, ProtocolError> {
-        let parts = if let Self::Http(_) = self { Parts::Headers } else { Parts::None };
-        Ok(match self.advance(input, parts)? {
+        let has_bodies = !matches!(self, Self::Http(_));
+        self.whole(input, has_bodies)
+    }
+
+    /// Works like [`next`](Self::next); by HTTP, replies have bodies if `has_bodies`.
+    ///
+    /// # Errors
+    /// As [`advance`](Self::advance).
+    #[inline]
+    pub fn whole<'r, 'i: 'r>(
+        &'r mut self,
+        input: &mut &'i [u8],
+        has_bodies: bool,
+    ) -> Result<Option<Reply<'r>>, ProtocolError> {
+        Ok(match self.advance(input, if has_bodies { Parts::None } else { Parts::Headers })? {
             Some(Piece::Reply(reply)) => Some(reply),
             _ => None,
         })

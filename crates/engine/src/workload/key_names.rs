@@ -18,6 +18,9 @@ use crate::protocol::KEY_DIGITS;
 /// The prefix of all keys that redyno writes, unless the user chooses another prefix.
 pub const NAMESPACE: &str = "redyno:";
 
+/// The prefix of all that redyno makes by HTTP.
+const BY_HTTP: &str = "redyno-";
+
 /// The characters of a run's name, each for 5 random bits: Crockford's base 32, which has no i, l, o and u.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const RUN_LETTERS: usize = 8;
@@ -41,6 +44,14 @@ impl RunId {
     /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).expect("the alphabet is ASCII")
+    }
+
+    /// Returns the run that made what has this name by HTTP; `None` if it has another form, such as that of several names.
+    pub fn of_made_by_http(name: &str) -> Option<Self> {
+        let is_plain =
+            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_.".contains(&byte);
+        let rest = name.strip_prefix(BY_HTTP).filter(|_| name.bytes().all(is_plain))?;
+        rest.split_once('-').filter(|(_, name)| !name.is_empty())?.0.parse().ok()
     }
 
     fn read(name: &[u8]) -> Option<Self> {
@@ -84,6 +95,12 @@ impl KeyNames {
     /// Creates the prefix for the keys of a run.
     pub fn of_run(run: RunId) -> Self {
         Self { prefix: format!("{NAMESPACE}{run}:").into() }
+    }
+
+    /// Creates the prefix of what a run makes by HTTP, where a name with a colon is not good everywhere:
+    /// `redyno-4g7k2m9q-`.
+    pub fn of_run_by_http(run: RunId) -> Self {
+        Self { prefix: format!("{BY_HTTP}{run}-").into() }
     }
 
     /// Creates a prefix for a run without a name yet: each character of the name is `?`.

@@ -7,7 +7,7 @@
 use super::{
     Draws, KeyNames, Operation, Outgoing, Program, Together, Values, Workload, readable::commands, step::Step,
 };
-use crate::protocol::Dialect;
+use crate::protocol::{Dialect, HttpSite};
 
 /// A command of a setup, as it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub struct SetupCommand {
     pub name: String,
     /// The words of the command, including its name.
     pub words: Vec<Vec<u8>>,
+    /// The site to which it is sent by HTTP, with the header fields of the workload.
+    pub site: Option<&'static HttpSite>,
 }
 
 impl Workload {
@@ -29,11 +31,11 @@ impl Workload {
 
     /// Returns the setup's commands for a workload that can be [run](Self::check). The load has `keyspace` keys,
     /// `names` contains the prefix of the keys, and values have `value_size` bytes. The same seed gives the same
-    /// commands.
+    /// commands. `dialect` is that of the server.
     pub fn setup_commands(
         &self,
+        (dialect, names): (Dialect, &KeyNames),
         keyspace: u64,
-        names: &KeyNames,
         value_size: u32,
         seed: u64,
     ) -> Vec<SetupCommand> {
@@ -54,6 +56,7 @@ impl Workload {
         let wires = [first].into_iter().chain(later).map(|step| step.wire(program.values()));
         let command = |(step, wire): (&Step, Vec<u8>)| SetupCommand {
             name: step.command().unwrap_or_default(),
+            site: self.http.of(dialect).site(),
             words: commands(&wire).into_iter().flatten().flatten().map(<[u8]>::to_vec).collect(),
         };
         self.compiled().setup.iter().zip(wires).map(command).collect()
@@ -71,7 +74,7 @@ mod tests {
     }
 
     fn commands(workload: &Workload, seed: u64) -> Vec<SetupCommand> {
-        workload.setup_commands(100, &KeyNames::given("k:"), 8, seed)
+        workload.setup_commands((Dialect::Resp2, &KeyNames::given("k:")), 100, 8, seed)
     }
 
     #[test]

@@ -54,6 +54,12 @@ impl Workload {
             )));
         }
         self.http.check(dialect)?;
+        if !dialect.has_keys() && self.setup.is_empty() != names.prefix().is_empty() {
+            return Err(WorkloadError::of(
+                "by HTTP, the keys of a workload with [setup] have the name of the run, and others have not: start redyno \
+                 with this workload",
+            ));
+        }
         let methods = self.read_operations().flat_map(|(_, compiled)| &compiled.steps).map(Step::command);
         let methods: Vec<_> = methods.flatten().collect();
         let together = dialect.check_together(methods.iter().map(String::as_str));
@@ -74,9 +80,9 @@ impl Workload {
                 self.check_step(step, dialect, names).map_err(whose)?;
             }
         }
-        for step in &self.compiled().prefill {
-            let whose = |why| WorkloadError::of(format!("the prefill: {why}"));
-            self.check_step(step, dialect, names).map_err(whose)?;
+        for (name, steps) in [("setup", &self.compiled().setup), ("prefill", &self.compiled().prefill)] {
+            let whose = |why| WorkloadError::of(format!("the {name}: {why}"));
+            steps.iter().try_for_each(|step| self.check_step(step, dialect, names).map_err(whose))?;
         }
         Ok(())
     }

@@ -301,7 +301,7 @@ mod tests {
             workload.keys.insert("key".to_owned(), keys);
             let command = "EXPIRE {key} 9".to_owned();
             workload.setup.steps.push(command);
-            let setup = workload.setup_commands(1, &KeyNames::given("k:"), 4, 1);
+            let setup = workload.setup_commands((Dialect::Resp2, &KeyNames::given("k:")), 1, 4, 1);
             let (_, text) = drawn(&workload, 1, 1, 3);
             let key = text.split("\r\n").nth(4).unwrap().to_owned();
             assert_eq!(setup[0].words[1], key.as_bytes());

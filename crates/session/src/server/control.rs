@@ -18,6 +18,7 @@ use tokio::{
 use super::{
     Answer, Cleaning, Counted, KeyLook, KeyWay, Ledger, Made, Marker, Message, Parameter, Restored,
     ServerError, SetUp, Slots, Survey, Tuned, Turned, clean, count, keys,
+    maker::left_by_http,
     memcached::{self, Items},
     order::{Means, Order},
     plane::Wire,
@@ -176,11 +177,12 @@ impl Control {
     }
 
     /// Finds the markers in other databases that list changes of the whole server: parameters that were set, and
-    /// objects that setups made. Writes nothing.
+    /// objects that setups made; by HTTP, the indices of an Elasticsearch that have the names of runs. Writes nothing.
     pub fn find_elsewhere(&self) -> Answer<Vec<Marker>> {
         let act = async |Means { wire, target, .. }: Means| match wire {
             Wire::Redis(wire) => registry::elsewhere(&wire, &target).await,
-            Wire::Memcached(_) | Wire::None => Ok(Vec::new()),
+            Wire::Memcached(_) => Ok(Vec::new()),
+            Wire::None => left_by_http(&target).await,
         };
         self.order(act, identity)
     }
@@ -269,7 +271,7 @@ impl Control {
     pub fn set_up(&self, commands: Vec<SetupCommand>, ledger: &Ledger, in_cluster: bool) -> Answer<SetUp> {
         let noted = ledger.clone();
         let act = async move |means: Means| {
-            let outcome = set_up::set_up(&means.redis(SETUPS)?, &commands, &noted, in_cluster).await;
+            let outcome = set_up::set_up(&means.maker(SETUPS)?, &commands, &noted, in_cluster).await;
             (means.asked)(outcome.answered.clone());
             Ok(outcome)
         };
@@ -280,7 +282,7 @@ impl Control {
     /// the object still existed.
     pub fn undo(&self, made: Made, ledger: &Ledger) -> Answer<bool> {
         let ledger = ledger.clone();
-        let act = async move |means: Means| set_up::undo(&means.redis(SETUPS)?, &made, &ledger).await;
+        let act = async move |means: Means| set_up::undo(&means.maker(SETUPS)?, &made, &ledger).await;
         self.order(act, identity)
     }
 }

@@ -79,6 +79,15 @@ pub enum ServerError {
         /// The command.
         command: String,
     },
+    /// By HTTP, a setup is about something that does not have the name of the run.
+    #[error(
+        "the setup does not send a request for '{path}', which has not the name of this run: write /{{NAME}} for a key called \
+         NAME of the workload"
+    )]
+    NotOfRun {
+        /// The path.
+        path: String,
+    },
     /// The server, by the name of its kind, does not have this feature.
     #[error("{0} has no {1}")]
     Missing(&'static str, &'static str),
@@ -143,6 +152,7 @@ impl ServerError {
                 | Self::Irreversible { .. }
                 | Self::Exists { .. }
                 | Self::Nameless { .. }
+                | Self::NotOfRun { .. }
                 | Self::Somebodys { .. }
                 | Self::Missing(..)
                 | Self::NoSlots

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | FUNCTION LOAD | a library, with the name in the first line of its code | FUNCTION DELETE |
 //! | FT.CREATE | an index, with the name in its first argument | FT.DROPINDEX, which leaves the documents |
+//! | PUT /NAME by HTTP, whose name is that of the run | an index of Elasticsearch, or what else has this path | DELETE |
 //! | SCRIPT LOAD | a script in the server's cache, with its digest as the name | nothing: no client notices it, no command removes it alone, and a restart of the server removes it |
 //!
 //! A marker lists keys separately. The effects of a setup's other commands are not undone.
@@ -13,7 +14,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{ServerError, datum::Datum, link::Wire};
-use crate::untrusted;
+use crate::{protocol::HttpSite, untrusted, workload::RunId};
 
 /// The longest accepted name in bytes; the run's marker contains the names.
 const LONGEST_NAME: usize = 128;
@@ -26,6 +27,9 @@ pub enum Made {
     Library(String),
     /// A search index.
     Index(String),
+    /// What has this path by HTTP. No marker has it, since there is none.
+    #[serde(skip)]
+    Path(String, &'static HttpSite),
 }
 
 impl fmt::Display for Made {
@@ -33,6 +37,7 @@ impl fmt::Display for Made {
         match self {
             Self::Library(name) => write!(f, "the function library {name}"),
             Self::Index(name) => write!(f, "the search index {name}"),
+            Self::Path(path, _) => f.write_str(path),
         }
     }
 }
@@ -57,7 +62,7 @@ impl Made {
 
     /// Returns whether the name is valid in a marker: not too long, and without characters that cannot be shown.
     pub(super) fn is_valid(&self) -> bool {
-        let (Self::Library(name) | Self::Index(name)) = self;
+        let (Self::Library(name) | Self::Index(name) | Self::Path(name, _)) = self;
         (1..=LONGEST_NAME).contains(&name.len()) && shown(name.as_bytes()).is_some()
     }
 
@@ -66,10 +71,31 @@ impl Made {
         match self {
             Self::Library(name) => vec!["FUNCTION", "DELETE", name],
             Self::Index(name) => vec!["FT.DROPINDEX", name],
+            Self::Path(path, _) => vec!["DELETE", path],
         }
     }
 
-    /// Returns whether the server has an object with this name, no matter which client made it.
+    /// Returns what a request of a setup makes by HTTP for the run `run`, if it makes something.
+    ///
+    /// # Errors
+    /// When it is about something whose name is not that of the run.
+    pub(super) fn by_http(
+        words: &[Vec<u8>],
+        site: &'static HttpSite,
+        run: RunId,
+    ) -> Result<Option<Self>, ServerError> {
+        let path = words.get(1).map(|path| untrusted::bytes(path)).unwrap_or_default();
+        let path = path.split('?').next().unwrap_or_default();
+        let mut parts = path.split('/').skip(1);
+        let name = parts.next().unwrap_or_default();
+        if RunId::of_made_by_http(name) != Some(run) || name.len() > LONGEST_NAME {
+            return Err(ServerError::NotOfRun { path: path.to_owned() });
+        }
+        let makes = parts.next().is_none() && words[0].eq_ignore_ascii_case(b"PUT");
+        Ok(makes.then(|| Self::Path(path.to_owned(), site)))
+    }
+
+    /// Returns whether a Redis has an object with this name, no matter which client made it.
     pub(super) async fn is_there(&self, wire: &Wire) -> Result<bool, ServerError> {
         match self {
             Self::Library(name) => {
@@ -81,6 +107,7 @@ impl Made {
                 Err(error) if error.ends_connection() => Err(error),
                 answer => Ok(answer.is_ok()),
             },
+            Self::Path(..) => Ok(false),
         }
     }
 }

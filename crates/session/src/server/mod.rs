@@ -31,6 +31,7 @@ mod latency_log;
 mod ledger;
 mod link;
 mod made;
+mod maker;
 mod marked_keys;
 mod marker;
 mod memcached;

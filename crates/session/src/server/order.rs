@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, pin::Pin};
 
-use super::{Ledger, ServerError, answer::Reply, link, plane::Wire};
+use super::{Ledger, ServerError, answer::Reply, link, maker::Maker, plane::Wire};
 use crate::endpoint::Target;
 
 /// The connection, the target and the channel for reports that an order needs.
@@ -24,6 +24,17 @@ impl Means {
             Wire::Memcached(_) | Wire::None => {
                 Err(ServerError::Missing(self.target.dialect.words().server, needed))
             }
+        }
+    }
+
+    /// Returns the sender of a setup's commands.
+    ///
+    /// # Errors
+    /// When the server is a memcached, which does not have what is `needed`.
+    pub(super) fn maker(&self, needed: &'static str) -> Result<Maker, ServerError> {
+        match &self.wire {
+            Wire::None => Ok(Maker::Http(Box::new(self.target.clone()))),
+            _ => self.redis(needed).map(Maker::Redis),
         }
     }
 }

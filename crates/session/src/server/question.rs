@@ -59,7 +59,11 @@ fn some_of(mut words: Vec<String>) -> String {
 impl fmt::Display for Writes {
     /// Writes `runs SCRIPT LOAD, then writes keys under redyno:4g7k2m9q: there and removes them at the end`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        if !self.setup.is_empty() {
+        if self.is_service && !self.setup.is_empty() {
+            let prefix = self.names.prefix();
+            write!(f, "makes what it names {prefix}NAME there and deletes that at the end")?;
+            f.write_str(if self.others.is_empty() { "" } else { "; it " })?;
+        } else if !self.setup.is_empty() {
             let names = self.setup.iter().map(|name| name.replace('|', " ")).collect();
             write!(f, "runs {}", some_of(names))?;
             f.write_str(if self.span.is_empty() && self.others.is_empty() { "" } else { ", then " })?;
@@ -164,7 +168,8 @@ impl Survey {
     /// the server has no other keys, clients or replicas.
     pub fn asks(&self, writes: &Writes) -> Option<String> {
         let lives_there: Vec<_> = [self.holds(), self.serves()].into_iter().flatten().collect();
-        if lives_there.is_empty() && !writes.asks_always && writes.others.is_empty() {
+        let makes_by_http = writes.is_service && !writes.setup.is_empty();
+        if lives_there.is_empty() && !writes.asks_always && writes.others.is_empty() && !makes_by_http {
             return None;
         }
         let lives_there = match lives_there.is_empty() {

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Ledger, Made, ServerError, link::Wire, marker::MADE, registry, tune::refused_is_fine};
+use super::{Ledger, Made, ServerError, maker::Maker};
 use crate::workload::SetupCommand;
 
 /// The result of a setup.
@@ -24,14 +24,14 @@ pub struct SetUp {
 /// Runs the commands in order, each after the reply to the previous one. With `in_cluster`, a command whose keys are on
 /// another node is left out: the other node runs it.
 pub(super) async fn set_up(
-    wire: &Wire,
+    maker: &Maker,
     commands: &[SetupCommand],
     ledger: &Ledger,
     in_cluster: bool,
 ) -> SetUp {
     let (mut outcome, mut made) = (SetUp::default(), Vec::new());
     for (step, command) in (1..).zip(commands) {
-        match run(wire, command, ledger, &mut outcome.answered).await {
+        match run(maker, command, ledger, &mut outcome.answered).await {
             Ok(new) => made.extend(new),
             Err(error) if in_cluster && error.is_refusal("MOVED ") => {}
             Err(error) => {
@@ -43,7 +43,7 @@ pub(super) async fn set_up(
     if outcome.failed.is_some() {
         for made in made.iter().rev() {
             // Objects that cannot be undone now remain in the ledger, and are tried again at the end.
-            let _ = undo(wire, made, ledger).await;
+            let _ = undo(maker, made, ledger).await;
         }
     }
     outcome
@@ -51,20 +51,20 @@ pub(super) async fn set_up(
 
 /// Runs one command; returns the object that it made, unless this session had made the object before.
 async fn run(
-    wire: &Wire,
+    maker: &Maker,
     command: &SetupCommand,
     ledger: &Ledger,
     answered: &mut BTreeMap<String, u64>,
 ) -> Result<Option<Made>, ServerError> {
-    let new = match Made::by(&command.words)? {
+    let new = match maker.made_by(command, ledger)? {
         // This session has made the object before; the server decides whether the command may run again.
         Some(made) if ledger.has_made(&made) => None,
         made => made,
     };
     if let Some(made) = &new {
-        note(wire, made, ledger).await?;
+        note(maker, made, ledger).await?;
     }
-    let done = wire.run(&command.words).await;
+    let done = maker.run(command).await;
     // The server does not count a command that it has sent to another node.
     let is_counted = |error: &ServerError| error.is_answer() && !error.is_refusal("MOVED ");
     if done.as_ref().map_or_else(is_counted, |()| true) {
@@ -73,7 +73,7 @@ async fn run(
     match (done, new) {
         (Ok(()), new) => Ok(new),
         (Err(error), Some(made)) if error.is_refused() => {
-            forget(wire, &made, ledger).await?;
+            forget(maker, &made, ledger).await?;
             Err(error)
         }
         (Err(error), _) => Err(error),
@@ -81,14 +81,13 @@ async fn run(
 }
 
 /// Writes an object that is about to be made to the ledger and the marker. Fails if the server already has the object.
-async fn note(wire: &Wire, made: &Made, ledger: &Ledger) -> Result<(), ServerError> {
-    if made.is_there(wire).await? {
+async fn note(maker: &Maker, made: &Made, ledger: &Ledger) -> Result<(), ServerError> {
+    if maker.has(made).await? {
         return Err(ServerError::Exists { what: made.to_string() });
     }
     let mut noted = Err(ServerError::Stopped);
     if ledger.begin_making(made) {
-        // Objects may be possible on a server that accepts no keys, and so no marker.
-        noted = refused_is_fine(registry::bring(wire, ledger).await);
+        noted = maker.note(ledger).await;
     }
     // Undoing may have begun meanwhile.
     if noted.is_ok() && ledger.is_closed() {
@@ -101,20 +100,17 @@ async fn note(wire: &Wire, made: &Made, ledger: &Ledger) -> Result<(), ServerErr
 }
 
 /// Removes an object from the server, the ledger and the marker. Returns whether the object still existed.
-pub(super) async fn undo(wire: &Wire, made: &Made, ledger: &Ledger) -> Result<bool, ServerError> {
-    let was_there = match wire.data(&made.undoing()).await {
-        Ok(_) => true,
-        Err(error) if error.is_refused() && matches!(made.is_there(wire).await, Ok(false)) => false,
+pub(super) async fn undo(maker: &Maker, made: &Made, ledger: &Ledger) -> Result<bool, ServerError> {
+    let was_there = match maker.remove(made).await {
+        Ok(()) => true,
+        Err(error) if error.is_refused() && matches!(maker.has(made).await, Ok(false)) => false,
         Err(error) => return Err(error),
     };
-    forget(wire, made, ledger).await?;
+    forget(maker, made, ledger).await?;
     Ok(was_there)
 }
 
-async fn forget(wire: &Wire, made: &Made, ledger: &Ledger) -> Result<(), ServerError> {
+async fn forget(maker: &Maker, made: &Made, ledger: &Ledger) -> Result<(), ServerError> {
     ledger.forget_made(made);
-    refused_is_fine(match ledger.marker().made.is_empty() {
-        true => registry::strike(wire, ledger, MADE).await,
-        false => registry::bring(wire, ledger).await,
-    })
+    maker.note(ledger).await
 }

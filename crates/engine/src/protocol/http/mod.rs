@@ -6,7 +6,7 @@ mod request;
 mod site;
 mod skipper;
 
-pub(super) use request::{check_alone, is_bodiless, lay_out};
+pub(super) use request::{check_alone, encode, is_bodiless, lay_out};
 pub use site::HttpSite;
 pub(super) use site::NOWHERE;
 pub use skipper::HttpSkipper;

@@ -74,6 +74,24 @@ pub(in crate::protocol) fn lay_out<'a>(
     Ok(laid)
 }
 
+/// Returns a request of fixed words; it is empty if they are none.
+pub(in crate::protocol) fn encode(site: &HttpSite, words: &[&[u8]]) -> Vec<u8> {
+    let words: Vec<_> = words.iter().map(|word| vec![Part::Text(word)]).collect();
+    let mut bytes = Vec::new();
+    for laid in lay_out(site, &words).unwrap_or_default() {
+        match laid {
+            Laid::Bytes(laid) => bytes.extend(laid),
+            Laid::Measured(_, body) => {
+                let body = text(&body).unwrap_or_default();
+                bytes.extend([format!(" {}\r\n\r\n", body.len()).as_bytes(), body].concat());
+            }
+            Laid::Plain(part) => bytes.extend(text(&vec![part]).unwrap_or_default()),
+            Laid::Key(..) => {}
+        }
+    }
+    bytes
+}
+
 /// Returns the name of the method, and whether the length of the body is always given.
 fn method(words: &[Word]) -> Result<(&'static str, bool), Unspoken> {
     let name = words.first().and_then(text).map(untrusted::bytes).unwrap_or_default();

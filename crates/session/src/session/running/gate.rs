@@ -15,7 +15,7 @@ use std::{collections::BTreeSet, time::Duration};
 use super::{
     Commission, Keys,
     caution::Caution,
-    holders::{Answers, Holders},
+    holders::{Answers, Holder, Holders},
     stage::{Admission, Stage},
 };
 use crate::{
@@ -186,10 +186,12 @@ impl Gate {
         }
         if let Some(setup) = self.lacking(knobs) {
             let (keyspace, value_size) = (knobs.keyspace, knobs.value_size);
-            let commands = knobs.workload.setup_commands(keyspace, &self.names, value_size, self.seed);
             let in_cluster = holders.is_cluster();
-            let run =
-                holders.ask(|holder| holder.control.set_up(commands.clone(), &holder.ledger, in_cluster));
+            let run = holders.ask(|Holder { target, control, ledger, .. }| {
+                let form = (target.dialect, &self.names);
+                let commands = knobs.workload.setup_commands(form, keyspace, value_size, self.seed);
+                control.set_up(commands, ledger, in_cluster)
+            });
             self.stage = Stage::Preparing(setup.clone(), run);
             return None;
         }

@@ -47,7 +47,11 @@ pub fn delete(made: &Made, ledger: &Ledger, control: &Control, address: &Address
         Some(Err(error)) => error.to_string(),
         None => format!("no answer for {} s", LIMIT.as_secs()),
     };
-    Err(format!("{made} could not be deleted ({cause}); by hand: {}", by_hand(address, &made.undoing())))
+    let by_hand = match made {
+        Made::Path(path, _) => format!("send {address} DELETE {path}"),
+        _ => by_hand(address, &made.undoing()),
+    };
+    Err(format!("{made} could not be deleted ({cause}); by hand: {by_hand}"))
 }
 
 /// Returns a command that the user can run in a shell.

@@ -1,0 +1,146 @@
+//! The sender of a setup's commands. A Redis gets them on the connection of the control plane; by HTTP, each request has a
+//! connection of its own, and there is no marker.
+
+use std::time::Duration;
+
+use tokio::{sync::oneshot, time::Instant};
+
+use super::{
+    Ledger, Made, Marker, Owner, ServerError, dialogue::Dialogue, link::Wire, marker::MADE, registry,
+    tune::refused_is_fine,
+};
+use crate::{
+    endpoint::{NoTalk, Talk, Target},
+    protocol::{Dialect, HttpSite, Reply},
+    untrusted,
+    workload::{RunId, SetupCommand},
+};
+
+/// The time limit of a request by HTTP: making an index takes seconds where the disk is slow.
+const HTTP_LIMIT: Duration = Duration::from_secs(30);
+/// The largest accepted reply by HTTP, and how much of a refusal is shown.
+const LONGEST_REPLY: usize = 1 << 20;
+const LONGEST_SHOWN: usize = 200;
+
+/// The sender of a setup's commands.
+pub(super) enum Maker {
+    Redis(Wire),
+    Http(Box<Target>),
+}
+
+impl Maker {
+    /// Sends a command of a setup.
+    pub(super) async fn run(&self, command: &SetupCommand) -> Result<(), ServerError> {
+        match (self, command.site) {
+            (Self::Http(target), Some(site)) => {
+                let words: Vec<_> = command.words.iter().map(Vec::as_slice).collect();
+                ask(target, site, &words).await.map(drop)
+            }
+            (Self::Redis(wire), _) => wire.run(&command.words).await,
+            (Self::Http(_), None) => unreachable!("a request by HTTP has a site"),
+        }
+    }
+
+    /// Returns what a command makes, if it makes something.
+    pub(super) fn made_by(
+        &self,
+        command: &SetupCommand,
+        ledger: &Ledger,
+    ) -> Result<Option<Made>, ServerError> {
+        match command.site {
+            Some(site) => Made::by_http(&command.words, site, ledger.marker().run),
+            None => Made::by(&command.words),
+        }
+    }
+
+    /// Returns whether the server has an object with this name, no matter which client made it.
+    pub(super) async fn has(&self, made: &Made) -> Result<bool, ServerError> {
+        match (self, made) {
+            (Self::Http(target), Made::Path(path, site)) => {
+                match ask(target, site, &[b"GET", path.as_bytes()]).await {
+                    Err(error) if error.is_refusal("HTTP 404") => Ok(false),
+                    answer => answer.map(|_| true),
+                }
+            }
+            (Self::Redis(wire), _) => made.is_there(wire).await,
+            (Self::Http(_), _) => Ok(false),
+        }
+    }
+
+    /// Sends the command that removes the object.
+    pub(super) async fn remove(&self, made: &Made) -> Result<(), ServerError> {
+        match (self, made) {
+            (Self::Http(target), Made::Path(path, site)) => {
+                ask(target, site, &[b"DELETE", path.as_bytes()]).await.map(drop)
+            }
+            (Self::Redis(wire), _) => wire.data(&made.undoing()).await.map(drop),
+            (Self::Http(_), _) => Ok(()),
+        }
+    }
+
+    /// Writes the objects in `ledger` to its marker, if there is one. Objects may be possible on a server that accepts no
+    /// keys, and so no marker.
+    pub(super) async fn note(&self, ledger: &Ledger) -> Result<(), ServerError> {
+        let Self::Redis(wire) = self else { return Ok(()) };
+        refused_is_fine(match ledger.marker().made.is_empty() {
+            true => registry::strike(wire, ledger, MADE).await,
+            false => registry::bring(wire, ledger).await,
+        })
+    }
+}
+
+/// Sends a request of fixed words on a connection of its own, and returns the body of the reply.
+async fn ask(target: &Target, site: &'static HttpSite, words: &[&[u8]]) -> Result<Vec<u8>, ServerError> {
+    let command = words[..2].iter().map(|word| untrusted::bytes(word)).collect::<Vec<_>>().join(" ");
+    let deadline = Instant::now() + HTTP_LIMIT;
+    let (asked, command_of) = (target.clone(), command.clone());
+    let lost = move |cause: &dyn std::fmt::Display| ServerError::Lost {
+        command: command_of.clone(),
+        cause: cause.to_string(),
+    };
+    let (done, connected) = oneshot::channel();
+    // Tokio panics where the system refuses a thread.
+    let connect = move || drop(done.send(Talk::silent(&asked, deadline.into_std())));
+    std::thread::Builder::new().name("request".to_owned()).spawn(connect).map_err(|error| lost(&error))?;
+    let talk = connected.await.map_err(|error| lost(&error))?;
+    let talk = talk.map_err(|(NoTalk::Connect(error) | NoTalk::Tls(error))| lost(&error))?;
+    let talk = talk.bounded(LONGEST_REPLY).with_bodies();
+    let mut server = Dialogue::new(talk).map_err(|error| lost(&error))?;
+    server.send(&Dialect::Http(site).encode(words));
+    let mut answer = Ok(Vec::new());
+    let take = |bytes: &[u8], reply: Reply| {
+        let body = bytes.windows(4).position(|end| end == b"\r\n\r\n").map_or(&[][..], |at| &bytes[at + 4..]);
+        answer = match reply {
+            Reply::Error(line) => {
+                let message = untrusted::at_most(&[line, b": ", body].concat(), LONGEST_SHOWN);
+                Err(ServerError::Refused { command: command.clone(), message })
+            }
+            _ => Ok(body.to_vec()),
+        };
+    };
+    server.ask(1, deadline, take).await.map_err(|error| lost(&error))?;
+    answer
+}
+
+/// Returns the indices of an Elasticsearch that have the names of runs, each as a marker of its run.
+///
+/// # Errors
+/// When the server lists no indices.
+pub(super) async fn left_by_http(target: &Target) -> Result<Vec<Marker>, ServerError> {
+    let Some(site) = target.dialect.site() else { return Ok(Vec::new()) };
+    let listed = ask(target, site, &[b"GET", b"/_cat/indices/redyno-*?h=index"]).await;
+    let unlisted = |error: ServerError| match error {
+        ServerError::Refused { message, .. } => ServerError::Unfit(format!(
+            "{} lists no indices ({message}), so that what a killed session made there is not found",
+            target.address
+        )),
+        error => error,
+    };
+    let listed = untrusted::lines(&listed.map_err(unlisted)?);
+    let marker = |name: &str| {
+        let run = RunId::of_made_by_http(name)?;
+        let made = vec![Made::Path(format!("/{name}"), site)];
+        Some(Marker { made, ..Marker::new(run, Owner::default()) })
+    };
+    Ok(listed.split_whitespace().filter_map(marker).collect())
+}
