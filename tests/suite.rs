@@ -64,6 +64,7 @@ mod nodes;
 mod oneshot;
 mod oneshot_keys;
 mod open_loop;
+mod opensearch;
 mod operations;
 mod outage;
 mod peers;

@@ -19,6 +19,9 @@ const OF_MEMCACHED: [&str; 1] = ["timeline-cas"];
 /// Those of a search module.
 const OF_SEARCH: [&str; 2] = ["search", "vectors"];
 
+/// Those of servers by HTTP.
+const OF_HTTP: [&str; 1] = ["opensearch"];
+
 /// Those that both have.
 const OF_BOTH: [&str; 8] =
     ["cache", "mixed", "get", "set", "incr", "ping", "alibaba-cluster", "alibaba-threads"];
@@ -28,6 +31,9 @@ fn runs_without_an_error(server: &Server) {
     let names = listed();
     assert!(names.len() > 10 && names.iter().any(|name| name == OF_MEMCACHED[0]), "{names:?}");
     for name in names.into_iter().filter(|name| !OF_MEMCACHED.contains(&name.as_str())) {
+        if OF_HTTP.contains(&name.as_str()) {
+            continue;
+        }
         let args = ["-p", &port, "--headless", "--json", "--yes", "--workload", &name];
         let load = ["-c", "5", "-r", "200", "-n", "2000"];
         let outcome = run(&[&args[..], &load].concat());

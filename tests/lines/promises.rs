@@ -162,6 +162,8 @@ pub const PROMISES: &[Promise] = &[
     shows("http://127.0.0.1:8080/health", Screen, &["http 1.1", "q quit"]),
     shows("http://127.0.0.1:8080 -c 100 -- GET /items/{key}", Screen, &["load on", "clients 100"]),
     shows(r"http://127.0.0.1:8080 --rate 500 -- 9: GET /items/{key} \; GET /users/{key}", Screen, &["load on", "rate 500"]),
+    with("http://127.0.0.1:9201 --workload opensearch", &["--no-load"], Screen, &["http 1.1", "term 60"]),
+    with("series opensearch-search http://127.0.0.1:9201 --dataset docs.jsonl", &["--plan"], Ends(&[0]), &["records of the dataset", "cached"]),
     with("http://127.0.0.1:8080 --latency", &["-i", "0.3"], Ends(&[0]), &[]),
     shows("-u memcached://10.0.0.5", Screen, &["memcached", "q quit"]),
     shows("-u memcached://10.0.0.5 --load -c 100", Screen, &["load on", "clients 100"]),

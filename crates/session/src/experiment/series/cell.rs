@@ -23,12 +23,19 @@ pub enum Speaks {
     Redis,
     /// memcached.
     Memcached,
+    /// Servers by HTTP.
+    Http,
 }
 
 impl Speaks {
     /// Returns whether a run for this kind of servers applies to a target of this dialect.
     pub fn includes(self, dialect: Dialect) -> bool {
-        (dialect == Dialect::Memcached) == (self == Self::Memcached)
+        let speaks = match dialect {
+            Dialect::Resp2 | Dialect::Resp3 => Self::Redis,
+            Dialect::Memcached => Self::Memcached,
+            Dialect::Http(_) => Self::Http,
+        };
+        self == speaks
     }
 }
 

@@ -27,6 +27,7 @@ files!(
     "tair-search",
     "redis-search",
     "redis-vectors",
+    "opensearch-search",
     "timeline-stores"
 );
 
