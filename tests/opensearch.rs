@@ -115,6 +115,20 @@ fn an_index_of_the_runs_name_is_filled_searched_and_deleted_and_no_other() {
 }
 
 #[test]
+fn an_index_that_a_busy_server_deletes_slowly_is_waited_for() {
+    let server = HttpServer::start(|request| {
+        if request.method == "DELETE" {
+            std::thread::sleep(std::time::Duration::from_secs(6));
+        }
+        let status = if request.method == "GET" { "404 Not Found" } else { "200 OK" };
+        reply(request, status, "{}")
+    });
+    let load = ["--workload", "opensearch", "-r", "1", "-n", "5", "--yes"];
+    let outcome = server.headless("/", &load).expect_code(0);
+    assert!(outcome.err.contains("deleted /redyno-"), "{}", outcome.err);
+}
+
+#[test]
 fn clean_deletes_the_index_of_a_killed_session_alone() {
     let (server, indices) = stand_in();
     let uri = server.uri("/");

@@ -11,6 +11,9 @@ use crate::{
 /// How long the server may take to answer each command.
 pub(super) const LIMIT: Duration = Duration::from_secs(5);
 
+/// How long a server may take by HTTP to delete an index, which waits for the requests that it still has.
+const LIMIT_BY_HTTP: Duration = Duration::from_secs(30);
+
 /// Restores a server parameter of `ledger`, unless another client has changed the parameter since; returns a line about
 /// the result.
 ///
@@ -41,11 +44,12 @@ pub fn set_back(
 /// # Errors
 /// A message with the command for the user to run.
 pub fn delete(made: &Made, ledger: &Ledger, control: &Control, address: &Address) -> Result<String, String> {
-    let cause = match control.undo(made.clone(), ledger).wait(LIMIT) {
+    let limit = if matches!(made, Made::Path(..)) { LIMIT_BY_HTTP } else { LIMIT };
+    let cause = match control.undo(made.clone(), ledger).wait(limit) {
         Some(Ok(true)) => return Ok(format!("deleted {made}")),
         Some(Ok(false)) => return Ok(format!("{made} was gone already")),
         Some(Err(error)) => error.to_string(),
-        None => format!("no answer for {} s", LIMIT.as_secs()),
+        None => format!("no answer for {} s", limit.as_secs()),
     };
     let by_hand = match made {
         Made::Path(path, _) => format!("send {address} DELETE {path}"),
