@@ -85,7 +85,7 @@ fn an_index_of_the_runs_name_is_filled_searched_and_deleted_and_no_other() {
     let (server, indices) = stand_in();
     let load = ["--workload", "opensearch", "-r", "3", "-n", "400", "-c", "4"];
     let asked = server.headless("/", &load).expect_code(2);
-    let makes = "the load makes what it names redyno-";
+    let makes = "the load makes redyno-";
     assert!(asked.err.contains(makes) && asked.err.contains("--yes"), "{}", asked.err);
     assert!(server.log().iter().all(|it| it.method == "HEAD"), "{:?}", server.log());
     let outcome = server.headless("/", &[&["--yes"], &load[..]].concat()).expect_code(0);

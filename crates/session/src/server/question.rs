@@ -61,7 +61,7 @@ impl fmt::Display for Writes {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         if self.is_service && !self.setup.is_empty() {
             let prefix = self.names.prefix();
-            write!(f, "makes what it names {prefix}NAME there and deletes that at the end")?;
+            write!(f, "makes {prefix}NAME there and deletes it at the end")?;
             f.write_str(if self.others.is_empty() { "" } else { "; it " })?;
         } else if !self.setup.is_empty() {
             let names = self.setup.iter().map(|name| name.replace('|', " ")).collect();
