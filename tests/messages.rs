@@ -24,7 +24,7 @@ use crate::support::{
 const HEADLESS: [&str; 5] = ["--headless", "--json", "--load", "--yes", "--workload"];
 
 /// Workloads with receivers: what is timed, the command that sends, and how many receivers get a message.
-const KINDS: [(&str, &str, &str, u64); 8] = [
+const KINDS: [(&str, &str, &str, u64); 9] = [
     ("pubsub receivers=6 channels=2", "delivery", "publish", 3),
     ("sharded-pubsub receivers=2 channels=5", "delivery", "spublish", 1),
     ("queue", "handover", "rpush", 1),
@@ -33,6 +33,7 @@ const KINDS: [(&str, &str, &str, u64); 8] = [
     ("stream kind=stream receivers=8", "handover", "xadd", 2),
     ("tracking", "invalidation", "set", 1),
     ("tracking kind=broadcast receivers=3", "invalidation", "set", 3),
+    ("keyspace receivers=3", "invalidation", "set", 3),
 ];
 
 /// Returns the arguments of a session with a workload and its parameters.
@@ -67,8 +68,12 @@ fn ids(server: &Server) -> Vec<String> {
 /// Waits until the session has received messages, and returns the ids of its receivers.
 fn receivers(server: &Server, running: &Running) -> Vec<String> {
     running.wait_for("a receipt", |out| {
-        let is_some = |name| out.split(name).skip(1).any(|rest| !rest.starts_with("0,"));
-        ["\"delivery\":{\"count\":", "\"handover\":{\"count\":"].into_iter().any(is_some).then_some(())
+        let is_some = |name: String| out.split(&name).skip(1).any(|rest| !rest.starts_with("0,"));
+        ["delivery", "handover", "invalidation"]
+            .map(|kind| format!("\"{kind}\":{{\"count\":"))
+            .into_iter()
+            .any(is_some)
+            .then_some(())
     });
     ids(server)
 }
@@ -88,7 +93,33 @@ fn every_message_is_received_as_often_as_the_server_says_and_nothing_is_left() {
         assert_eq!(got.times.count() + got.unclear, 500 * fan_out, "{workload}");
         assert!(got.times.min_ns() > 0 && got.unclear < 10, "{workload}: {got:?}");
         assert_eq!(server.cli(&["DBSIZE"]), "0", "{workload}");
+        assert_eq!(server.cli(&["CONFIG", "GET", "notify-keyspace-events"]), "notify-keyspace-events");
     }
+}
+
+#[test]
+fn notifications_are_switched_on_after_a_question_and_set_back_also_after_a_kill() {
+    let server = Server::redis().start();
+    let port = server.port_text();
+    let value =
+        || server.cli(&["CONFIG", "GET", "notify-keyspace-events"]).lines().nth(1).unwrap().to_owned();
+    server.cli(&["CONFIG", "SET", "notify-keyspace-events", "Ex"]);
+    let mut args = session(&port, "keyspace", &["-n", "500"]);
+    args.retain(|word| *word != "--yes");
+    let asks = run(&args);
+    assert!(asks.err.contains("adds K$ to notify-keyspace-events and sets it back"), "{asks:?}");
+    assert_eq!((asks.code() == 0, value()), (false, "xE".to_owned()));
+    let running = Running::start(redyno(&session(&port, "keyspace", &[])));
+    receivers(&server, &running);
+    assert_eq!(value(), "$xKE");
+    running.signal(Signal::KILL);
+    running.end();
+    run(&["clean", "-p", &port, "--yes"]).expect_code(0);
+    assert_eq!((value(), server.cli(&["DBSIZE"])), ("xE".to_owned(), "0".to_owned()));
+    server.cli(&["CONFIG", "SET", "notify-keyspace-events", "AKE"]);
+    let got = run(&args).expect_code(0).records();
+    assert!(received(summary(&got)).1.times.count() > 4000, "nothing is asked");
+    assert_eq!(value(), "AKE");
 }
 
 #[test]
@@ -98,7 +129,9 @@ fn every_kind_runs_on_the_built_in_server() {
         let digits = out.split_once("127.0.0.1:")?.1;
         digits.split(|c: char| !c.is_ascii_digit()).next().map(str::to_owned)
     });
-    for (workload, name, _, fan_out) in KINDS {
+    for (workload, name, _, fan_out) in
+        KINDS.into_iter().filter(|(workload, ..)| !workload.starts_with("key"))
+    {
         let args = session(&port, workload, &["-n", "500", "-c", "5"]);
         let records = run(&args).expect_code(0).records();
         let (found, got) = received(summary(&records));

@@ -96,7 +96,7 @@ fn lacks_all(cells: &[&Cell], target: &Target) -> Option<String> {
     }
     let commands: BTreeSet<_> = modules.into_iter().flatten().collect();
     let control = Control::start(target.clone(), Clock::start(), ASK_LIMIT, channel().0).ok()?;
-    let survey = control.survey_for(commands.clone()).wait(ASK_LIMIT)?.ok()?;
+    let survey = control.survey_for(commands.clone(), false).wait(ASK_LIMIT)?.ok()?;
     (survey.missing.len() == commands.len())
         .then(|| survey.obstacle().map(|obstacle| obstacle.to_string()))?
 }

@@ -58,7 +58,7 @@ pub(super) fn more(knobs: &Knobs) -> impl Iterator<Item = &'static [(Figure, usi
     let kind = knobs.workload.receivers.as_ref().filter(|_| knobs.load).map(|receivers| receivers.kind);
     let received = kind.map(|kind| match kind {
         ReceiverKind::Pubsub | ReceiverKind::ShardedPubsub => &DELIVERY[..],
-        ReceiverKind::Tracking | ReceiverKind::Broadcast => &INVALIDATION[..],
+        kind if kind.is_of_keys() => &INVALIDATION[..],
         _ => &HANDOVER[..],
     });
     open.into_iter().chain(opened).chain(received)

@@ -127,6 +127,18 @@ impl Steps {
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
+
+    /// Returns the letters that a step sets as `notify-keyspace-events`.
+    pub fn notifications(&self) -> Option<&str> {
+        self.steps.iter().find_map(|step| notifications(step))
+    }
+}
+
+/// Returns the letters that a command sets as `notify-keyspace-events`.
+pub(super) fn notifications(command: &str) -> Option<&str> {
+    let words: Vec<_> = command.split_whitespace().collect();
+    let [begin @ .., letters] = &words[..] else { return None };
+    begin.join(" ").eq_ignore_ascii_case("config set notify-keyspace-events").then_some(*letters)
 }
 
 impl Keyset {

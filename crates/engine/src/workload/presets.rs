@@ -58,6 +58,7 @@ files!(
     "queue",
     "stream",
     "tracking",
+    "keyspace",
     "rate-limiter",
     "search",
     "vectors",

@@ -50,6 +50,8 @@ pub enum ReceiverKind {
     Tracking,
     /// CLIENT TRACKING on BCAST PREFIX: every receiver gets the invalidations of all keys.
     Broadcast,
+    /// PSUBSCRIBE to the notifications of keys: every receiver gets those of all keys.
+    Keyspace,
 }
 
 impl ReceiverKind {
@@ -65,7 +67,7 @@ impl ReceiverKind {
 
     /// Returns whether receivers get only the key that was written, and not the message.
     pub fn is_of_keys(self) -> bool {
-        matches!(self, Self::Tracking | Self::Broadcast)
+        matches!(self, Self::Tracking | Self::Broadcast | Self::Keyspace)
     }
 
     /// Returns whether the server keeps messages for receivers that come later.

@@ -5,9 +5,13 @@
 //! setup's commands are not counted as operations.
 
 use super::{
-    Draws, KeyNames, Operation, Outgoing, Program, Together, Values, Workload, readable::commands, step::Step,
+    Draws, KeyNames, Operation, Outgoing, Program, Together, Values, Workload, data::notifications,
+    readable::commands, step::Step,
 };
-use crate::protocol::{Dialect, HttpSite};
+use crate::{
+    protocol::{Dialect, HttpSite},
+    untrusted,
+};
 
 /// A command of a setup, as it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +22,14 @@ pub struct SetupCommand {
     pub words: Vec<Vec<u8>>,
     /// The site to which it is sent by HTTP, with the header fields of the workload.
     pub site: Option<&'static HttpSite>,
+}
+
+impl SetupCommand {
+    /// Returns the letters that it sets as `notify-keyspace-events`.
+    pub fn notifications(&self) -> Option<String> {
+        let words: Vec<_> = self.words.iter().map(|word| untrusted::bytes(word)).collect();
+        notifications(&words.join(" ")).map(str::to_owned)
+    }
 }
 
 impl Workload {

@@ -140,13 +140,13 @@ impl Control {
 
     /// Runs the survey of the server: its keys, its clients and other runs. Writes nothing.
     pub fn survey(&self) -> Answer<Survey> {
-        self.survey_for(BTreeSet::new())
+        self.survey_for(BTreeSet::new(), false)
     }
 
-    /// Runs the survey, and checks whether the server has the `commands`.
-    pub fn survey_for(&self, commands: BTreeSet<String>) -> Answer<Survey> {
+    /// Runs the survey, and checks whether the server has the `commands`, and if it `notifies`, which changes it publishes.
+    pub fn survey_for(&self, commands: BTreeSet<String>, notifies: bool) -> Answer<Survey> {
         let act = async move |Means { wire, target, .. }: Means| match wire {
-            Wire::Redis(wire) => survey::survey(&wire, &target, commands).await,
+            Wire::Redis(wire) => survey::survey(&wire, &target, (commands, notifies)).await,
             Wire::Memcached(wire) => memcached::survey(&wire, &target).await,
             Wire::None => Ok(Survey::unknown(target.address)),
         };
@@ -271,7 +271,8 @@ impl Control {
     pub fn set_up(&self, commands: Vec<SetupCommand>, ledger: &Ledger, in_cluster: bool) -> Answer<SetUp> {
         let noted = ledger.clone();
         let act = async move |means: Means| {
-            let outcome = set_up::set_up(&means.maker(SETUPS)?, &commands, &noted, in_cluster).await;
+            let maker = (&means.maker(SETUPS)?, &means.target);
+            let outcome = set_up::set_up(maker, &commands, &noted, in_cluster).await;
             (means.asked)(outcome.answered.clone());
             Ok(outcome)
         };

@@ -18,7 +18,7 @@
 use std::{collections::BTreeMap, fmt};
 
 use super::{
-    Made, PARAMETERS, Tuned,
+    Made, Parameter, Tuned,
     marked_keys::{read_keys, write_keys},
 };
 use crate::{
@@ -145,7 +145,7 @@ impl Marker {
     /// Returns the names of all possible fields of a marker, in the order of the values for [`read`](Self::read).
     pub(super) fn field_names() -> Vec<String> {
         let fixed = ["started", "host", "pid", "kept", "keys", MADE].map(str::to_owned);
-        let parameters = PARAMETERS.iter().map(|parameter| field_of(parameter.name));
+        let parameters = Parameter::all().map(|parameter| field_of(parameter.name));
         fixed.into_iter().chain(parameters).collect()
     }
 
@@ -173,7 +173,7 @@ impl Marker {
                 None => marker.strange.push(Strange::new(MADE, MADE.to_owned(), note)),
             }
         }
-        for (parameter, note) in PARAMETERS.iter().zip((6..).map(value)) {
+        for (parameter, note) in Parameter::all().zip((6..).map(value)) {
             let Some(note) = note else { continue };
             match Tuned::read(parameter, note) {
                 Some(tuned) => marker.tuned.push(tuned),

@@ -115,10 +115,25 @@ pub static PARAMETERS: [Parameter; 10] = [
     },
 ];
 
+/// The parameter by which the server publishes changes of keys. Only the setup of a workload sets it.
+pub(super) static NOTIFICATIONS: Parameter = Parameter {
+    name: "notify-keyspace-events",
+    values: Values::Words(&[""]),
+    about: "the changes of keys that are published",
+    usual: "",
+};
+/// The letters of its values, in lower case.
+const LETTERS: &str = "keag$lshzxtdmnoc";
+
 impl Parameter {
     /// Returns the parameter with this name.
     pub fn named(name: &str) -> Option<&'static Self> {
-        PARAMETERS.iter().find(|parameter| parameter.name == name)
+        Self::all().find(|parameter| parameter.name == name)
+    }
+
+    /// Returns all parameters that a session may set, those of the screen first.
+    pub(super) fn all() -> impl Iterator<Item = &'static Self> {
+        PARAMETERS.iter().chain([&NOTIFICATIONS])
     }
 
     /// Returns the step after `now` in the list if `up` is true, otherwise the step before; `None` at the ends of the
@@ -169,6 +184,9 @@ impl Parameter {
     /// checked in this way, because other clients can write to them.
     pub fn is_plausible(&self, value: &str) -> bool {
         match &self.values {
+            Values::Words(_) if *self == NOTIFICATIONS => {
+                value.chars().all(|letter| LETTERS.contains(letter.to_ascii_lowercase()))
+            }
             Values::Words(words) => words.contains(&value),
             Values::SavePoints(_) => {
                 let numbers: Vec<_> = value.split(' ').filter(|word| !word.is_empty()).collect();
@@ -193,6 +211,7 @@ impl Parameter {
     /// Returns the range of [plausible](Self::is_plausible) values: `1 to 500`.
     pub fn plausible_words(&self) -> String {
         match &self.values {
+            Values::Words(_) if *self == NOTIFICATIONS => format!("the letters {LETTERS}"),
             Values::Words(words) => words.join(", "),
             Values::SavePoints(_) => format!("up to {MOST_SAVE_POINTS} pairs of seconds and changes"),
             Values::Numbers(_, range) => format!("{} to {}", range.start(), range.end()),
@@ -322,6 +341,7 @@ mod tests {
             ("slowlog-log-slower-than", "-1"),
             ("slowlog-log-slower-than", "4000000000"),
             ("latency-monitor-threshold", "9223372036854775807"),
+            ("notify-keyspace-events", "AKE"),
         ] {
             assert!(plausible(name, value), "{name} {value}");
         }
@@ -339,6 +359,7 @@ mod tests {
             ("hz", "501"),
             ("hz", "ten"),
             ("hz", ""),
+            ("notify-keyspace-events", "K\r"),
         ] {
             assert!(!plausible(name, value), "{name} {value}");
         }

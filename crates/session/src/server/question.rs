@@ -249,6 +249,7 @@ mod tests {
             used_memory: Some(1 << 20),
             maxmemory: Some(0),
             missing: Vec::new(),
+            notifications: String::new(),
             runs: Vec::new(),
         }
     }

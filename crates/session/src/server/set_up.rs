@@ -8,8 +8,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Ledger, Made, ServerError, maker::Maker};
-use crate::workload::SetupCommand;
+use super::{Ledger, Made, ServerError, maker::Maker, notifications};
+use crate::{endpoint::Target, workload::SetupCommand};
 
 /// The result of a setup.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,14 +24,14 @@ pub struct SetUp {
 /// Runs the commands in order, each after the reply to the previous one. With `in_cluster`, a command whose keys are on
 /// another node is left out: the other node runs it.
 pub(super) async fn set_up(
-    maker: &Maker,
+    (maker, target): (&Maker, &Target),
     commands: &[SetupCommand],
     ledger: &Ledger,
     in_cluster: bool,
 ) -> SetUp {
     let (mut outcome, mut made) = (SetUp::default(), Vec::new());
     for (step, command) in (1..).zip(commands) {
-        match run(maker, command, ledger, &mut outcome.answered).await {
+        match run((maker, target), command, ledger, &mut outcome.answered).await {
             Ok(new) => made.extend(new),
             Err(error) if in_cluster && error.is_refusal("MOVED ") => {}
             Err(error) => {
@@ -49,13 +49,17 @@ pub(super) async fn set_up(
     outcome
 }
 
-/// Runs one command; returns the object that it made, unless this session had made the object before.
+/// Runs one command; returns the object that it made, unless this session had made the object before. Letters of
+/// `notify-keyspace-events` are added to those that are set, and the ledger has the value to set back.
 async fn run(
-    maker: &Maker,
+    (maker, target): (&Maker, &Target),
     command: &SetupCommand,
     ledger: &Ledger,
     answered: &mut BTreeMap<String, u64>,
 ) -> Result<Option<Made>, ServerError> {
+    if let (Some(letters), Maker::Redis(wire)) = (command.notifications(), maker) {
+        return notifications::add(wire, target, &letters, ledger).await.map(|()| None);
+    }
     let new = match maker.made_by(command, ledger)? {
         // This session has made the object before; the server decides whether the command may run again.
         Some(made) if ledger.has_made(&made) => None,

@@ -3,10 +3,11 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{
-    Info, Marker, ServerError, clients,
+    Info, Marker, ServerError, clients, config,
     datum::Datum,
     link::Wire,
     marker::{clean_command, united},
+    parameter::NOTIFICATIONS,
     place::Place,
     registry,
 };
@@ -55,6 +56,8 @@ pub struct Survey {
     pub maxmemory: Option<u64>,
     /// The commands of modules that the load needs and the server does not have.
     pub missing: Vec<String>,
+    /// The value of `notify-keyspace-events`, if it was asked for.
+    pub notifications: String,
     /// The runs with a marker on the server. The session of such a run is still running, has kept its keys, or was
     /// killed before it could clean up.
     pub runs: Vec<Marker>,
@@ -78,6 +81,7 @@ impl Survey {
             max_clients: None,
             maxmemory: None,
             missing: Vec::new(),
+            notifications: String::new(),
             runs: Vec::new(),
         }
     }
@@ -145,6 +149,7 @@ impl Survey {
         self.missing.extend(other.missing);
         self.missing.sort();
         self.missing.dedup();
+        self.notifications.retain(|letter| other.notifications.contains(letter));
         self.runs = united(self.runs.into_iter().chain(other.runs));
         self
     }
@@ -193,7 +198,7 @@ pub fn left_behind(markers: &[Marker], target: &Target) -> Vec<String> {
 pub(super) async fn survey(
     wire: &Wire,
     target: &Target,
-    commands: BTreeSet<String>,
+    (commands, notifies): (BTreeSet<String>, bool),
 ) -> Result<Survey, ServerError> {
     let text = wire.info().await?;
     let info = Info::parse(&text);
@@ -229,6 +234,7 @@ pub(super) async fn survey(
         used_memory: info.number("used_memory"),
         maxmemory: info.number("maxmemory"),
         missing: if loading { Vec::new() } else { missing(wire, commands).await? },
+        notifications: if notifies { config::get(wire, NOTIFICATIONS.name).await? } else { String::new() },
         runs,
     })
 }

@@ -5,6 +5,7 @@
 //!  queue      BLPOP q… 1    ◄── message     BLPOP q… 1    ◄── …
 //!  group      XREADGROUP …  ◄── messages    XACK, XREADGROUP …      and XAUTOCLAIM once a second
 //!  tracking   GET k…        ◄── invalidate  GET k         ◄── its value and the next invalidate
+//!  keyspace   PSUBSCRIBE …  ◄── pmessage, pmessage, …
 //! ```
 
 mod requests;
@@ -27,6 +28,8 @@ use crate::{
 
 /// The group of the receivers of a stream.
 const GROUP: &[u8] = b"redyno";
+/// What stands before the key in the channel of a notification, after the number of the database.
+const NOTIFIED: &[u8] = b"__:";
 /// A reply that a receiver waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Awaited {
@@ -132,7 +135,7 @@ impl Dialog {
     pub(super) fn new(number: usize, receivers: usize, messages: &Messages, first_of: &[u64]) -> Self {
         let all = messages.names.len();
         let (first, step, count) = match messages.kind {
-            ReceiverKind::Broadcast => (0, 1, all),
+            ReceiverKind::Broadcast | ReceiverKind::Keyspace => (0, 1, all),
             _ if receivers >= all => (number % all, all, 1),
             _ => (number, receivers, (all - number).div_ceil(receivers)),
         };
@@ -180,31 +183,12 @@ impl Dialog {
         out: &mut Vec<u8>,
     ) -> Result<(), Broken> {
         let word = |place: usize| words.get(place).map_or(&b""[..], |range| &bytes[range.clone()]);
-        let kind = desk.messages.kind;
         let is_group = self.awaited.front() == Some(&Awaited::Group);
         if frame.is_error && !(is_group && word(0).starts_with(b"BUSYGROUP")) {
             return Err(Broken::Refused(untrusted::bytes(word(0))));
         }
-        match (kind, word(0)) {
-            (ReceiverKind::Pubsub | ReceiverKind::ShardedPubsub, first) => {
-                match first {
-                    b"message" | b"smessage" => self.receive(word(2), None, desk),
-                    b"subscribe" | b"ssubscribe" if self.subscribed < self.channels.len() => {
-                        let channel = self.first + self.subscribed * self.step;
-                        self.channels[self.subscribed].numbers.begin(desk.messages.issued(channel));
-                        self.subscribed += 1;
-                        self.is_ready = self.subscribed == self.channels.len();
-                    }
-                    _ => {}
-                }
-                return Ok(());
-            }
-            (ReceiverKind::Tracking | ReceiverKind::Broadcast, b"invalidate") if frame.is_push => {
-                words[1..].iter().for_each(|range| self.invalidate(&bytes[range.clone()], desk, out));
-                return Ok(());
-            }
-            _ if frame.is_push => return Ok(()),
-            _ => {}
+        if self.hear_message((frame, bytes, words), desk, out) {
+            return Ok(());
         }
         let awaited = self.awaited.pop_front().ok_or(Broken::Unasked)?;
         match awaited {
@@ -240,6 +224,45 @@ impl Dialog {
         // The replies to the first commands come before all others.
         self.note_ready(desk);
         Ok(())
+    }
+
+    /// Handles what no request asked for. Returns whether the frame is of that kind.
+    fn hear_message(
+        &mut self,
+        (frame, bytes, words): (Frame, &[u8], &[Range<usize>]),
+        desk: &mut Desk,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let word = |place: usize| words.get(place).map_or(&b""[..], |range| &bytes[range.clone()]);
+        match (desk.messages.kind, word(0)) {
+            (ReceiverKind::Pubsub | ReceiverKind::ShardedPubsub, first) => match first {
+                b"message" | b"smessage" => self.receive(word(2), None, desk),
+                b"subscribe" | b"ssubscribe" if self.subscribed < self.channels.len() => {
+                    let channel = self.first + self.subscribed * self.step;
+                    self.channels[self.subscribed].numbers.begin(desk.messages.issued(channel));
+                    self.subscribed += 1;
+                    self.is_ready = self.subscribed == self.channels.len();
+                }
+                _ => {}
+            },
+            (ReceiverKind::Keyspace, b"psubscribe") => {
+                // Writes before are in no notification.
+                for (channel, it) in self.mine().zip(&mut self.channels) {
+                    it.next_write = desk.messages.issued(channel);
+                }
+                self.is_ready = true;
+            }
+            (ReceiverKind::Keyspace, _) => {
+                let behind =
+                    memchr::memmem::find(word(2), NOTIFIED).map(|at| &word(2)[at + NOTIFIED.len()..]);
+                behind.into_iter().for_each(|name| self.invalidate(name, desk, out));
+            }
+            (ReceiverKind::Tracking | ReceiverKind::Broadcast, b"invalidate") if frame.is_push => {
+                words[1..].iter().for_each(|range| self.invalidate(&bytes[range.clone()], desk, out));
+            }
+            _ => return frame.is_push,
+        }
+        true
     }
 
     /// Notes when the first commands are answered.

@@ -34,6 +34,7 @@ pub(in crate::server) async fn survey(wire: &Wire, target: &Target) -> Result<Su
         used_memory: stats.number("bytes"),
         maxmemory: stats.number("limit_maxbytes"),
         missing: Vec::new(),
+        notifications: String::new(),
         runs: Vec::new(),
     })
 }

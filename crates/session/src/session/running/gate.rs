@@ -16,12 +16,12 @@ use super::{
     Commission, Keys,
     caution::Caution,
     holders::{Answers, Holder, Holders},
-    stage::{Admission, Stage},
+    stage::{Admission, Stage, modules, others},
 };
 use crate::{
     knobs::Knobs,
     probe::lag_keys,
-    server::{Obstacle, ServerError, SetUp, Survey, Writes},
+    server::{Obstacle, ServerError, SetUp, Survey, Writes, with_letters},
     session::Record,
     workload::{KeyNames, KeySpan, Steps},
 };
@@ -130,7 +130,8 @@ impl Gate {
             return self.pass();
         }
         let is_agreed = self.keys == Keys::OwnServers
-            || self.agreed.as_ref().is_some_and(|agreed| others.is_subset(agreed));
+            || self.notifications(&knobs).is_none()
+                && self.agreed.as_ref().is_some_and(|agreed| others.is_subset(agreed));
         self.held = Some(knobs);
         match self.stage {
             Stage::Open | Stage::Extending(_) if !is_agreed => {
@@ -170,7 +171,8 @@ impl Gate {
     /// Begins the survey of the servers' data and clients, and of the modules that the waiting workload needs.
     fn survey(&self, holders: &Holders) -> Answers<Survey> {
         let modules = self.held.as_ref().map(modules).unwrap_or_default();
-        holders.ask(|holder| holder.control.survey_for(modules.clone()))
+        let notifies = self.held.as_ref().is_some_and(|knobs| self.notifications(knobs).is_some());
+        holders.ask(|holder| holder.control.survey_for(modules.clone(), notifies))
     }
 
     /// Returns the waiting load settings if all steps are done; otherwise begins the next step. Call this only if the
@@ -208,6 +210,11 @@ impl Gate {
     fn lacking<'a>(&self, knobs: &'a Knobs) -> Option<&'a Steps> {
         let setup = Some(&knobs.workload.setup).filter(|setup| knobs.load && !setup.is_empty());
         setup.filter(|setup| !self.run.contains(setup))
+    }
+
+    /// Returns the letters of `notify-keyspace-events` that a setup, which must still run, adds.
+    fn notifications<'a>(&self, knobs: &'a Knobs) -> Option<&'a str> {
+        self.lacking(knobs)?.notifications()
     }
 
     /// Continues with load settings that [are allowed](Stage::is_allowed).
@@ -342,16 +349,22 @@ impl Gate {
             return Some(self.refuse("no node of the cluster is a primary".to_owned()));
         };
         let setup = self.held.as_ref().filter(|knobs| self.lacking(knobs).is_some());
+        let letters = setup.and_then(|knobs| self.notifications(knobs));
+        let letters = letters.filter(|letters| with_letters(&survey.notifications, letters).is_some());
+        let mut names = setup.map(|knobs| knobs.workload.setup_names()).unwrap_or_default();
+        for (name, letters) in names.iter_mut().filter(|name| *name == "CONFIG|SET").zip(letters) {
+            *name += &format!(" (adds {letters} to notify-keyspace-events and sets it back at the end)");
+        }
         let writes = Writes {
             names: self.names.clone(),
             is_users: matches!(self.keys, Keys::Users { .. }),
             is_service: !self.has_keys,
-            asks_always: self.keys == Keys::Users { asks_always: true },
+            asks_always: self.keys == Keys::Users { asks_always: true } || letters.is_some(),
             kept: self.keys == Keys::Runs { kept: true },
             is_load: self.held.as_ref().is_some_and(|knobs| knobs.load),
             span: self.held.as_ref().map(|knobs| self.span(knobs)).unwrap_or_default(),
             others: self.held.iter().flat_map(others).collect(),
-            setup: setup.map(|knobs| knobs.workload.setup_names()).unwrap_or_default(),
+            setup: names,
         };
         // Redyno also sends reads to a replica.
         let stands_in_the_way =
@@ -383,14 +396,4 @@ impl Gate {
         self.besides_load = KeySpan::default();
         Admission::Refuse(cause)
     }
-}
-
-/// Returns the commands of the workload that need a Redis module.
-fn modules(knobs: &Knobs) -> BTreeSet<String> {
-    if knobs.load { knobs.workload.commands_of_modules() } else { BTreeSet::new() }
-}
-
-/// Returns the commands of the workload that may write keys of other owners.
-fn others(knobs: &Knobs) -> BTreeSet<String> {
-    if knobs.load { knobs.workload.written_by_name() } else { BTreeSet::new() }
 }

@@ -1,5 +1,7 @@
 //! The steps before redyno's first write to a node, and their results.
 
+use std::collections::BTreeSet;
+
 use super::{Notice, holders::Answers};
 use crate::{
     knobs::Knobs,
@@ -83,4 +85,14 @@ impl Admission {
             Self::Ask(cause) | Self::Warn(cause) | Self::Refuse(cause) => Notice::LoadStaysOff(cause),
         })
     }
+}
+
+/// Returns the commands of the workload that need a Redis module.
+pub(super) fn modules(knobs: &Knobs) -> BTreeSet<String> {
+    if knobs.load { knobs.workload.commands_of_modules() } else { BTreeSet::new() }
+}
+
+/// Returns the commands of the workload that may write keys of other owners.
+pub(super) fn others(knobs: &Knobs) -> BTreeSet<String> {
+    if knobs.load { knobs.workload.written_by_name() } else { BTreeSet::new() }
 }

@@ -73,6 +73,13 @@ impl Dialog {
                 say(out, &[b"CLIENT", b"TRACKING", b"ON", b"BCAST", b"PREFIX", &messages.prefix], &[]);
                 self.awaited.push_back(Awaited::Plain);
             }
+            ReceiverKind::Keyspace => {
+                // A prefix may have characters that mean something in a pattern.
+                let is_special = |byte: &u8| b"*?[]\\".contains(byte);
+                let escape = |byte: &u8| [b'\\', *byte].into_iter().skip(usize::from(!is_special(byte)));
+                let prefix: Vec<u8> = messages.prefix.iter().flat_map(escape).collect();
+                say(out, &[b"PSUBSCRIBE", &[b"__keyspace@*__:", &prefix[..], b"*"].concat()], &[]);
+            }
         }
     }
 
@@ -125,7 +132,8 @@ impl Dialog {
             ReceiverKind::Pubsub
             | ReceiverKind::ShardedPubsub
             | ReceiverKind::Tracking
-            | ReceiverKind::Broadcast => return,
+            | ReceiverKind::Broadcast
+            | ReceiverKind::Keyspace => return,
         }
         self.awaited.push_back(Awaited::Read);
     }
