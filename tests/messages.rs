@@ -122,13 +122,32 @@ fn notifications_are_switched_on_after_a_question_and_set_back_also_after_a_kill
     assert_eq!(value(), "AKE");
 }
 
-#[test]
-fn every_kind_runs_on_the_built_in_server() {
-    let demo = Running::start(redyno(&["demo", "-p", "0"]));
+/// Starts the built-in server with these options. Returns it and its port, or that of its first node.
+fn built_in(options: &[&str]) -> (Running, String) {
+    let demo = Running::start(redyno(&[&["demo"], options].concat()));
     let port = demo.wait_for("its port", |out| {
         let digits = out.split_once("127.0.0.1:")?.1;
         digits.split(|c: char| !c.is_ascii_digit()).next().map(str::to_owned)
     });
+    (demo, port)
+}
+
+#[test]
+fn receivers_in_a_cluster_are_refused_in_one_line() {
+    let (_demo, port) = built_in(&["-p", "0", "--nodes", "2"]);
+    for workload in ["sharded-pubsub", "stream"] {
+        let outcome = run(&session(&port, workload, &["-n", "5"]));
+        let line = format!(
+            "the workload '{workload}' has receivers, which work with one server and not with a cluster"
+        );
+        assert!(outcome.code() != 0 && outcome.err.contains(&line), "{outcome:?}");
+        assert_eq!((outcome.err.lines().count(), outcome.out.as_str()), (1, ""), "{outcome:?}");
+    }
+}
+
+#[test]
+fn every_kind_runs_on_the_built_in_server() {
+    let (_demo, port) = built_in(&["-p", "0"]);
     for (workload, name, _, fan_out) in
         KINDS.into_iter().filter(|(workload, ..)| !workload.starts_with("key"))
     {

@@ -82,6 +82,7 @@ impl Running {
         let files = plan.record_to(recording, &destination)?;
         plan.settle(&destination)?;
         plan.find_nodes(&destination)?;
+        plan.check_clients()?;
         plan.check_read_from()?;
         plan.check_config()?;
         plan.check_probe_lag()?;
@@ -206,8 +207,6 @@ impl SessionPlan {
             // Both ends of a connection to the built-in server are files of this process.
             commission.most_clients = most_clients(commission.plan.threads, 2);
         }
-        self.check_clients()?;
-        let commission = &mut self.commission;
         let needs_consent = commission.keys != Keys::OwnServers && !commission.is_allowed;
         let mut changes = self.settings.iter().filter_map(|setting| setting.config.first());
         if let Some((parameter, to)) = changes.next().filter(|_| needs_consent) {
