@@ -7,7 +7,8 @@ use redyno::session::Record;
 use crate::{
     scripted::Crowd,
     support::{
-        http::{HttpServer, Request, reply},
+        certificates::{Authority, HERE, Valid},
+        http::{HttpServer, Request, TlsFront, reply},
         memcached::{end, totals},
         program::{Outcome, run},
     },
@@ -69,6 +70,23 @@ fn several_requests_at_once_are_answered_in_their_order() {
         server.headless("/", &["-P", "16", "-c", "3", "-n", "960", "--", "GET", "/{number 1..99999}"]);
     assert_eq!(end(&outcome.expect_code(0).records()).summary.ops, 960);
     assert_eq!(server.count("GET"), 960);
+}
+
+#[test]
+fn https_is_http_by_tls_and_a_certificate_of_an_unknown_ca_is_refused() {
+    let server = HttpServer::start(|request| reply(request, "200 OK", &request.path));
+    let authority = Authority::new();
+    let front = TlsFront::start(server.port(), &authority.issue(&HERE, Valid::Now));
+    let (uri, ca) = (front.uri("/"), authority.path());
+    let load = [&uri, "--headless", "--json", "--load", "-n", "500", "-c", "5"];
+    let unknown = run(&load);
+    assert!(unknown.code() == 1 && server.log().is_empty(), "{}", unknown.err);
+    let outcome = run(&[&load[..], &["--cacert", &ca, "--", "GET", "/items/{key}"]].concat()).expect_code(0);
+    let records = outcome.records();
+    let summary = &end(&records).summary;
+    assert_eq!((summary.ops, summary.errors.is_empty(), server.count("GET")), (500, true, 500));
+    let Record::Session(session) = &records[0] else { panic!("the session comes first") };
+    assert!(!session.target.tls.is_none(), "{:?}", session.target);
 }
 
 #[test]

@@ -1,10 +1,25 @@
 //! A small HTTP server, which keeps a log of what it was asked.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    net::{Ipv4Addr, TcpListener},
+    sync::{Arc, Mutex},
+};
+
+use tokio::sync::oneshot;
+use tokio_rustls::{
+    TlsAcceptor,
+    rustls::{
+        ServerConfig,
+        pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
+    },
+};
 
 use crate::{
     scripted::{Crowd, Peer},
-    support::program::{Outcome, run},
+    support::{
+        certificates::Pair,
+        program::{Outcome, run},
+    },
 };
 
 /// The server, on a free port of loopback, until it is dropped.
@@ -91,4 +106,48 @@ impl HttpServer {
 pub fn reply(request: &Request, status: &str, body: &str) -> String {
     let body_sent = if request.method == "HEAD" { "" } else { body };
     format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n{body_sent}", body.len())
+}
+
+/// TLS in front of a server, until it is dropped.
+pub struct TlsFront {
+    port: u16,
+    _ended: oneshot::Sender<()>,
+}
+
+impl TlsFront {
+    /// Shows the certificate to each client, and relays what it sends to this port, and what comes back.
+    pub fn start(of: u16, pair: &Pair) -> Self {
+        let certificate = CertificateDer::from_pem_file(&pair.certificate).unwrap();
+        let key = PrivateKeyDer::from_pem_file(&pair.key).unwrap();
+        let config = ServerConfig::builder().with_no_client_auth().with_single_cert(vec![certificate], key);
+        let acceptor = TlsAcceptor::from(Arc::new(config.unwrap()));
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (_ended, end) = oneshot::channel();
+        let serve = async move {
+            let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+            while let Ok((client, _)) = listener.accept().await {
+                let acceptor = acceptor.clone();
+                tokio::spawn(async move {
+                    // A client that trusts another CA ends here.
+                    let Ok(mut client) = acceptor.accept(client).await else { return };
+                    let mut server = tokio::net::TcpStream::connect((Ipv4Addr::LOCALHOST, of)).await.unwrap();
+                    drop(tokio::io::copy_bidirectional(&mut client, &mut server).await);
+                });
+            }
+        };
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                tokio::select! { () = serve => {}, _ = end => {} }
+            });
+        });
+        Self { port, _ended }
+    }
+
+    /// The URI of a path.
+    pub fn uri(&self, path: &str) -> String {
+        format!("https://localhost:{}{path}", self.port)
+    }
 }
