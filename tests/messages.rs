@@ -163,24 +163,24 @@ fn every_kind_runs_on_the_built_in_server() {
 fn the_group_of_a_stream_has_read_and_acknowledged_all_and_what_a_dead_consumer_left() {
     let server = Server::redis().start();
     let port = server.port_text();
-    let more = ["stream", "--set", "streams=1", "--keep", "-n", "4000", "--rate", "2000"];
+    let more = ["stream", "--set", "streams=1", "--keep", "-n", "8000", "--rate", "2000"];
     let running = Running::start(redyno(&[&["-p", &port], &HEADLESS[..], &more].concat()));
     receivers(&server, &running);
     let key = server.cli(&["KEYS", "redyno:*:stream:*"]);
     // A consumer that takes entries and never acknowledges them.
     let taken = wait_for("entries that no receiver has got", || {
         let words =
-            ["XREADGROUP", "GROUP", "redyno", "dead", "COUNT", "3", "BLOCK", "1", "STREAMS", &key, ">"];
+            ["XREADGROUP", "GROUP", "redyno", "dead", "COUNT", "3", "BLOCK", "1000", "STREAMS", &key, ">"];
         let reply = server.cli(&words);
         Some(reply.matches("event").count() as u64).filter(|taken| *taken > 0)
     });
     let records = running.end().expect_code(0).records();
     let (_, got) = received(summary(&records));
-    assert_eq!((got.times.count(), got.lost, got.claimed), (4000, 0, taken), "{got:?}");
+    assert_eq!((got.times.count(), got.lost, got.claimed), (8000, 0, taken), "{got:?}");
     let info = server.cli(&["XINFO", "STREAM", &key]).replace('\n', " ");
-    assert!(info.contains("entries-added 4000 "), "{info}");
+    assert!(info.contains("entries-added 8000 "), "{info}");
     let group = server.cli(&["XINFO", "GROUPS", &key]).replace('\n', " ");
-    assert!(group.contains("pending 0 ") && group.contains("entries-read 4000 lag 0"), "{group}");
+    assert!(group.contains("pending 0 ") && group.contains("entries-read 8000 lag 0"), "{group}");
 }
 
 #[test]
