@@ -234,6 +234,7 @@ mod tests {
         ("hash", "ketama"),
         ("ratio", "1:1"),
         ("threads", "1"),
+        ("io", "epoll"),
         ("key_prefix", "mine:"),
         ("record", "f"),
         ("record_rotate", "1h --record=f"),

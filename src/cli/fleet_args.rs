@@ -8,6 +8,7 @@ use super::{target_args::TargetArgs, tls_args::TlsArgs};
 use crate::{
     endpoint::{Password, Target, parse_uri},
     fleet::FleetName,
+    load::IoMethod,
     runner::{FleetPlan, SessionPlan, UsageError},
     workload::Workload,
 };
@@ -71,6 +72,9 @@ impl FleetArgs {
         }
         if !commission.plan.target.dialect.has_keys() {
             return cannot("an HTTP server; run redyno on each machine");
+        }
+        if commission.plan.io != IoMethod::default() {
+            return cannot("--io, since agents use epoll");
         }
         if commission.refuses_load.is_some() {
             return cannot("servers side by side, which get no load; add --hash ketama");

@@ -8,7 +8,7 @@ use super::values::{bytes, count, prefix, requests, seconds, speed, threads};
 use crate::{
     endpoint::ReadFrom,
     knobs::{Arrivals, Backlog, KnobError, Knobs, RandomLength},
-    load::most_workers,
+    load::{IoMethod, most_workers},
     runner::UsageError,
     units::parse_count,
     untrusted,
@@ -118,6 +118,10 @@ pub struct LoadArgs {
     /// Worker threads [default: number of cores less one, at least 1]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
+    /// How worker threads read and write: epoll, or uring (Linux's io_uring: fewer system calls; connections with TLS use
+    /// epoll) [default: epoll]
+    #[arg(long, value_name = "METHOD")]
+    pub io: Option<IoMethod>,
     /// Reply timeout: a connection that waits longer for a reply is closed and opened again [default: 5]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub timeout: Option<Duration>,

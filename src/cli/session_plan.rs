@@ -36,7 +36,7 @@ pub(super) fn session_plan(
     let target = target_args.target()?;
     let by_http = target.dialect.site().map(|site| by_http(load, site)).transpose()?;
     let load = by_http.as_ref().unwrap_or(load);
-    let (run, threads) = (RunId::random(), load.worker_threads());
+    let (run, has_password) = (RunId::random(), target.credentials.is_some());
     // A number of requests implies a load.
     let knobs = load.knobs(session.requests.is_some())?;
     let (names, keys) = match (load.users_names(), by_http.is_some()) {
@@ -44,7 +44,6 @@ pub(super) fn session_plan(
         (None, true) => (names_by_http(&knobs.workload, run), Keys::Users { asks_always: false }),
         (None, false) => (KeyNames::of_run(run), Keys::Runs { kept: load.keep }),
     };
-    let has_password = target.credentials.is_some();
     let words = [target_words(&target), tls_words(&target_args.tls, target.tls.is_some())];
     let words = ProgramWords { target: words.concat(), load: load_words(load), has_password };
     let plan = load::Plan {
@@ -52,7 +51,8 @@ pub(super) fn session_plan(
         target,
         first_words: FirstWords::Named,
         latency_to: LatencyTo::LastByte,
-        threads,
+        io: load.io.unwrap_or_default(),
+        threads: load.worker_threads(),
         seed: load.seed(),
         names,
         timeout: load.reply_timeout(),
@@ -191,6 +191,7 @@ fn tls_words(tls: &TlsArgs, is_spoken: bool) -> Vec<String> {
 fn load_words(load: &LoadArgs) -> Vec<String> {
     let mut words = Vec::new();
     words.extend(load.threads.map(|n| format!("--threads {n}")));
+    words.extend(load.io.map(|io| format!("--io {}", io.name())));
     words.extend(load.max_connections.map(|n| format!("--max-connections {n}")));
     words.extend(load.read_from.map(|from| format!("--read-from {}", from.name())));
     words.extend(load.timeout.map(|length| format!("--timeout {}", length.as_secs_f64())));

@@ -10,6 +10,7 @@
 //! ```
 
 mod client;
+mod closing;
 mod lanes;
 mod turns;
 
@@ -55,6 +56,8 @@ pub(super) struct Clients {
     ready: VecDeque<usize>,
     /// Clients whose socket still contains data after their turn of reading.
     unread: VecDeque<usize>,
+    /// Connections of the ring to be closed.
+    closing: Vec<Connection>,
     jitter: Pcg64Mcg,
 }
 
@@ -74,6 +77,7 @@ impl Clients {
             retries: BinaryHeap::new(),
             ready: VecDeque::new(),
             unread: VecDeque::new(),
+            closing: Vec::new(),
             jitter: Pcg64Mcg::seed_from_u64(seed),
         }
     }
@@ -241,22 +245,6 @@ impl Clients {
         self.all[i].lane.link = ClientConnection::Down;
         self.all[i].back_off.reset();
         self.shrink();
-    }
-
-    /// Removes the connection of lane `i`. Returns whether it had finished its greeting.
-    fn take_connection(&mut self, i: usize) -> bool {
-        let Some(lane) = self.lane(i) else { return false };
-        match std::mem::replace(&mut lane.link, ClientConnection::Down) {
-            ClientConnection::Open(connection) => {
-                self.open -= usize::from(!is_extra(i));
-                self.count_opening(i, -isize::from(is_opening(&connection)));
-                !is_opening(&connection)
-            }
-            other => {
-                lane.link = other;
-                false
-            }
-        }
     }
 
     /// Notes that client `i` lost its connection, or failed to get one. A wanted client tries again later. Returns

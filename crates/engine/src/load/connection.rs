@@ -10,13 +10,20 @@ mod parcels;
 mod replies;
 mod writing;
 
-use std::{io, os::fd::AsRawFd};
+use std::{io, net::Shutdown, os::fd::AsRawFd};
 
 use mio::{Interest, Registry, Token, unix::SourceFd};
 
 use super::{
-    ErrorKind, LatencyTo, answered::Answered, broken::Broken, core_waits::CoreWaits,
-    expected_replies::ExpectedReplies, parcel::Flight, segments::Segments, sequence::Sequence,
+    ErrorKind, LatencyTo,
+    answered::Answered,
+    broken::Broken,
+    core_waits::CoreWaits,
+    expected_replies::ExpectedReplies,
+    io::{Io, Tag},
+    parcel::Flight,
+    segments::Segments,
+    sequence::Sequence,
     unsent::Unsent,
 };
 use crate::{
@@ -63,6 +70,8 @@ pub(super) enum ConnectionPhase {
 pub(super) struct Connection {
     transport: Transport,
     token: Token,
+    /// The number of the connection in the ring, if the ring receives for it.
+    number: Option<u32>,
     pub(super) phase: ConnectionPhase,
     skipper: Skipper,
     /// The operations of the batch in flight, and how many of them are answered.
@@ -120,6 +129,7 @@ impl Connection {
         Ok(Self {
             transport,
             token,
+            number: None,
             phase: ConnectionPhase::Connecting,
             skipper: dialect.skipper(),
             operations: Vec::new(),
@@ -226,28 +236,28 @@ impl Connection {
 
     /// Handles a writable socket, or any event while connecting: continues to connect, sends the greeting, or sends
     /// the remaining bytes.
-    pub(super) fn writable(&mut self, registry: &Registry, read: &mut Reading) -> Result<(), Broken> {
+    pub(super) fn writable(&mut self, io: &mut Io, read: &mut Reading) -> Result<(), Broken> {
         if self.phase == ConnectionPhase::Connecting {
             if !self.finish_connect(read)? {
                 return Ok(());
             }
-            self.listen(registry, Interest::READABLE)?;
+            self.listen(io, Interest::READABLE)?;
             if read.greeting.is_empty() {
                 self.phase = ConnectionPhase::Idle;
                 return Ok(());
             }
             let (greeter, words) = read.greeting.begin();
             self.phase = ConnectionPhase::Greeting(greeter);
-            return self.write(registry, words);
+            return self.write(io, words);
         }
         if !self.is_all_sent() {
             match self.unsent.take() {
-                Some(unsent) => self.write_on(registry, unsent)?,
+                Some(unsent) => self.write_on(io, unsent)?,
                 // Writing nothing flushes the bytes that the TLS session holds back.
-                None => self.write(registry, &[])?,
+                None => self.write(io, &[])?,
             }
             if self.is_all_sent() {
-                self.listen(registry, Interest::READABLE)?;
+                self.listen(io, Interest::READABLE)?;
             }
         }
         Ok(())
@@ -275,13 +285,56 @@ impl Connection {
         now_ns.saturating_sub(std::mem::replace(&mut self.heard_ns, now_ns))
     }
 
-    /// Registers for other events.
-    fn listen(&self, registry: &Registry, interest: Interest) -> io::Result<()> {
-        registry.reregister(&mut SourceFd(&self.transport.as_raw_fd()), self.token, interest)
+    /// Registers for other events. Data of a connection in the ring is no event.
+    fn listen(&self, io: &Io, interest: Interest) -> io::Result<()> {
+        let (registry, socket) = (io.registry(), self.transport.as_raw_fd());
+        let mut source = SourceFd(&socket);
+        if self.number.is_none() {
+            return registry.reregister(&mut source, self.token, interest);
+        }
+        let listened = match interest.is_writable() {
+            true => registry.register(&mut source, self.token, Interest::WRITABLE),
+            false => registry.deregister(&mut source),
+        };
+        listened
+            .or_else(|error| if error.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { Err(error) })
+    }
+
+    /// Lets the ring receive for this connection, if there is a ring, after which the poll loop reports only when the
+    /// socket accepts more. TLS is not received by the ring.
+    pub(super) fn enter_ring(&mut self, io: &mut Io) -> io::Result<()> {
+        if let (Transport::Plain(socket), true) = (&self.transport, self.is_all_sent()) {
+            self.number = io.receive(self.token.0, socket)?;
+            if self.number.is_some() {
+                self.listen(io, Interest::READABLE)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Receives again by the ring, which has stopped to.
+    pub(super) fn stay_in_ring(&self, io: &mut Io) -> io::Result<()> {
+        self.tag().map_or(Ok(()), |tag| io.receive_on(tag, &self.transport))
+    }
+
+    /// Returns how the ring calls this connection, if it receives for it.
+    #[inline]
+    pub(super) fn tag(&self) -> Option<Tag> {
+        self.number.map(|number| Tag { lane: self.token.0, number })
     }
 
     fn is_all_sent(&self) -> bool {
         self.unsent.is_none() && !self.transport.wants_write()
+    }
+}
+
+impl Drop for Connection {
+    /// Ends the connection: the ring's receiving would keep it open.
+    fn drop(&mut self) {
+        if self.number.is_some() {
+            // It fails if the server has ended it already.
+            drop(self.transport.socket().shutdown(Shutdown::Both));
+        }
     }
 }
 

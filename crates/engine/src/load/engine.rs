@@ -107,9 +107,8 @@ impl Load {
         let first = Setting { generation, knobs, since_ns, phase, program, filled: Vec::new() };
         plan.fleet.agents().inspect(|agents| agents.turn(first.for_agents(), clock));
         let ((events_up, events), (joined_up, joined)) = (channel(), channel());
-        let cluster = plan.cluster.as_ref().map(|plan| &plan.cluster);
         let mut load = Self {
-            setbacks: cluster.map_or_else(Lulls::default, |cluster| cluster.setbacks.clone()),
+            setbacks: plan.cluster.as_ref().map_or_else(Lulls::default, |plan| plan.cluster.setbacks.clone()),
             clock,
             plan: Arc::clone(&plan),
             stops,
@@ -122,6 +121,7 @@ impl Load {
             joined: joined_up,
             events: events_up.clone(),
         };
+        plan.io.check().map_err(LoadError::Uring)?;
         let mut rings = Vec::new();
         let threads = if plan.fleet.agents().is_some() { 0 } else { plan.threads };
         for index in 0..threads {

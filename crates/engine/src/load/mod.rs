@@ -31,6 +31,7 @@ mod file_limit;
 mod fleet;
 mod gathered;
 mod interval;
+mod io;
 mod losses;
 mod open_segment;
 mod pacing;
@@ -64,6 +65,7 @@ pub use errors::{ErrorCounts, ErrorKind};
 pub use file_limit::{most_clients, most_connections, most_workers};
 pub use fleet::{Agents, Fleet, Turn, TurnPhase};
 pub use interval::{IntervalBuffer, Openings, OperationCounts};
+pub use io::{IoMethod, ParseIoError};
 pub use losses::{LoadEvent, LossReport};
 #[doc(hidden)]
 pub use pacing::PaceStage;

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Fleet, Requests, phase::Phase};
+use super::{Fleet, IoMethod, Requests, phase::Phase};
 use crate::{
     clock::Clock,
     endpoint::{Address, Cluster, Endpoints, Greeting, PingMedians, ReadFrom, Target},
@@ -32,6 +32,8 @@ pub struct Plan {
     pub first_words: FirstWords,
     /// The event that ends a request's latency.
     pub latency_to: LatencyTo,
+    /// How the workers read and write.
+    pub io: IoMethod,
     /// The number of worker threads, at least 1.
     pub threads: usize,
     /// The seed of all random numbers: the same seed produces the same requests.
@@ -101,6 +103,9 @@ pub enum LoadError {
         /// The system's error.
         cause: std::io::Error,
     },
+    /// The system does not have the way to read and write.
+    #[error("this system refuses io_uring ({0}); use --io epoll")]
+    Uring(std::io::Error),
     /// The poll loop of a worker cannot be set up.
     #[error("a worker cannot start: {0}; is the limit of open files too low (ulimit -n)?")]
     Worker(#[from] std::io::Error),
@@ -151,6 +156,7 @@ impl Plan {
             target,
             first_words,
             latency_to: LatencyTo::LastByte,
+            io: IoMethod::of_tests(),
             threads: 1,
             seed: 7,
             names,

@@ -137,6 +137,24 @@ impl<'a> Replies<'a> {
         self.taken[op.index()].replies
     }
 
+    /// Returns whether the replies to an operation are only counted.
+    #[inline]
+    pub(super) fn are_only_counted(&self, op: OpId) -> bool {
+        let taken = &self.taken[op.index()];
+        !taken.by_replies && !taken.is_compared
+    }
+
+    /// Counts `n` operations of a closed loop without an error, of whose last replies `nulls` are null, with `bytes` bytes
+    /// in all.
+    #[inline]
+    pub(super) fn take_all_good(&mut self, op: OpId, [n, nulls, bytes]: [u32; 3]) {
+        let taken = &mut self.taken[op.index()];
+        taken.good += n;
+        taken.bytes += bytes;
+        taken.nulls += nulls;
+        self.touched |= 1 << (op.index() % TOUCHED);
+    }
+
     /// Returns whether an operation waits for each reply before it sends its next request.
     pub(super) fn is_sequence(&self, op: OpId) -> bool {
         self.taken[op.index()].is_sequence

@@ -80,6 +80,11 @@ pub(super) fn parse_header(line: &[u8]) -> Result<Header, ProtocolError> {
     Ok(header)
 }
 
+/// Returns whether the line of a reply, a push or an attribute may begin with this byte.
+pub(super) fn begins_reply(first: u8) -> bool {
+    b"+-:$*_#,(!=%~>|".contains(&first)
+}
+
 /// Parses the digits of a length up to the carriage return; `None` for -1.
 #[inline]
 fn parse_length(digits: &[u8]) -> Result<Option<u64>, ProtocolError> {

@@ -144,6 +144,13 @@ impl Template {
         Self { pieces: making.pieces }
     }
 
+    /// Returns whether all slots are digits from the first `sources` sources, so that all requests have the same length.
+    pub fn has_only_digits(&self, sources: usize) -> bool {
+        let [only] = self.pieces.as_slice() else { return false };
+        let digits = only.digits.iter().all(|(_, source)| usize::from(*source) < sources);
+        digits && matches!(only.then, Then::Piece)
+    }
+
     /// Appends the commands to `out`; `fill` fills their slots.
     #[inline(always)]
     pub fn append(&self, fill: &mut impl Fill, out: &mut Vec<u8>) {

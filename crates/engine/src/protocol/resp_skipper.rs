@@ -16,7 +16,7 @@ use super::{
     Parts, Piece, Reply,
     bounds::Bounds,
     digits::add_digits,
-    header::{Header, ProtocolError, parse_header, whole_reply},
+    header::{Header, ProtocolError, begins_reply, parse_header, whole_reply},
     partial_line::PartialLine,
 };
 
@@ -79,6 +79,11 @@ impl RespSkipper {
         std::mem::take(&mut self.pushes)
     }
 
+    /// Returns whether no reply is in progress.
+    pub(super) fn is_between(&self) -> bool {
+        self.inside == Inside::Between && self.line.is_empty()
+    }
+
     /// Works like [`Skipper::advance`](super::Skipper::advance).
     #[inline]
     pub(super) fn advance<'r, 'i: 'r>(
@@ -86,8 +91,7 @@ impl RespSkipper {
         input: &mut &'i [u8],
         parts: Parts,
     ) -> Result<Option<Piece<'r>>, ProtocolError> {
-        if self.inside == Inside::Between
-            && self.line.is_empty()
+        if self.is_between()
             && let Some((reply, length)) = whole_reply(input)
         {
             *input = &input[length..];
@@ -249,11 +253,6 @@ impl RespSkipper {
         }
         std::mem::replace(&mut self.inside, Inside::Between) == Inside::Reply
     }
-}
-
-/// Returns whether the line of a reply, a push or an attribute may begin with this byte.
-fn begins_reply(first: u8) -> bool {
-    b"+-:$*_#,(!=%~>|".contains(&first)
 }
 
 /// Keeps the first error among the elements of a reply.

@@ -1,7 +1,10 @@
 //! Finds the ends of replies in any dialect, across any number of reads, without storing the replies.
 
 use super::{
-    Parts, Piece, Reply, header::ProtocolError, http::HttpSkipper, memcached::MemcachedSkipper,
+    Parts, Piece, Reply,
+    header::{ProtocolError, whole_reply},
+    http::HttpSkipper,
+    memcached::MemcachedSkipper,
     resp_skipper::RespSkipper,
 };
 
@@ -33,6 +36,16 @@ impl Skipper {
             Self::Memcached(skipper) => skipper.advance(input, parts != Parts::None),
             Self::Http(skipper) => skipper.advance(input, parts != Parts::Headers),
         }
+    }
+
+    /// Removes a whole reply from the front of `input` if it is of the most frequent forms and no other reply is in
+    /// progress.
+    #[inline]
+    pub fn take_whole(&self, input: &mut &[u8]) -> Option<Reply<'static>> {
+        let Self::Resp(skipper) = self else { return None };
+        let (reply, length) = if skipper.is_between() { whole_reply(input)? } else { return None };
+        *input = &input[length..];
+        Some(reply)
     }
 
     /// Works like [`advance`](Self::advance), for whole replies only; by HTTP, for replies to the ping (HEAD).

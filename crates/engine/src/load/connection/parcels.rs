@@ -1,10 +1,9 @@
 //! Writes parcels, the requests for a node of a cluster, and finds out which of them the node refused by a redirect.
 
-use mio::Registry;
-
 use super::{Connection, ConnectionPhase};
 use crate::load::{
     broken::Broken,
+    io::Io,
     parcel::{Flight, Parcel},
     segments::Segments,
     sequence::Sequence,
@@ -19,7 +18,7 @@ impl Connection {
     /// Writes a parcel at `now_ns`. The latencies of its requests begin when they were first written.
     pub(in crate::load) fn send_parcel(
         &mut self,
-        registry: &Registry,
+        io: &mut Io,
         mut parcel: Parcel,
         now_ns: u64,
         segments: &mut Segments,
@@ -43,8 +42,8 @@ impl Connection {
         };
         segments.wrote_to(self.node, preface.len() + parcel.bytes.len());
         let sent = match preface {
-            [] => self.write(registry, &parcel.bytes),
-            preface => self.write(registry, &[preface, &parcel.bytes].concat()),
+            [] => self.write(io, &parcel.bytes),
+            preface => self.write(io, &[preface, &parcel.bytes].concat()),
         };
         let (refused, awaits_preface) = (Vec::new(), !preface.is_empty());
         self.flight = Some(Box::new(Flight { parcel, refused, awaits_preface, preface_error: None }));

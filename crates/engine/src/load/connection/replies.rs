@@ -12,7 +12,8 @@ use crate::{
         expected_replies::compared,
         replies::{Found, Replies},
     },
-    protocol::{Dialect, Piece, Reply, Step},
+    protocol::{Dialect, Piece, Reply, Skipper, Step},
+    workload::OpId,
 };
 
 /// A buffer that is larger than this many times the last batch (plus `MIN_ROOM`) shrinks when the connection is
@@ -50,6 +51,12 @@ impl Connection {
         }
         self.has_more = true;
         Ok(())
+    }
+
+    /// Handles bytes that the ring received; none at the end of the stream.
+    #[inline]
+    pub(in crate::load) fn received(&mut self, bytes: &[u8], read: &mut Reading) -> Result<(), Broken> {
+        if bytes.is_empty() { self.take_end(read) } else { self.take(bytes, read) }
     }
 
     /// Handles the end of the stream, which by HTTP may also end a reply, or follow the last one.
@@ -118,7 +125,13 @@ impl Connection {
         first_errors: &mut FirstErrors,
     ) -> Result<(), Broken> {
         let before = self.answered;
-        let taken = self.sort_replies(bytes, (now_ns, dialect), &mut replies, first_errors);
+        let mut rest = bytes;
+        let is_plain = self.dues.is_empty() && self.flight.is_none() && self.inserted.is_empty();
+        if is_plain && !self.answered.has_failed {
+            let operations = &self.operations[self.answered.place()..];
+            self.answered.whole += take_alike(&self.skipper, operations, &mut rest, &mut replies);
+        }
+        let taken = self.sort_replies(rest, (now_ns, dialect), &mut replies, first_errors);
         replies.settle();
         if !self.inserted.is_empty() {
             self.take_inserted();
@@ -259,4 +272,27 @@ impl Connection {
         }
         Ok(())
     }
+}
+
+/// Takes replies from the front of `rest` as long as they are whole, of the most frequent forms, and for operations whose
+/// replies are only counted, and counts those of one operation at once. Returns their number.
+#[inline]
+fn take_alike(skipper: &Skipper, operations: &[OpId], rest: &mut &[u8], replies: &mut Replies) -> u32 {
+    let mut taken = 0;
+    while let Some(&op) = operations.get(taken)
+        && replies.are_only_counted(op)
+    {
+        let (first, length, mut nulls) = (taken, rest.len(), 0);
+        while operations.get(taken) == Some(&op)
+            && let Some(reply) = skipper.take_whole(rest)
+        {
+            nulls += u32::from(reply == Reply::Nil);
+            taken += 1;
+        }
+        if taken == first {
+            break;
+        }
+        replies.take_all_good(op, [(taken - first) as u32, nulls, (length - rest.len()) as u32]);
+    }
+    taken as u32
 }

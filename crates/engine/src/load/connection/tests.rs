@@ -25,7 +25,7 @@ const IN_A_BUFFER: usize = BUFFER / REPLY.len();
 struct Bench {
     connection: Connection,
     server: UnixStream,
-    poll: Poll,
+    io: Io,
     segments: Segments,
     end: ring::RingEnd,
     greeting: Greeting,
@@ -48,6 +48,7 @@ impl Bench {
             cursor: None,
             transport: Transport::Plain(ours.into()),
             token: Token(0),
+            number: None,
             phase: ConnectionPhase::Idle,
             skipper: Dialect::Resp2.skipper(),
             operations: Vec::new(),
@@ -71,7 +72,7 @@ impl Bench {
         Self {
             connection,
             server,
-            poll: Poll::new().unwrap(),
+            io: Io::new(Poll::new().unwrap()),
             segments: Segments::new(1, program.operations(), 0, ring),
             end,
             greeting: Greeting::new(&Target::default(), "test"),
@@ -88,7 +89,7 @@ impl Bench {
         self.connection.next_batch().operations.extend((0..requests).map(|_| get));
         self.connection
             .send(
-                self.poll.registry(),
+                &mut self.io,
                 (&mut Outgoing::whole(b"x".to_vec()), program.values()),
                 0,
                 &mut self.segments,
@@ -109,9 +110,7 @@ impl Bench {
                 batch.dues.extend(is_open.then_some(0));
             }
         }
-        self.connection
-            .send(self.poll.registry(), (&mut out, program.values()), 0, &mut self.segments)
-            .unwrap();
+        self.connection.send(&mut self.io, (&mut out, program.values()), 0, &mut self.segments).unwrap();
     }
 
     /// Returns the bytes that were written.
@@ -129,7 +128,7 @@ impl Bench {
         self.server.write_all(replies.as_bytes()).unwrap();
         self.read(now_ns).unwrap();
         if self.connection.phase == ConnectionPhase::Between {
-            self.connection.go_on(self.poll.registry(), &mut self.segments, now_ns).unwrap();
+            self.connection.go_on(&mut self.io, &mut self.segments, now_ns).unwrap();
         }
     }
 

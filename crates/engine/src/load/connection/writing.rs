@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use mio::{Interest, Registry};
+use mio::Interest;
 
 use super::{Connection, ConnectionPhase};
 use crate::{
@@ -10,6 +10,7 @@ use crate::{
         answered::{Answered, Batch},
         broken::Broken,
         expected_replies::ExpectedReplies,
+        io::Io,
         segments::Segments,
         sequence::Sequence,
         unsent::Unsent,
@@ -48,7 +49,7 @@ impl Connection {
     #[inline]
     pub(in crate::load) fn send(
         &mut self,
-        registry: &Registry,
+        io: &mut Io,
         (out, values): (&mut Outgoing, &Values),
         now_ns: u64,
         segments: &mut Segments,
@@ -63,13 +64,13 @@ impl Connection {
         self.first_ns = 0;
         self.generation = segments.generation();
         segments.wrote(self.operations.len(), out.length());
-        self.write_out(registry, out, values)
+        self.write_out(io, out, values)
     }
 
     /// Writes the next step of the batch, after all replies to earlier steps.
     pub(in crate::load) fn go_on(
         &mut self,
-        registry: &Registry,
+        io: &mut Io,
         segments: &mut Segments,
         now_ns: u64,
     ) -> Result<(), Broken> {
@@ -81,19 +82,24 @@ impl Connection {
         self.phase = ConnectionPhase::Busy;
         self.heard_ns = now_ns;
         segments.wrote_to(self.node, out.length());
-        self.write_out(registry, &out, &values)
+        self.write_out(io, &out, &values)
     }
 
     #[inline]
-    fn write_out(&mut self, registry: &Registry, out: &Outgoing, values: &Values) -> Result<(), Broken> {
+    fn write_out(&mut self, io: &mut Io, out: &Outgoing, values: &Values) -> Result<(), Broken> {
         match out.as_whole() {
-            Some(bytes) => self.write(registry, bytes),
-            None => self.write_on(registry, Box::new(Unsent::apart(out, values))),
+            Some(bytes) => self.write(io, bytes),
+            None => self.write_on(io, Box::new(Unsent::apart(out, values))),
         }
     }
 
     #[inline]
-    pub(super) fn write(&mut self, registry: &Registry, bytes: &[u8]) -> Result<(), Broken> {
+    pub(super) fn write(&mut self, io: &mut Io, bytes: &[u8]) -> Result<(), Broken> {
+        if let Some(tag) = self.tag()
+            && io.send(tag, &self.transport, bytes)?
+        {
+            return Ok(());
+        }
         let written = loop {
             match self.transport.write(bytes) {
                 Ok(n) => break n,
@@ -105,22 +111,28 @@ impl Connection {
         if written < bytes.len() {
             self.unsent = Some(Box::new(Unsent::whole(&bytes[written..])));
         }
-        self.await_room(registry)
+        self.await_room(io)
+    }
+
+    /// Notes that the ring did not send the last bytes, or that it failed.
+    #[cold]
+    pub(in crate::load) fn not_sent(&mut self, rest: io::Result<Vec<u8>>, io: &mut Io) -> Result<(), Broken> {
+        self.write_on(io, Box::new(Unsent::whole(&rest?)))
     }
 
     /// Writes the remaining bytes.
-    pub(super) fn write_on(&mut self, registry: &Registry, mut unsent: Box<Unsent>) -> Result<(), Broken> {
+    pub(super) fn write_on(&mut self, io: &mut Io, mut unsent: Box<Unsent>) -> Result<(), Broken> {
         if !unsent.write(&mut self.transport)? {
             self.unsent = Some(unsent);
         }
-        self.await_room(registry)
+        self.await_room(io)
     }
 
     /// If bytes remain, registers for an event when the socket accepts more.
     #[inline]
-    fn await_room(&mut self, registry: &Registry) -> Result<(), Broken> {
+    fn await_room(&mut self, io: &mut Io) -> Result<(), Broken> {
         if !self.is_all_sent() {
-            self.listen(registry, Interest::READABLE | Interest::WRITABLE)?;
+            self.listen(io, Interest::READABLE | Interest::WRITABLE)?;
         }
         Ok(())
     }

@@ -32,9 +32,8 @@ impl Worker {
         let (tls, dialect) = (self.setup.plan.target.tls.as_ref(), self.setup.greeting.dialect());
         // Opening takes a while, so each connection has its own timestamp.
         let now_ns = self.setup.clock.now_ns();
-        let opened = Transport::connect(endpoint, tls).and_then(|transport| {
-            Connection::open(transport, dialect, self.poll.registry(), Token(i), now_ns)
-        });
+        let opened = Transport::connect(endpoint, tls)
+            .and_then(|transport| Connection::open(transport, dialect, self.io.registry(), Token(i), now_ns));
         match opened {
             Ok(connection) => {
                 self.clients.opened(i, connection);

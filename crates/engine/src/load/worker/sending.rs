@@ -100,7 +100,7 @@ impl Worker {
             return;
         };
         let sent = connection.send(
-            self.poll.registry(),
+            &mut self.io,
             (&mut self.out, self.setting.program.values()),
             now_ns,
             &mut self.segments,
@@ -109,7 +109,7 @@ impl Worker {
         self.watches.watch(i, check_ns);
         if let Err(broken) = sent {
             // The server may have sent the reason.
-            self.attend(i, Ready::TO_READ, now_ns);
+            self.attend_ready(i, Ready::TO_READ, now_ns);
             if self.clients.connection(i).is_some() {
                 self.lose(i, &broken, now_ns);
             }
@@ -146,32 +146,31 @@ impl Worker {
         let ClientConnection::Open(connection) = &mut client.lane.link else { return None };
         self.out.clear();
         let mut batch = connection.next_batch_of(&mut client.draws);
-        let pipeline = match self.setting.pipeline() {
-            all if self.is_filling => all,
-            all => u64::from(all).min(client.left) as u32,
-        };
-        let is_closed = self.pace.is_closed();
+        let most = if self.is_filling { u64::MAX } else { client.left };
+        let pipeline = u64::from(self.setting.pipeline()).min(most) as u32;
         client.numbers.clear();
-        let mut before = 0;
         // The indexes of requests that were taken back and have no bytes.
-        let mut refused = Vec::new();
+        let (mut before, mut refused) = (0, Vec::new());
         let counts = &mut self.segments.counts().counts;
         let mut count = |place, op: OpId, upto| {
-            if upto == before {
-                refused.push(place);
-            }
+            refused.extend((upto == before).then_some(place));
             counts[op.index()].bytes_out += (upto - before) as u64;
             before = upto;
         };
         let program = &self.setting.program;
-        if is_closed && !self.is_filling && !program.has_records() {
+        if self.pace.is_closed() && !self.is_filling && !program.has_records() {
             let n = self.allowance.take_of(pipeline);
-            let append = |place| {
-                let op = program.append(&mut client.draws, &mut self.out);
-                count(place as usize, op, self.out.length_in_all());
-                op
-            };
-            batch.operations.extend((0..n).map(append));
+            match program.append_alike(n, &mut client.draws, &mut self.out) {
+                Some(op) => {
+                    counts[op.index()].bytes_out += self.out.length() as u64;
+                    batch.operations.resize(n as usize, op);
+                }
+                None => batch.operations.extend((0..n).map(|place| {
+                    let op = program.append(&mut client.draws, &mut self.out);
+                    count(place as usize, op, self.out.length_in_all());
+                    op
+                })),
+            }
         } else {
             while batch.operations.len() < pipeline as usize && self.pace.is_due(now_ns) {
                 let drawn = program.has_records().then(|| client.draws.clone());

@@ -223,12 +223,12 @@ impl Worker {
         let now_ns = self.setup.clock.now_ns();
         self.seen_ns = now_ns;
         let Some(connection) = self.clients.connection(i) else { return };
-        let sent = connection.send_parcel(self.poll.registry(), parcel, now_ns, &mut self.segments);
+        let sent = connection.send_parcel(&mut self.io, parcel, now_ns, &mut self.segments);
         let check_ns = self.check_ns(now_ns.saturating_add(self.timeout_ns), now_ns);
         self.watches.watch(i, check_ns);
         if let Err(broken) = sent {
             // The server may have sent the reason.
-            self.attend(i, Ready::TO_READ, now_ns);
+            self.attend_ready(i, Ready::TO_READ, now_ns);
             if self.clients.connection(i).is_some() {
                 self.lose(i, &broken, now_ns);
             }

@@ -22,7 +22,7 @@ impl Worker {
     /// Continues to read from a client that has data left in its socket.
     pub(super) fn read_on(&mut self, now_ns: u64) {
         if let Some(i) = self.clients.next_unread() {
-            self.attend(i, Ready::TO_READ, now_ns);
+            self.attend_ready(i, Ready::TO_READ, now_ns);
         }
     }
 
@@ -52,7 +52,7 @@ impl Worker {
             // late.
             if self.is_late(i, now_ns) {
                 // No event reported the data: it arrived after the poll, if at all.
-                self.attend(i, Ready::TO_READ, self.setup.clock.now_ns());
+                self.attend_ready(i, Ready::TO_READ, self.setup.clock.now_ns());
                 if self.is_late(i, now_ns) {
                     let broken = match self.timeout_ns {
                         u64::MAX => Broken::Socket(TlsFailure::Silent.into()),

@@ -12,6 +12,24 @@ use crate::{
 };
 
 impl Program {
+    /// Appends `n` operations at once, if there is only one, whose requests differ only in the numbers of their keys.
+    /// Returns its number; `None` appends nothing.
+    #[inline]
+    pub fn append_alike(&self, n: u32, draws: &mut Draws, out: &mut Outgoing) -> Option<OpId> {
+        let [(_, op, template)] = self.templates.asked.as_slice() else { return None };
+        let has_more = self.traced.is_some() || !self.ready.is_empty() || !self.templates.expected.is_empty();
+        if has_more || !self.is_sent_at_once() || !template.has_only_digits(self.sources.sets.len()) {
+            return None;
+        }
+        let noted = (&mut out.noted, &mut out.inserted, out.appended);
+        let mut filling = self.filling(draws, &mut out.left_out, noted, &out.record);
+        for _ in 0..n {
+            template.append(&mut filling, &mut out.bytes);
+        }
+        out.appended += n;
+        Some(*op)
+    }
+
     #[inline]
     pub(super) fn fill(
         &self,
@@ -112,5 +130,34 @@ impl Program {
             }
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::workload::{
+        Draws, OpId, Operation, Outgoing, preset,
+        testing::{of, program},
+    };
+
+    #[test]
+    fn requests_that_are_appended_at_once_are_those_that_are_appended_one_by_one() {
+        let gets = program(&preset("get").unwrap(), 1000);
+        let (mut draws, mut out) = (Draws::new(3), Outgoing::default());
+        let (mut same, mut one_by_one) = (draws.clone(), Outgoing::default());
+        assert_eq!(gets.append_alike(5, &mut draws, &mut out).map(OpId::index), Some(0));
+        (0..5).for_each(|_| _ = gets.append(&mut same, &mut one_by_one));
+        assert_eq!((out.bytes, out.appended), (one_by_one.bytes, 5));
+        assert_eq!(draws.below(1_000_000), same.below(1_000_000));
+    }
+
+    #[test]
+    fn several_operations_and_values_are_appended_one_by_one() {
+        let mixed = [("GET {key}", 1), ("PING", 1)].map(|(step, weight)| Operation::command(step, weight));
+        let (mut draws, mut out) = (Draws::new(3), Outgoing::default());
+        for workload in [&of(mixed.into()), &preset("set").unwrap()] {
+            assert_eq!(program(workload, 10).append_alike(5, &mut draws, &mut out), None);
+        }
+        assert!(out.bytes.is_empty());
     }
 }

@@ -1,0 +1,36 @@
+//! Closing connections. What is to be sent by the ring is submitted first: afterwards, the number of the socket may belong
+//! to another file.
+
+use std::io;
+
+use super::{ClientConnection, Clients, is_extra, is_opening};
+use crate::load::io::Io;
+
+impl Clients {
+    /// Removes the connection of lane `i`. Returns whether it had finished its greeting.
+    pub(super) fn take_connection(&mut self, i: usize) -> bool {
+        let Some(lane) = self.lane(i) else { return false };
+        match std::mem::replace(&mut lane.link, ClientConnection::Down) {
+            ClientConnection::Open(connection) => {
+                self.open -= usize::from(!is_extra(i));
+                let was_opening = is_opening(&connection);
+                self.count_opening(i, -isize::from(was_opening));
+                self.closing.extend(connection.tag().is_some().then_some(connection));
+                !was_opening
+            }
+            other => {
+                lane.link = other;
+                false
+            }
+        }
+    }
+
+    /// Closes the connections of the ring that are not needed any more, after what is to be sent on them is submitted.
+    pub(in crate::load) fn close_those_of_ring(&mut self, io: &mut Io) -> io::Result<()> {
+        if !self.closing.is_empty() {
+            io.flush()?;
+            self.closing.clear();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,245 @@
+//! How a worker's connections read and write: by a poll loop, and once they are open, where it is wanted, by a ring of
+//! io_uring.
+//!
+//! ```text
+//!  connecting, greeting, TLS ──► poll loop ─┐
+//!                                           ├─► the worker's round
+//!  open, without TLS ──────────► ring ──────┘   (the ring watches the poll loop)
+//! ```
+//! Without a ring, the poll loop serves all connections.
+
+#[cfg(target_os = "linux")]
+mod uring;
+
+use std::{io, os::fd::AsRawFd, str::FromStr, time::Duration};
+
+use mio::{Events, Poll, Registry};
+use thiserror::Error;
+
+#[cfg(target_os = "linux")]
+use uring::Uring;
+
+/// How the workers read from and write to open connections.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum IoMethod {
+    /// Each read and each write is a system call of its own.
+    #[default]
+    Epoll,
+    /// One system call sends many batches and receives many replies. Only on Linux, and not with TLS.
+    Uring,
+}
+
+/// The given text is no [`IoMethod`].
+#[derive(Debug, Error)]
+#[error("'{0}' is no way to read and write; give epoll or uring")]
+pub struct ParseIoError(String);
+
+impl IoMethod {
+    /// Returns the method's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Epoll => "epoll",
+            Self::Uring => "uring",
+        }
+    }
+
+    /// Checks that this system has it.
+    ///
+    /// # Errors
+    /// Why not: for example an old kernel, or a container that forbids the system calls.
+    pub(super) fn check(self) -> io::Result<()> {
+        match self {
+            Self::Epoll => Ok(()),
+            Self::Uring => Uring::new(Poll::new()?.as_raw_fd()).map(drop),
+        }
+    }
+
+    /// Returns the method that `REDYNO_TEST_IO` names, for tests; without that, or if this system does not have it, epoll.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn of_tests() -> Self {
+        let named = std::env::var("REDYNO_TEST_IO").map(|name| name.parse().expect("epoll or uring"));
+        let named: Self = named.unwrap_or_default();
+        match named.check() {
+            Ok(()) => named,
+            Err(error) => {
+                eprintln!("tests run over epoll: the system refuses io_uring ({error})");
+                Self::Epoll
+            }
+        }
+    }
+}
+
+impl FromStr for IoMethod {
+    type Err = ParseIoError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let named = [Self::Epoll, Self::Uring].into_iter().find(|method| method.name() == text);
+        named.ok_or_else(|| ParseIoError(text.to_owned()))
+    }
+}
+
+/// A connection in a ring: its lane, and a number that no other connection of the worker has, from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Tag {
+    pub(super) lane: usize,
+    pub(super) number: u32,
+}
+
+/// What the ring has for a connection.
+#[derive(Debug)]
+pub(super) struct Arrival {
+    pub(super) tag: Tag,
+    pub(super) came: Came,
+    /// Whether the ring does not receive from the connection any more.
+    pub(super) has_ended: bool,
+}
+
+#[derive(Debug)]
+pub(super) enum Came {
+    /// So many bytes; none at the end of the stream.
+    Bytes(usize),
+    /// Nothing yet.
+    Nothing,
+    /// An error of receiving.
+    Failed(io::Error),
+    /// The last send did not send these bytes, or failed.
+    Unsent(io::Result<Vec<u8>>),
+}
+
+/// The poll loop of a worker, and its ring if it has one.
+pub(super) struct Io {
+    poll: Poll,
+    ring: Option<Box<Uring>>,
+    last_number: u32,
+    /// Whether poll may have more events than the last one returned.
+    has_more: bool,
+}
+
+impl Tag {
+    /// Returns the tag as the user data of an entry, whose highest bit is not set.
+    fn to_bits(self) -> u64 {
+        (self.lane as u64) << 32 | u64::from(self.number)
+    }
+
+    fn from_bits(bits: u64) -> Self {
+        Self { lane: (bits >> 32) as usize, number: bits as u32 }
+    }
+}
+
+impl Io {
+    pub(super) fn new(poll: Poll) -> Self {
+        Self { poll, ring: None, last_number: 0, has_more: false }
+    }
+
+    /// Begins to use a ring, which belongs to this thread.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(super) fn use_ring(&mut self) -> io::Result<()> {
+        self.ring = Some(Box::new(Uring::new(self.poll.as_raw_fd())?));
+        Ok(())
+    }
+
+    pub(super) fn registry(&self) -> &Registry {
+        self.poll.registry()
+    }
+
+    /// Waits at most `timeout` for events of the poll loop or arrivals of the ring.
+    ///
+    /// # Errors
+    /// When the system refuses to wait.
+    pub(super) fn wait(&mut self, events: &mut Events, timeout: Duration) -> io::Result<()> {
+        let Some(ring) = &mut self.ring else { return poll(&mut self.poll, events, timeout) };
+        let timeout = if self.has_more { Duration::ZERO } else { timeout };
+        if ring.wait(timeout)? || self.has_more {
+            poll(&mut self.poll, events, Duration::ZERO)?;
+            self.has_more = events.iter().count() == events.capacity();
+        } else {
+            events.clear();
+        }
+        Ok(())
+    }
+
+    /// Returns what a connection received by the ring, and copies the bytes into `into`.
+    #[inline]
+    pub(super) fn next(&mut self, into: &mut [u8]) -> Option<Arrival> {
+        self.ring.as_mut()?.next(into)
+    }
+
+    /// Receives by the ring, if there is one, from the socket of lane `lane`. Returns the number of the connection.
+    ///
+    /// # Errors
+    /// When the system refuses it.
+    pub(super) fn receive(&mut self, lane: usize, socket: &impl AsRawFd) -> io::Result<Option<u32>> {
+        let Some(ring) = &mut self.ring else { return Ok(None) };
+        self.last_number = self.last_number.wrapping_add(1).max(1);
+        let tag = Tag { lane, number: self.last_number };
+        ring.receive(tag, socket.as_raw_fd())?;
+        Ok(Some(tag.number))
+    }
+
+    /// Receives from a connection again, after its last arrival.
+    ///
+    /// # Errors
+    /// When the system refuses it.
+    pub(super) fn receive_on(&mut self, tag: Tag, socket: &impl AsRawFd) -> io::Result<()> {
+        self.ring.as_mut().map_or(Ok(()), |ring| ring.receive(tag, socket.as_raw_fd()))
+    }
+
+    /// Sends `bytes` by the ring with others. Returns false if they are too many for that.
+    ///
+    /// # Errors
+    /// When the system refuses it.
+    #[inline]
+    pub(super) fn send(&mut self, tag: Tag, socket: &impl AsRawFd, bytes: &[u8]) -> io::Result<bool> {
+        self.ring.as_mut().map_or(Ok(false), |ring| ring.send(tag, socket.as_raw_fd(), bytes))
+    }
+
+    /// Submits what is to be sent. This must happen before a socket of the ring is closed: its number may then belong
+    /// to another file.
+    ///
+    /// # Errors
+    /// When the system refuses it.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.ring.as_mut().map_or(Ok(()), |ring| ring.flush())
+    }
+}
+
+/// Polls; a signal may end it early.
+fn poll(poll: &mut Poll, events: &mut Events, timeout: Duration) -> io::Result<()> {
+    match poll.poll(events, Some(timeout)) {
+        Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Systems without io_uring.
+#[cfg(not(target_os = "linux"))]
+enum Uring {}
+
+#[cfg(not(target_os = "linux"))]
+impl Uring {
+    fn new(_: std::os::fd::RawFd) -> io::Result<Self> {
+        Err(io::Error::other("io_uring is a part of Linux"))
+    }
+
+    fn wait(&mut self, _: Duration) -> io::Result<bool> {
+        match *self {}
+    }
+
+    fn next(&mut self, _: &mut [u8]) -> Option<Arrival> {
+        match *self {}
+    }
+
+    fn receive(&mut self, _: Tag, _: std::os::fd::RawFd) -> io::Result<()> {
+        match *self {}
+    }
+
+    fn send(&mut self, _: Tag, _: std::os::fd::RawFd, _: &[u8]) -> io::Result<bool> {
+        match *self {}
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match *self {}
+    }
+}

@@ -1,0 +1,400 @@
+//! A worker's ring of io_uring: one system call sends the requests of many connections and receives the replies of
+//! others. This file has all unsafe code of the ring.
+//!
+//! ```text
+//!  send, send, … ──► queue ──► one system call ──► a group of completions ──► Arrival, Arrival, …
+//! ```
+//! - **Receiving**: each connection has one receive operation that completes for each arrival of data (multishot). The
+//!   kernel chooses one of a set of shared buffers, whose bytes are copied out before the buffer is given back.
+//! - **Sending**: the bytes of up to [`SENDS`] batches are kept in one area until they are submitted. A send never waits
+//!   (`MSG_DONTWAIT`), so it has ended when it is submitted, and only one that did not send everything is reported.
+
+use std::{
+    alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error},
+    collections::VecDeque,
+    io,
+    os::fd::RawFd,
+    ptr::NonNull,
+    sync::atomic::{AtomicU16, Ordering},
+    time::Duration,
+};
+
+use io_uring::{
+    IoUring, cqueue, opcode, squeue,
+    types::{BufRingEntry, Fd, SubmitArgs, Timespec},
+};
+
+use super::{Arrival, Came, Tag};
+
+/// How many batches are submitted at once at most: their requests have the time of the first.
+const SENDS: usize = 32;
+/// The room for the bytes of batches, and the largest batch that is sent by the ring.
+const ROOM: usize = 128 * 1024;
+const LONGEST: usize = ROOM / SENDS;
+const ENTRIES: u32 = 256;
+/// Completions that may wait to be read; the kernel keeps more of them elsewhere.
+const COMPLETIONS: u32 = 4096;
+/// The shared buffers: how many, a power of two, and the bytes of each.
+const BUFFERS: u16 = 512;
+const BUFFER: usize = 2048;
+const GROUP: u16 = 0;
+
+/// The user data of the poll loop's entry, and the bit of entries that send.
+const POLL: u64 = u64::MAX;
+const SEND: u64 = 1 << 63;
+
+/// A ring.
+pub(super) struct Uring {
+    ring: IoUring,
+    buffers: Buffers,
+    /// The bytes of `sends`. They stay in place until all entries are submitted.
+    room: Box<[u8]>,
+    used: usize,
+    sends: Vec<Sending>,
+    arrived: VecDeque<cqueue::Entry>,
+    unsent: VecDeque<Arrival>,
+    poll: RawFd,
+    has_polled: bool,
+}
+
+/// A send that is not known to have ended.
+struct Sending {
+    tag: Tag,
+    from: usize,
+    upto: usize,
+}
+
+impl Uring {
+    /// Creates a ring that also watches the poll loop `poll`.
+    ///
+    /// # Errors
+    /// When the kernel has no ring or refuses it, or lacks something that is needed here.
+    pub(super) fn new(poll: RawFd) -> io::Result<Self> {
+        let mut builder = IoUring::builder();
+        builder.setup_single_issuer().setup_defer_taskrun().setup_submit_all().setup_cqsize(COMPLETIONS);
+        let ring = builder.build(ENTRIES)?;
+        let buffers = Buffers::new(&ring)?;
+        let mut new = Self {
+            ring,
+            buffers,
+            room: vec![0; ROOM].into(),
+            used: 0,
+            sends: Vec::with_capacity(SENDS),
+            arrived: VecDeque::new(),
+            unsent: VecDeque::new(),
+            poll,
+            has_polled: false,
+        };
+        new.watch_poll()?;
+        Ok(new)
+    }
+
+    fn watch_poll(&mut self) -> io::Result<()> {
+        let entry = opcode::PollAdd::new(Fd(self.poll), libc::POLLIN as u32).multi(true).build();
+        self.push(&entry.user_data(POLL))
+    }
+
+    /// Receives from a socket until it ends.
+    pub(super) fn receive(&mut self, tag: Tag, socket: RawFd) -> io::Result<()> {
+        let entry = opcode::RecvMulti::new(Fd(socket), GROUP).build();
+        self.push(&entry.user_data(tag.to_bits()))
+    }
+
+    /// Sends `bytes` with the next submission. Returns false if there are too many: the caller then writes them itself.
+    #[inline]
+    pub(super) fn send(&mut self, tag: Tag, socket: RawFd, bytes: &[u8]) -> io::Result<bool> {
+        if bytes.len() > LONGEST {
+            return Ok(false);
+        }
+        if self.sends.len() == SENDS {
+            self.flush()?;
+        }
+        let (from, upto) = (self.used, self.used + bytes.len());
+        let place = &mut self.room[from..upto];
+        place.copy_from_slice(bytes);
+        let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
+        let entry = opcode::Send::new(Fd(socket), place.as_ptr(), bytes.len() as u32).flags(flags).build();
+        let data = SEND | self.sends.len() as u64;
+        self.used = upto;
+        self.sends.push(Sending { tag, from, upto });
+        self.push(&entry.flags(squeue::Flags::SKIP_SUCCESS).user_data(data))?;
+        Ok(true)
+    }
+
+    fn push(&mut self, entry: &squeue::Entry) -> io::Result<()> {
+        if self.ring.submission().is_full() {
+            self.flush()?;
+        }
+        // SAFETY: a send points into `room`, whose bytes stay until the entry is submitted, and a send has ended then.
+        // The other entries point to nothing.
+        unsafe { self.ring.submission().push(entry) }.map_err(io::Error::other)
+    }
+
+    /// Submits everything that is queued.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        if !self.ring.submission().is_empty() {
+            settled(self.ring.submit())?;
+            self.collect();
+        }
+        Ok(())
+    }
+
+    /// Submits everything that is queued, and waits at most `timeout` for a completion. Returns whether the poll
+    /// loop has events.
+    pub(super) fn wait(&mut self, timeout: Duration) -> io::Result<bool> {
+        let is_due = !self.arrived.is_empty() || !self.unsent.is_empty() || self.has_polled;
+        let timeout = Timespec::from(if is_due { Duration::ZERO } else { timeout });
+        settled(self.ring.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&timeout)))?;
+        self.collect();
+        Ok(std::mem::take(&mut self.has_polled))
+    }
+
+    /// Takes the completions.
+    fn collect(&mut self) {
+        let mut is_unwatched = false;
+        for entry in self.ring.completion() {
+            match entry.user_data() {
+                POLL => {
+                    self.has_polled = true;
+                    is_unwatched |= !cqueue::more(entry.flags());
+                }
+                data if data & SEND != 0 => {
+                    let Sending { tag, from, upto } = self.sends[(data & !SEND) as usize];
+                    let sent = match entry.result() {
+                        n if n >= 0 => Ok(n as usize),
+                        error if -error == libc::EAGAIN => Ok(0),
+                        error => Err(io::Error::from_raw_os_error(-error)),
+                    };
+                    let came = Came::Unsent(sent.map(|n| self.room[from + n..upto].to_vec()));
+                    self.unsent.push_back(Arrival { tag, came, has_ended: false });
+                }
+                _ => self.arrived.push_back(entry),
+            }
+        }
+        if self.ring.submission().is_empty() {
+            self.sends.clear();
+            self.used = 0;
+        }
+        // The queue has room again; if not, the next collection tries again.
+        if is_unwatched && self.watch_poll().is_err() {
+            self.has_polled = true;
+        }
+    }
+
+    /// Returns what a connection received or could not send, and copies received bytes into `into`.
+    #[inline]
+    pub(super) fn next(&mut self, into: &mut [u8]) -> Option<Arrival> {
+        if let Some(unsent) = self.unsent.pop_front() {
+            return Some(unsent);
+        }
+        let entry = self.arrived.pop_front()?;
+        let tag = Tag::from_bits(entry.user_data());
+        let has_ended = !cqueue::more(entry.flags());
+        let came = match entry.result() {
+            n if n >= 0 => {
+                let n = n as usize;
+                if let Some(id) = cqueue::buffer_select(entry.flags()) {
+                    self.buffers.take(id, &mut into[..n]);
+                }
+                Came::Bytes(n)
+            }
+            // All buffers are in use: the rest is still in the socket.
+            error if -error == libc::ENOBUFS => Came::Nothing,
+            error => Came::Failed(io::Error::from_raw_os_error(-error)),
+        };
+        if self.arrived.is_empty() {
+            self.buffers.publish();
+        }
+        Some(Arrival { tag, came, has_ended })
+    }
+}
+
+/// What a system call of the ring says that is no failure: it ended at its timeout or by a signal, or completions wait to
+/// be read first.
+fn settled(entered: io::Result<usize>) -> io::Result<()> {
+    match entered {
+        Err(error)
+            if !matches!(
+                error.raw_os_error(),
+                Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN)
+            ) =>
+        {
+            Err(error)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The buffers that the kernel fills, and the ring by which it gets them.
+struct Buffers {
+    entries: NonNull<BufRingEntry>,
+    memory: Box<[u8]>,
+    tail: u16,
+}
+
+// SAFETY: the memory belongs to this value alone, and moves between threads with it.
+unsafe impl Send for Buffers {}
+
+impl Buffers {
+    const LAYOUT: Layout = match Layout::from_size_align(BUFFERS as usize * size_of::<BufRingEntry>(), 4096) {
+        Ok(layout) => layout,
+        Err(_) => panic!("a page is a power of two"),
+    };
+
+    fn new(ring: &IoUring) -> io::Result<Self> {
+        // SAFETY: the layout is not empty.
+        let Some(entries) = NonNull::new(unsafe { alloc_zeroed(Self::LAYOUT) }) else {
+            handle_alloc_error(Self::LAYOUT)
+        };
+        let memory = vec![0; usize::from(BUFFERS) * BUFFER].into();
+        let mut new = Self { entries: entries.cast(), memory, tail: 0 };
+        // SAFETY: `Uring` drops its ring before its buffers.
+        unsafe {
+            ring.submitter().register_buf_ring_with_flags(entries.as_ptr() as u64, BUFFERS, GROUP, 0)?;
+        }
+        (0..BUFFERS).for_each(|id| new.give_back(id));
+        new.publish();
+        Ok(new)
+    }
+
+    /// Copies the bytes of buffer `id` and gives it back.
+    #[inline]
+    fn take(&mut self, id: u16, into: &mut [u8]) {
+        let from = usize::from(id) * BUFFER;
+        // The kernel writes to no buffer that it has not got.
+        into.copy_from_slice(&self.memory[from..from + into.len()]);
+        self.give_back(id);
+    }
+
+    #[inline]
+    fn give_back(&mut self, id: u16) {
+        let place = usize::from(self.tail % BUFFERS);
+        let buffer = self.memory.as_mut_ptr().wrapping_add(usize::from(id) * BUFFER);
+        // SAFETY: `place` is within the ring, and the kernel does not read an entry before it is published.
+        let entry = unsafe { self.entries.add(place).as_mut() };
+        entry.set_addr(buffer as u64);
+        entry.set_len(BUFFER as u32);
+        entry.set_bid(id);
+        self.tail = self.tail.wrapping_add(1);
+    }
+
+    /// Lets the kernel use the buffers that were given back.
+    #[inline]
+    fn publish(&mut self) {
+        // SAFETY: the tail is in the first entry, which lives as long as this value, and is only changed here.
+        let tail = unsafe { AtomicU16::from_ptr(BufRingEntry::tail(self.entries.as_ptr()).cast_mut()) };
+        tail.store(self.tail, Ordering::Release);
+    }
+}
+
+impl Drop for Buffers {
+    fn drop(&mut self) {
+        // SAFETY: it was allocated with this layout.
+        unsafe { dealloc(self.entries.cast().as_ptr(), Self::LAYOUT) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{Read, Write},
+        os::{fd::AsRawFd, unix::net::UnixStream},
+    };
+
+    use mio::Poll;
+
+    use super::*;
+
+    const TAG: Tag = Tag { lane: 3, number: 7 };
+
+    /// Creates a ring and a pair of sockets, of which the ring receives from the first; `None` where there are no rings.
+    fn bench() -> Option<(Uring, Poll, UnixStream, UnixStream)> {
+        let poll = Poll::new().unwrap();
+        let mut ring = Uring::new(poll.as_raw_fd())
+            .inspect_err(|error| eprintln!("not tested, since the system refuses io_uring: {error}"))
+            .ok()?;
+        let (ours, server) = UnixStream::pair().unwrap();
+        ours.set_nonblocking(true).unwrap();
+        ring.receive(TAG, ours.as_raw_fd()).unwrap();
+        Some((ring, poll, ours, server))
+    }
+
+    /// Waits for the next arrival.
+    fn next(ring: &mut Uring, into: &mut [u8]) -> Arrival {
+        loop {
+            if let Some(arrival) = ring.next(into) {
+                return arrival;
+            }
+            ring.wait(Duration::from_secs(10)).unwrap();
+        }
+    }
+
+    #[test]
+    fn more_bytes_than_there_are_buffers_arrive_in_order_and_then_the_end() {
+        let Some((mut ring, _poll, ours, mut server)) = bench() else { return };
+        let length = 3 * usize::from(BUFFERS) * BUFFER;
+        let writer = std::thread::spawn(move || {
+            let sent: Vec<u8> = (0..length).map(|n| (n / 1000 % 251) as u8).collect();
+            server.write_all(&sent).unwrap();
+            sent
+        });
+        let (mut received, mut buffer) = (Vec::new(), vec![0; BUFFER]);
+        loop {
+            let arrival = next(&mut ring, &mut buffer);
+            assert_eq!(arrival.tag, TAG);
+            match arrival.came {
+                Came::Bytes(0) => break assert!(arrival.has_ended),
+                Came::Bytes(n) => received.extend_from_slice(&buffer[..n]),
+                Came::Nothing => {}
+                other => panic!("{other:?}"),
+            }
+            if arrival.has_ended {
+                ring.receive(TAG, ours.as_raw_fd()).unwrap();
+            }
+        }
+        assert!(received == writer.join().unwrap(), "{} bytes of {length}", received.len());
+    }
+
+    #[test]
+    fn what_a_socket_does_not_take_comes_back_to_be_sent_later() {
+        let Some((mut ring, _poll, ours, mut server)) = bench() else { return };
+        server.set_nonblocking(true).unwrap();
+        let (mut sent, mut buffer) = (Vec::new(), vec![0; BUFFER]);
+        let rest = loop {
+            let batch = vec![(sent.len() / LONGEST) as u8; LONGEST];
+            assert!(ring.send(TAG, ours.as_raw_fd(), &batch).unwrap());
+            ring.flush().unwrap();
+            sent.extend_from_slice(&batch);
+            if let Some(Arrival { tag: TAG, came: Came::Unsent(rest), has_ended: false }) =
+                ring.next(&mut buffer)
+            {
+                break rest.unwrap();
+            }
+        };
+        let mut arrived = Vec::new();
+        assert_eq!(server.read_to_end(&mut arrived).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        assert!([arrived, rest].concat() == sent);
+        assert!(
+            !ring.send(TAG, ours.as_raw_fd(), &[0; LONGEST + 1]).unwrap(),
+            "such a batch is written by itself"
+        );
+    }
+
+    #[test]
+    fn a_send_on_a_closed_connection_fails_and_others_do_not() {
+        let Some((mut ring, _poll, ours, server)) = bench() else { return };
+        let (other, mut second) = UnixStream::pair().unwrap();
+        drop(server);
+        ring.send(TAG, ours.as_raw_fd(), b"lost").unwrap();
+        ring.send(Tag { lane: 4, number: 8 }, other.as_raw_fd(), b"good").unwrap();
+        let mut buffer = [0; BUFFER];
+        let failed = loop {
+            if let Came::Unsent(failed) = next(&mut ring, &mut buffer).came {
+                break failed;
+            }
+        };
+        assert_eq!(failed.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+        second.read_exact(&mut buffer[..4]).unwrap();
+        assert_eq!(&buffer[..4], b"good");
+    }
+}

@@ -1,0 +1,148 @@
+//! Reads what the poll loop and the ring report, and decides what follows from it.
+
+use mio::{Token, event::Event};
+
+use super::{
+    ALARM, Broken, Connection, ConnectionPhase, ErrorKind, Events, Io, Reading, WAKE, Worker,
+    arrival::Arrival, is_opening, waiting::Ready,
+};
+use crate::{
+    load::io::{Arrival as FromRing, Came},
+    untrusted,
+};
+
+impl Worker {
+    /// Handles all events of a poll that returned at `now_ns`.
+    pub(super) fn attend_all(&mut self, events: &Events, asleep_ns: u64, now_ns: u64) {
+        let mut reads = 0;
+        let mut arrival = Arrival::at(now_ns);
+        for event in events {
+            match event.token() {
+                WAKE => {}
+                ALARM => self.alarm.went_off(asleep_ns, now_ns),
+                Token(client) => {
+                    let came_ns = arrival.of_next(|| self.setup.clock.now_ns());
+                    self.on_event(client, event, came_ns);
+                    reads += u64::from(event.is_readable());
+                }
+            }
+        }
+        while let Some(arrival) = self.io.next(&mut self.buffer) {
+            self.on_arrival(arrival, now_ns);
+            reads += 1;
+        }
+        if reads > 0 {
+            let took_ns = self.setup.clock.now_ns() - now_ns;
+            self.segments.counts().client.read_within(took_ns, reads);
+        }
+    }
+
+    fn on_event(&mut self, i: usize, event: &Event, now_ns: u64) {
+        if event.is_read_closed()
+            && let Some(connection) = self.clients.connection(i)
+        {
+            connection.closes();
+        }
+        self.attend_ready(i, Ready { to_read: event.is_readable(), to_write: event.is_writable() }, now_ns);
+    }
+
+    /// Handles what the ring has for a connection.
+    fn on_arrival(&mut self, arrival: FromRing, now_ns: u64) {
+        let FromRing { tag, came, has_ended } = arrival;
+        if self.clients.connection(tag.lane).is_none_or(|connection| connection.tag() != Some(tag)) {
+            return;
+        }
+        let receives_on = has_ended && !matches!(came, Came::Bytes(0) | Came::Failed(_));
+        self.attend(tag.lane, now_ns, |connection, io, buffer, reading| match came {
+            Came::Bytes(n) => connection.received(&buffer[..n], reading),
+            Came::Nothing => Ok(()),
+            Came::Failed(error) => Err(error.into()),
+            Came::Unsent(rest) => connection.not_sent(rest, io),
+        });
+        if receives_on
+            && let Some(connection) = self.clients.connection(tag.lane)
+            && let Err(error) = connection.stay_in_ring(&mut self.io)
+        {
+            self.lose(tag.lane, &error.into(), now_ns);
+        }
+    }
+
+    /// Handles client `i`, which has a ready socket.
+    pub(super) fn attend_ready(&mut self, i: usize, ready: Ready, now_ns: u64) {
+        self.attend(i, now_ns, |connection, io, buffer, reading| {
+            let mut result = Ok(());
+            // While connecting, a TLS handshake also continues on readable data.
+            if ready.to_write || connection.phase == ConnectionPhase::Connecting {
+                result = connection.writable(io, reading);
+            }
+            // Data that the server sent before it closed is still there, even if a write failed.
+            if (ready.to_read || result.is_err()) && connection.phase != ConnectionPhase::Connecting {
+                result = connection.readable(buffer, reading).and(result);
+            }
+            result
+        });
+    }
+
+    /// Lets `act` read from or write to the connection of client `i`, and handles what has changed.
+    #[inline]
+    fn attend(
+        &mut self,
+        i: usize,
+        now_ns: u64,
+        act: impl FnOnce(&mut Connection, &mut Io, &mut [u8], &mut Reading) -> Result<(), Broken>,
+    ) {
+        let Some(connection) = self.clients.connection(i) else {
+            return;
+        };
+        let was_opening = is_opening(connection);
+        let had_batch = connection.phase == ConnectionPhase::Busy;
+        let mut reading = Reading {
+            now_ns,
+            clock: self.setup.clock,
+            latency_to: self.setup.plan.latency_to,
+            segments: &mut self.segments,
+            greeting: &self.setup.greeting,
+            first_errors: Vec::new(),
+            waits: &self.waits,
+        };
+        let mut result = act(connection, &mut self.io, &mut self.buffer, &mut reading);
+        if result.is_ok() && connection.phase == ConnectionPhase::Between {
+            result = connection.go_on(&mut self.io, reading.segments, reading.now_ns);
+        }
+        if result.is_ok() && was_opening && !is_opening(connection) {
+            result = connection.enter_ring(&mut self.io).map_err(Broken::from);
+        }
+        let has_more = connection.has_more();
+        let is_idle = connection.phase == ConnectionPhase::Idle;
+        let is_spent = connection.is_spent();
+        let batch = if had_batch { connection.batch() } else { 0 };
+        let still_opening = is_opening(connection);
+        let first_errors = reading.first_errors;
+        if !first_errors.is_empty() {
+            self.doubt_topology();
+        }
+        for line in first_errors {
+            self.report_error(&ErrorKind::of_line(&line), || untrusted::bytes(&line));
+        }
+        if was_opening && !still_opening {
+            self.begin(now_ns);
+            if self.clients.greeted(i) {
+                self.losses.back(now_ns);
+                self.recovers = self.spread.is_none();
+                self.report_if_down(now_ns);
+            }
+            self.begin_session(i, now_ns);
+        }
+        if has_more {
+            self.clients.queue_unread(i);
+        }
+        if let Err(broken) = result {
+            self.lose(i, &broken, now_ns);
+        } else if is_idle {
+            match self.spread {
+                None => self.on_free(i, (batch, is_spent), now_ns),
+                Some(_) => self.on_lane_idle(i, now_ns),
+            }
+        }
+    }
+}
