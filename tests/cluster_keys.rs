@@ -144,8 +144,7 @@ fn a_primary_that_joins_during_the_load_gets_its_marker_and_keeps_no_key() {
 fn a_promoted_replica_keeps_no_key() {
     let nodes = Nodes::start(Server::redis, true);
     let running = start(&nodes, &[]);
-    assert_eq!(nodes.0[3].cli(&["CLUSTER", "FAILOVER"]), "OK");
-    wait_for("the failover", || nodes.0[3].cli(&["ROLE"]).starts_with("master").then_some(()));
+    nodes.hand_over_to(3);
     wait_for("load on the new primary", || (nodes.0[3].calls(&[], "get") > 100).then_some(()));
     running.signal(Signal::TERM);
     let outcome = running.end();

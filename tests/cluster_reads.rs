@@ -171,7 +171,7 @@ fn the_counts_agree_through_a_handover_to_a_replica() {
         reset(&nodes);
         let running = start(&nodes, &["--read-from", "any"]);
         running.wait_for_lines(3, r#""kind":"interval""#);
-        assert_eq!(nodes.0[3].cli(&["CLUSTER", "FAILOVER"]), "OK");
+        nodes.hand_over_to(3);
         running.wait_for_lines(1, r#""event":"failover""#);
         running.wait_for_lines(12, r#""kind":"interval""#);
         running.signal(Signal::INT);

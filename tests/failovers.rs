@@ -17,6 +17,9 @@ use crate::support::{
     wait_for,
 };
 
+/// In records of the last of six nodes: then all are known.
+const OF_THE_LAST_NODE: &str = r#""node":5,"#;
+
 /// Watches the server that these options name, without load.
 fn watch(options: &[&str]) -> Running {
     let running = Running::start(redyno(&[options, &["--headless", "--json"]].concat()));
@@ -127,7 +130,8 @@ fn a_handover_of_a_cluster_is_one_failover_and_no_request_is_lost() {
     for recipe in [Server::redis as fn() -> Recipe, Server::valkey] {
         let nodes = Nodes::start(recipe, true);
         let running = watch(&["-p", &nodes.0[0].port_text()]);
-        nodes.0[4].cli(&["CLUSTER", "FAILOVER"]);
+        running.wait_for_lines(1, OF_THE_LAST_NODE);
+        nodes.hand_over_to(4);
         running.wait_for_lines(1, r#""event":"failover""#);
         let seen = one(&end(running), [nodes.0[1].port(), nodes.0[4].port()]);
         assert!(seen.epoch.is_some_and(|epoch| epoch > 6), "{seen:?}");
@@ -140,6 +144,7 @@ fn a_primary_of_a_cluster_that_is_killed_is_one_failover_with_its_length_epoch_a
     for recipe in [Server::redis as fn() -> Recipe, Server::valkey] {
         let mut nodes = Nodes::start(recipe, true);
         let running = watch(&["-p", &nodes.0[0].port_text()]);
+        running.wait_for_lines(1, OF_THE_LAST_NODE);
         nodes.0[2].kill();
         running.wait_for_lines(1, r#""event":"failover""#);
         let outcome = end(running);

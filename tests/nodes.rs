@@ -204,8 +204,7 @@ fn a_failover_by_hand_costs_time_but_no_request() {
         let reads = Knobs { workload: Workload::ratio(0, 1), rate: Some(4000), ..knobs() };
         let mut session = Driven::start(&plan_of(&nodes), reads);
         wait_for_ops(&mut session, ENOUGH);
-        nodes.0[3].cli(&["CLUSTER", "FAILOVER"]);
-        wait_for("the failover", || nodes.0[3].cli(&["ROLE"]).starts_with("master").then_some(()));
+        nodes.hand_over_to(3);
         let before = nodes.0[3].calls(&[], "get");
         wait_for_ops(&mut session, ENOUGH);
         wait_for("load on the new primary", || (nodes.0[3].calls(&[], "get") > before).then_some(()));

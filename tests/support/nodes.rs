@@ -1,5 +1,7 @@
 //! A real cluster of three primaries, with a replica each where that is asked for.
 
+use std::time::{Duration, Instant};
+
 use super::{Recipe, Server, wait_for};
 
 const SLOTS: [[u16; 2]; 3] = [[0, 5460], [5461, 10_922], [10_923, 16_383]];
@@ -75,6 +77,20 @@ impl Nodes {
                 is_ok.iter().all(|line| info.contains(line)).then_some(())
             });
         }
+    }
+
+    /// Makes replica `n` a primary by hand. A server that is short of CPU time may give a handover up after 5 s, and is
+    /// asked again.
+    pub fn hand_over_to(&self, n: usize) {
+        let replica = &self.0[n];
+        let mut asked: Option<Instant> = None;
+        wait_for("the handover", || {
+            if asked.is_none_or(|asked| asked.elapsed() > Duration::from_secs(8)) {
+                assert_eq!(replica.cli(&["CLUSTER", "FAILOVER"]), "OK");
+                asked = Some(Instant::now());
+            }
+            replica.cli(&["ROLE"]).starts_with("master").then_some(())
+        });
     }
 
     /// The identifier of node `n`.
