@@ -123,7 +123,7 @@ fn notifications_are_switched_on_after_a_question_and_set_back_also_after_a_kill
 }
 
 /// Starts the built-in server with these options. Returns it and its port, or that of its first node.
-fn built_in(options: &[&str]) -> (Running, String) {
+pub fn built_in(options: &[&str]) -> (Running, String) {
     let demo = Running::start(redyno(&[&["demo"], options].concat()));
     let port = demo.wait_for("its port", |out| {
         let digits = out.split_once("127.0.0.1:")?.1;

@@ -2,9 +2,12 @@
 
 use std::{fs, io::Write as _};
 
-use redyno::session::Record;
+use redyno::{events::EventKind, session::Record};
 
-use crate::support::{Recipe, Server, program::run};
+use crate::{
+    messages::built_in,
+    support::{Recipe, Server, cli_at, program::run},
+};
 
 /// The workloads that `redyno workloads` lists, before the series.
 fn listed() -> Vec<String> {
@@ -16,8 +19,9 @@ fn listed() -> Vec<String> {
 /// Those that memcached alone has.
 const OF_MEMCACHED: [&str; 1] = ["timeline-cas"];
 
-/// Those of a search module.
-const OF_SEARCH: [&str; 2] = ["search", "vectors"];
+/// Those of a module, and what its name contains.
+const OF_MODULES: [(&str, &str); 3] =
+    [("search", "search"), ("vectors", "search"), ("vector-set", "vectorset")];
 
 /// Those of servers by HTTP.
 const OF_HTTP: [&str; 1] = ["opensearch"];
@@ -37,7 +41,8 @@ fn runs_without_an_error(server: &Server) {
         let args = ["-p", &port, "--headless", "--json", "--yes", "--workload", &name];
         let load = ["-c", "5", "-r", "200", "-n", "2000"];
         let outcome = run(&[&args[..], &load].concat());
-        if OF_SEARCH.contains(&name.as_str()) && !server.cli(&["MODULE", "LIST"]).contains("search") {
+        let module = OF_MODULES.iter().find(|(workload, _)| *workload == name);
+        if module.is_some_and(|(_, module)| !server.cli(&["MODULE", "LIST"]).contains(module)) {
             assert!(outcome.expect_code(1).err.contains("lacks the module"));
             continue;
         }
@@ -64,6 +69,23 @@ fn every_preset_runs_on_valkey() {
 fn with_search() -> Recipe {
     let module = std::env::var("SEARCH_MODULE").expect("the path of redisearch.so in SEARCH_MODULE");
     Server::valkey().with_args(&["--loadmodule", &module])
+}
+
+#[test]
+fn a_vector_set_of_the_built_in_server_names_all_neighbours() {
+    let (_demo, port) = built_in(&["-p", "0"]);
+    let args = ["-p", &port, "--headless", "--json", "--workload", "vector-set"];
+    let load = ["-r", "200", "-n", "3000", "--set", "k=7"];
+    let records = run(&[&args[..], &load].concat()).expect_code(0).records();
+    let measured = records.iter().find_map(|record| match record {
+        Record::Event(event) => match event.what {
+            EventKind::RecallMeasured { neighbours, mean, .. } => Some((neighbours, mean)),
+            _ => None,
+        },
+        _ => None,
+    });
+    assert_eq!(measured, Some((7, 1.0)));
+    assert_eq!(cli_at(port.parse().unwrap(), &["DBSIZE"]), "0");
 }
 
 #[test]

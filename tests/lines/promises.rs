@@ -176,6 +176,8 @@ pub const PROMISES: &[Promise] = &[
     shows("workloads", Ends(&[0]), &["timeline", "ycsb-a", "tair-threads"]),
     shows("-p 6379 --workload vectors -r 100k --set ef=20", Ends(&[1]), &["lacks the module"]),
     shows("series redis-vectors -p 6379 --scale 0.1", Ends(&[1]), &["lacks the module"]),
+    shows("-p 6379 --workload vector-set -r 100k --set quantization=BIN", Ends(&[1]), &["lacks the module"]),
+    shows("series redis-vector-set -p 6379 --scale 0.1", Ends(&[1]), &["lacks the module"]),
     shows("series tair-threads -p 6379 --plan", Ends(&[0]), &["GET", "SET"]),
     shows("series tair-threads -p 6379 --scale 0.01 --published", Ends(&[0]), &["published"]),
     with("series tair-memory -p 6379 --set group=hash,zset --set fieldlength=128", &["--scale", "0.0001"], Ends(&[0]), &["hash", "zset"]),

@@ -16,6 +16,7 @@ mod table;
 #[cfg(test)]
 pub mod testing;
 mod tracking;
+mod vectors;
 
 pub use self::{
     streams::waits,

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use super::{
     Distribution, Keyset, Operation, Workload,
+    commands::is_of_module,
     compiled::{Compiled, CompiledKeyset, CompiledOperation},
     inline::is_drawn_once,
     step::{Fragment, Step},
@@ -153,11 +154,11 @@ impl Workload {
         privileged.chain(self.written_by_name()).collect()
     }
 
-    /// Returns the module commands (with a dot in the name) in setup, prefill and operations with a weight above 0.
+    /// Returns the module commands in setup, prefill and operations with a weight above 0.
     pub fn commands_of_modules(&self) -> BTreeSet<String> {
         let Compiled { setup, prefill, .. } = self.compiled();
         let names = self.asked_steps().chain(setup).chain(prefill).filter_map(Step::command);
-        names.filter(|name| name.contains('.')).collect()
+        names.filter(|name| is_of_module(name)).collect()
     }
 }
 

@@ -62,6 +62,7 @@ files!(
     "rate-limiter",
     "search",
     "vectors",
+    "vector-set",
     "opensearch",
     "alibaba-cluster",
     "alibaba-threads",

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use super::{
     Call, Outcome, cluster, collections, connection, groups, info, keys, logs, pubsub, streams, tracking,
+    vectors,
 };
 use crate::demo::{
     reply::Failure,
@@ -127,6 +128,8 @@ pub static COMMANDS: &[Command] = &[
     row("zadd", (4, ANY), GROW, collections::add_scores),
     row("zpopmin", (2, 3), WRITE, collections::pop_lowest),
     row("zrange", (4, ANY), READ, collections::score_range),
+    row("vadd", (5, ANY), GROW, vectors::add),
+    row("vsim", (4, ANY), READ, vectors::search),
     row("xadd", (5, ANY), GROW, streams::add_entry),
     row("xread", (4, ANY), LOAD | READS | WAITS, streams::read),
     row("xrevrange", (4, 6), READ, streams::reversed_range),

@@ -27,6 +27,7 @@ files!(
     "tair-search",
     "redis-search",
     "redis-vectors",
+    "redis-vector-set",
     "opensearch-search",
     "timeline-stores"
 );
