@@ -59,8 +59,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// A frame of the Overview over the whole session.
 fn draw_overview(timeline: Timeline) {
-    let model = Model::new(Knobs::default(), TimelineOptions::default());
-    let mut model = model.showing(vec![Track::new(timeline)]);
+    let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+    model.tracks = vec![Track::new(timeline)];
     model.zoom = Zoom::Whole;
     let area = Rect::new(0, 0, 200, 60);
     let theme = Theme::new(Colours::Ansi16, GlyphSet::Unicode);

@@ -212,7 +212,7 @@ fn a_marker_alone_is_removed_too() {
     let server = Server::redis().start();
     let control = control(&server);
     let ledger = Ledger::new(RunId::random(), Owner::default());
-    ledger.add_keys(KeySpan::of_values_and_counters(10, 0), false);
+    ledger.add_keys(KeySpan::from_iter([(String::new(), 0..10)]), false);
     control.mark(&ledger).wait(LIMIT).unwrap().unwrap();
     assert_eq!(dbsize(&server), 2);
     assert!(control.clean(vec![ledger.marker()]).wait(LIMIT).unwrap().unwrap().complete);
@@ -279,7 +279,7 @@ fn a_key_of_another_type_at_the_name_of_the_list_or_a_marker_is_somebodys() {
         server.cli(&["SET", "redyno:runs", "mine"]);
         let control = control(&server);
         let ledger = Ledger::found(Marker::new(RUN.parse().unwrap(), Owner::default()));
-        ledger.add_keys(KeySpan::of_values_and_counters(10, 0), false);
+        ledger.add_keys(KeySpan::from_iter([(String::new(), 0..10)]), false);
         let refused = control.mark(&ledger).wait(LIMIT).unwrap().unwrap_err();
         assert!(refused.to_string().contains("redyno:runs on this server has another type"), "{refused}");
         assert_eq!((server.cli(&["GET", "redyno:runs"]), dbsize(&server)), ("mine".to_owned(), 1));

@@ -245,7 +245,17 @@ fn polling_surveying_and_looking_for_leftovers_write_nothing() {
 }
 
 fn writes() -> Writes {
-    Writes::own(KeyNames::of_run(RunId::random()), KeySpan::of_values_and_counters(10, 0))
+    Writes {
+        names: KeyNames::of_run(RunId::random()),
+        is_users: false,
+        is_service: false,
+        asks_always: false,
+        is_load: true,
+        kept: false,
+        span: KeySpan::from_iter([(String::new(), 0..10)]),
+        others: Vec::new(),
+        setup: Vec::new(),
+    }
 }
 
 #[test]
@@ -292,7 +302,7 @@ fn the_marker_is_found_again_and_leaves_get_and_set_uncounted() {
     let server = Server::valkey().start();
     let owner = Owner { started: "2026-11-21T07:08:00Z".into(), host: "box".into(), pid: Some(4711) };
     let ledger = Ledger::new(RunId::random(), owner);
-    ledger.add_keys(KeySpan::of_values_and_counters(10, 2), false);
+    ledger.add_keys(KeySpan::from_iter([(String::new(), 0..10), ("counter:".to_owned(), 0..2)]), false);
     let marker = ledger.marker();
     let (control, _messages) = start(at(&server));
     control.mark(&ledger).wait(LIMIT).unwrap().unwrap();

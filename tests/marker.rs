@@ -66,7 +66,7 @@ fn tuned(name: &str, from: &str, to: &str) -> Tuned {
 }
 
 fn values() -> KeySpan {
-    KeySpan::of_values_and_counters(100, 0)
+    KeySpan::from_iter([(String::new(), 0..100)])
 }
 
 #[test]

@@ -211,11 +211,6 @@ impl Model {
         Self { themes, ..self }
     }
 
-    /// Replaces the tracks by `tracks`, unless it is empty.
-    pub fn showing(self, tracks: Vec<Track>) -> Self {
-        if tracks.is_empty() { self } else { Self { tracks, ..self } }
-    }
-
     /// Returns the track that figures and tables show.
     pub fn track(&self) -> &Track {
         &self.tracks[self.node]

@@ -179,7 +179,8 @@ impl Cluster {
     }
 
     /// Returns why the last question had no answer, since the last answer.
-    pub fn failure(&self) -> Option<String> {
+    #[cfg(test)]
+    fn failure(&self) -> Option<String> {
         let failure = self.shared.failure.lock();
         failure.as_ref().map(ToString::to_string)
     }

@@ -30,8 +30,8 @@ pub fn interval(
     buffer.tick = 1;
     buffer.closes_tick = closes_tick;
     for (label, n) in ops {
-        let op = program.operations().find(label).expect("it is GET or SET");
-        buffer.counts[op.index()].count_good(*n, 1000);
+        let place = program.operations().iter().position(|known| known.label == *label);
+        buffer.counts[place.expect("it is GET or SET")].count_good(*n, 1000);
     }
     buffer
 }

@@ -4,9 +4,6 @@ use std::{cmp::Ordering, ops::Range};
 
 use super::{KeyForm, KeyNames, KeyNaming, Keyset, Workload};
 
-/// The prefix of counters: a counter and a value never have the same key.
-const COUNTER: &str = "counter:";
-
 /// The names of all keys that a load may have written, by set of keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeySpan(Vec<NameSet>);
@@ -75,11 +72,6 @@ impl KeySpan {
             is_open: is_open || keys.naming == KeyNaming::Anything,
         };
         workload.written_keys().map(set).collect()
-    }
-
-    /// Returns the names that a run of an old version of redyno may have written: values and counters.
-    pub fn of_values_and_counters(values: u64, counters: u64) -> Self {
-        [(String::new(), 0..values), (COUNTER.to_owned(), 0..counters)].into_iter().collect()
     }
 
     /// Returns the sets, sorted by prefix.
@@ -164,7 +156,7 @@ mod tests {
         assert_eq!(of("incr"), span(&[("counter:", 0..10)]));
         assert!(of("get").is_empty() && of("ping").is_empty());
         let both = of("cache").with(of("incr"));
-        assert_eq!(both, KeySpan::of_values_and_counters(10, 10));
+        assert_eq!(both, [(String::new(), 0..10), ("counter:".to_owned(), 0..10)].into_iter().collect());
         assert!(both.covers(&of("incr")) && !of("cache").covers(&both));
     }
 

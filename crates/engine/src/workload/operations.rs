@@ -91,7 +91,8 @@ impl Operations {
     }
 
     /// Returns the number of the operation called `label`.
-    pub fn find(&self, label: &str) -> Option<OpId> {
+    #[cfg(test)]
+    pub(crate) fn find(&self, label: &str) -> Option<OpId> {
         self.all.iter().position(|known| known.label == label).map(|place| OpId(place as u16))
     }
 }

@@ -116,11 +116,6 @@ impl Find {
         }
     }
 
-    /// Returns the trials so far.
-    pub fn tried(&self) -> &[Tried] {
-        &self.tried
-    }
-
     /// Returns the highest rate that certainly keeps the limit, and the lowest rate that certainly does not; `None` if
     /// unknown.
     pub fn bounds(&self) -> (Option<u32>, Option<u32>) {
@@ -134,11 +129,6 @@ impl Find {
     pub fn narrowing(&self) -> (Option<u32>, Option<u32>) {
         let (lower, upper) = self.search.as_ref().map_or((None, None), Search::near);
         (lower.map(|load| load as u32), upper.map(|load| load as u32))
-    }
-
-    /// Returns the result, if there is one.
-    pub fn found(&self) -> Option<&Found> {
-        self.found.as_ref()
     }
 
     fn turn(&mut self, phase: FindPhase) -> Vec<Order> {

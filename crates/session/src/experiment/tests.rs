@@ -127,7 +127,8 @@ fn what_somebody_turns_ends_a_sweep_and_stays_and_the_parameter_is_set_back() {
     let server = server(&[]);
     let (_signals, listening) = channel();
     let (session, peers) = Session::start(commission(&server, on()), listening, 2).unwrap();
-    let mut sweep = Sweep::new("config hz 20,50".parse().unwrap(), &on()).unwrap();
+    let plan: SweepPlan = "config hz 20,50".parse().unwrap();
+    let mut sweep = Sweep::of(plan.clone(), plan.settings(&on()).unwrap());
     let (mut last, by_hand) = (Vec::new(), Knobs { clients: 9, ..on() });
     for delivery in peers[0].rest() {
         if let Delivery::Record(record) = &delivery

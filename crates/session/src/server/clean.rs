@@ -289,7 +289,7 @@ mod tests {
     }
 
     fn marker(values: u64) -> Marker {
-        let span = Some(KeySpan::of_values_and_counters(values, 0));
+        let span = Some(KeySpan::from_iter([(String::new(), 0..values)]));
         Marker { span, ..Marker::new(RunId::random(), Owner::default()) }
     }
 

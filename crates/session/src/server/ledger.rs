@@ -244,11 +244,15 @@ mod tests {
     #[test]
     fn keys_add_up_and_go_together() {
         let ledger = ledger();
-        let [values, both] = [(10, 0), (2, 5)].map(|(n, m)| KeySpan::of_values_and_counters(n, m));
+        let [values, both] = [(10, 0), (2, 5)]
+            .map(|(n, m)| KeySpan::from_iter([(String::new(), 0..n), ("counter:".to_owned(), 0..m)]));
         ledger.add_keys(values.clone(), false);
         assert!(ledger.covers(&values) && !ledger.covers(&both));
         ledger.add_keys(both, false);
-        assert!(ledger.covers(&KeySpan::of_values_and_counters(10, 5)) && ledger.has_keys());
+        assert!(
+            ledger.covers(&KeySpan::from_iter([(String::new(), 0..10), ("counter:".to_owned(), 0..5)]))
+                && ledger.has_keys()
+        );
         ledger.drop_keys();
         assert!(!ledger.has_keys() && ledger.is_behind());
     }

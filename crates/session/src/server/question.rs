@@ -36,13 +36,6 @@ pub struct Writes {
 }
 
 impl Writes {
-    /// Returns the writes of a load to the run's own keys, which are removed at the end.
-    pub fn own(names: KeyNames, span: KeySpan) -> Self {
-        let (is_users, is_service, asks_always, is_load, kept) = (false, false, false, true, false);
-        let (others, setup) = (Vec::new(), Vec::new());
-        Self { names, is_users, is_service, asks_always, is_load, kept, span, others, setup }
-    }
-
     /// Returns whether nothing is written and no setup runs.
     pub fn is_nothing(&self) -> bool {
         self.span.is_empty() && self.others.is_empty() && self.setup.is_empty()
@@ -225,8 +218,17 @@ mod tests {
     }
 
     fn own() -> Writes {
-        let span = KeySpan::of_values_and_counters(10_000, 0);
-        Writes::own(KeyNames::of_run(run()), span)
+        Writes {
+            names: KeyNames::of_run(run()),
+            is_users: false,
+            is_service: false,
+            asks_always: false,
+            is_load: true,
+            kept: false,
+            span: KeySpan::from_iter([(String::new(), 0..10_000)]),
+            others: Vec::new(),
+            setup: Vec::new(),
+        }
     }
 
     fn leftover() -> Marker {
@@ -310,7 +312,7 @@ mod tests {
 
     #[test]
     fn names_of_a_user_are_asked_about_even_where_nobody_else_is() {
-        let span = KeySpan::of_values_and_counters(100, 5);
+        let span = KeySpan::from_iter([(String::new(), 0..100), ("counter:".to_owned(), 0..5)]);
         let names = KeyNames::given("app:");
         let writes = Writes { names, is_users: true, asks_always: true, span, ..own() };
         assert_eq!(empty().asks(&Writes { asks_always: false, ..writes.clone() }), None);

@@ -99,12 +99,6 @@ impl Tls {
         self.is_verified() && !self.settings.ca_only
     }
 
-    /// Returns the name or IP address that the server's certificate must have. Only a name is sent to the
-    /// server.
-    pub fn server_name(&self) -> String {
-        self.server_name.to_str().into_owned()
-    }
-
     /// Returns the same configuration for the server at another address. With a given server name, the name stays.
     ///
     /// # Errors
@@ -179,7 +173,7 @@ mod tests {
             (None, "fe80::1%eth0", "fe80::1"),
             (Some("db.example"), "10.0.0.5", "db.example"),
         ] {
-            assert_eq!(tls(name, host).unwrap().server_name(), expected, "{name:?} {host}");
+            assert_eq!(tls(name, host).unwrap().server_name.to_str(), expected, "{name:?} {host}");
         }
         assert_eq!(tls(None, "no name").unwrap_err(), TlsError::ServerName("no name".to_owned()));
     }

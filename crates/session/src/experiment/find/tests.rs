@@ -37,7 +37,7 @@ fn find(limit: &str, capacity: f64) -> (Find, Simulated) {
 fn the_highest_rate_is_found_and_is_the_last_segment() {
     for capacity in [900.0, 10_000.0, 123_456.0] {
         let (find, session) = find("p99<1ms", capacity);
-        let found = find.found().unwrap();
+        let found = find.found.as_ref().unwrap();
         assert!((0.97..=1.0).contains(&(found.value as f64 / capacity)), "{capacity}: {found:?}");
         assert!(
             (found.lower, found.value) == (found.value, found.lower)
@@ -48,7 +48,7 @@ fn the_highest_rate_is_found_and_is_the_last_segment() {
         assert_eq!((find.ending(), find.bounds().0.map(u64::from)), (Some(&Ending::Done), Some(found.lower)));
         assert_eq!(session.sent.last(), Some(&Order::Event(EventKind::Found { found: found.clone() })));
         let trials = session.sent.iter().filter(|sent| matches!(sent, Order::Event(EventKind::Tried { .. })));
-        assert_eq!(trials.count(), find.tried().len());
+        assert_eq!(trials.count(), find.tried.len());
         assert!(find.report().starts_with("p99<1ms is kept up to "), "{}", find.report());
     }
 }
@@ -56,7 +56,7 @@ fn the_highest_rate_is_found_and_is_the_last_segment() {
 #[test]
 fn a_limit_that_nothing_holds_is_reported_as_such() {
     let (find, session) = find("p50<300us", 10_000.0);
-    assert_eq!((find.found(), find.bounds()), (None, (None, find.bounds().1)));
+    assert_eq!((find.found.as_ref(), find.bounds()), (None, (None, find.bounds().1)));
     assert_eq!(find.ending(), Some(&Ending::NotHeld("no rate keeps p50<300us".to_owned())));
     assert!(matches!(session.sent.last(), Some(Order::Event(EventKind::NothingFound { .. }))));
     assert!(session.now_s() < 60.0);
@@ -101,11 +101,11 @@ fn a_rate_is_found_near_the_truth_or_not_at_all_whatever_runs_beside() {
             let mut chance = Chance::new(run);
             let (find, took_s) = found_beside(limit, |_| chance.normal() < seldom);
             assert!(took_s <= 175.0, "{took_s}");
-            let trials = find.tried();
+            let trials = &find.tried;
             match find.ending() {
                 Some(Ending::Done) => {
                     decided += 1;
-                    let found = find.found().unwrap();
+                    let found = find.found.as_ref().unwrap();
                     assert!((900..=1020).contains(&found.value), "{limit} {run}: {found:?} {trials:#?}");
                     let above = |tried: &&Tried| tried.is_full && u64::from(tried.rate) > found.value;
                     let failed =
@@ -124,7 +124,7 @@ fn a_rate_is_found_near_the_truth_or_not_at_all_whatever_runs_beside() {
 #[test]
 fn the_first_trial_is_at_nine_tenths_of_what_a_closed_loop_does() {
     let (find, _) = found_beside("p99<10s", |_| false);
-    assert_eq!(find.tried()[0].rate, 900);
+    assert_eq!(find.tried[0].rate, 900);
     assert_eq!(find.ending(), Some(&Ending::Done));
 }
 
@@ -146,7 +146,7 @@ fn a_search_that_is_stopped_says_what_it_knows_and_that_it_is_not_clear() {
     let mut session = Simulated::new(knobs);
     session.drive_until(&mut find, queueing(|_| false), 8.0);
     find.stop();
-    assert_eq!((find.found(), find.is_over()), (None, true));
+    assert_eq!((find.found.as_ref(), find.is_over()), (None, true));
     assert!(
         find.answer().starts_with("the highest rate for p99<10s is not clear: it was stopped"),
         "{}",
@@ -164,6 +164,6 @@ fn requests_that_fail_or_are_not_answered_do_not_hold_it() {
         let errors = if is_much { [("OOM".to_owned(), 1)].into() } else { std::collections::BTreeMap::new() };
         Interval { errors, ..well(knobs, t_s) }
     });
-    let value = find.found().unwrap().value;
+    let value = find.found.as_ref().unwrap().value;
     assert!((4900..=5000).contains(&value), "{value}");
 }

@@ -5,11 +5,10 @@ use crate::{
     diagnose::our_limit,
     events::{Best, EventKind, KneeAt, SweptStep},
     experiment::{
-        Curve, Dimension, Drawn, Ending, Experiment, Interruption, Points, Setting, WordsError,
+        Curve, Dimension, Drawn, Ending, Experiment, Interruption, Points, Setting,
         in_force::{InForce, Observed},
         t_s,
     },
-    knobs::Knobs,
     session::{Delivery, Interval, Order},
     units,
 };
@@ -33,15 +32,6 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// Returns a sweep on top of these knobs; its first orders set the first step.
-    ///
-    /// # Errors
-    /// When one of the values is impossible.
-    pub fn new(plan: SweepPlan, base: &Knobs) -> Result<Self, WordsError> {
-        let settings = plan.settings(base)?;
-        Ok(Self::of(plan, settings))
-    }
-
     /// Returns a sweep of this plan; `settings` are the settings of its steps.
     pub fn of(plan: SweepPlan, settings: Vec<Setting>) -> Self {
         Self {
@@ -55,11 +45,6 @@ impl Sweep {
             best: None,
             ending: None,
         }
-    }
-
-    /// Returns the best step; `None` before the end, and if no step keeps the limit.
-    pub fn best(&self) -> Option<&Best> {
-        self.best.as_ref()
     }
 
     fn turn(&mut self, to: usize) -> Vec<Order> {
@@ -228,6 +213,7 @@ mod tests {
     use super::*;
     use crate::{
         experiment::simulated::{Simulated, TICK_S},
+        knobs::Knobs,
         stats::{
             fixture::repeated,
             simulated::{Chance, Kind},
@@ -236,6 +222,11 @@ mod tests {
 
     fn on() -> Knobs {
         Knobs { load: true, ..Knobs::default() }
+    }
+
+    fn planned(words: &str) -> Sweep {
+        let plan: SweepPlan = words.parse().unwrap();
+        Sweep::of(plan.clone(), plan.settings(&on()).unwrap())
     }
 
     fn measured(ops_per_s: f64, us: f64, is_open: bool) -> Interval {
@@ -253,7 +244,7 @@ mod tests {
     }
 
     fn sweep(words: &str, server: impl FnMut(&Knobs, f64) -> Interval) -> (Sweep, Simulated) {
-        let mut sweep = Sweep::new(words.parse().unwrap(), &on()).unwrap();
+        let mut sweep = planned(words);
         let mut session = Simulated::new(on());
         session.drive(&mut sweep, server);
         (sweep, session)
@@ -262,7 +253,7 @@ mod tests {
     #[test]
     fn the_step_with_the_most_throughput_is_found_and_the_knobs_are_set_back() {
         let (sweep, session) = sweep("pipeline 1,2,4,8,12,16,24,32,64", turning);
-        let best = sweep.best().unwrap();
+        let best = sweep.best.as_ref().unwrap();
         assert_eq!((best.knob.as_str(), best.value, best.steps, best.of), ("pipeline", 16, 9, 9));
         let knee = best.knee.as_ref().unwrap();
         assert!(
@@ -283,7 +274,7 @@ mod tests {
                 let clean = turning(knobs, t_s).ops_per_s;
                 measured(clean * (0.03 * noise.next().unwrap()).exp(), 100.0, false)
             });
-            sweep.best().unwrap().value
+            sweep.best.as_ref().unwrap().value
         };
         let found: Vec<_> = (0..20).map(found).collect();
         // 10 reaches 0.94 of the throughput of 20, and 50 less.
@@ -297,7 +288,7 @@ mod tests {
             measured(rate.min(40_000.0), if rate > 20_000.0 { 7000.0 } else { 300.0 }, true)
         };
         let (under, session) = sweep("rate 1k..50k p99<5ms", open);
-        let best = under.best().unwrap();
+        let best = under.best.as_ref().unwrap();
         assert_eq!((best.value, best.limit.as_deref(), &best.knee), (20_000, Some("p99<5ms"), &None));
         assert_eq!(session.knobs.rate, None);
         assert!(under.report().contains("of the response time\n"), "{}", under.report());
@@ -333,20 +324,25 @@ mod tests {
             });
             let Some(Ending::Undecided(why)) = sweep.ending() else { panic!("{:?}", sweep.ending()) };
             assert!(why.starts_with("no request succeeded at clients "), "{why}");
-            assert_eq!((sweep.best(), sweep.report().contains("best")), (None, false), "{}", sweep.report());
+            assert_eq!(
+                (sweep.best.as_ref(), sweep.report().contains("best")),
+                (None, false),
+                "{}",
+                sweep.report()
+            );
             assert!(!session.sent.iter().any(|it| matches!(it, Order::Event(EventKind::BestStep { .. }))));
         }
     }
 
     #[test]
     fn one_that_is_stopped_reports_the_best_of_what_it_saw_and_sets_back() {
-        let mut sweep = Sweep::new("pipeline 1,2,4,8".parse().unwrap(), &on()).unwrap();
+        let mut sweep = planned("pipeline 1,2,4,8");
         let mut session = Simulated::new(on());
         session.drive_until(&mut sweep, turning, 8.0);
         assert_eq!(session.knobs.pipeline, 4);
         let orders = sweep.stop();
         assert_eq!(orders.last(), Some(&Order::SetKnobs(on())));
-        let best = sweep.best().unwrap();
+        let best = sweep.best.as_ref().unwrap();
         assert_eq!((best.value, best.steps, best.of), (2, 2, 4));
         assert!(best.to_string().ends_with(", of 2 of 4 steps"), "{best}");
         assert_eq!((sweep.stop(), sweep.ending()), (Vec::new(), Some(&Ending::Done)));

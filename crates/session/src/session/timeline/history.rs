@@ -166,13 +166,9 @@ impl<T: Default + Merge> History<T> {
     }
 
     /// Returns the number of time slots.
-    pub fn len(&self) -> usize {
+    #[cfg(test)]
+    fn len(&self) -> usize {
         self.levels.iter().map(VecDeque::len).sum()
-    }
-
-    /// Returns whether the history has no values.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }
 
