@@ -97,7 +97,7 @@ impl Shown {
                 receive delay is how long the reply then waited to be read.)"
             }
             SendLag => "Open loop: how long the oldest unsent request has been due.",
-            Wake => "How late a thread wakes from a sleep of 4 ms: the delay of this machine.",
+            Wake => "How late a thread wakes from a sleep of 10 ms: the delay of this machine.",
             Intrinsic => {
                 "The longest gap in a busy loop, as redis-cli --intrinsic-latency measures it: the delay of this machine."
             }

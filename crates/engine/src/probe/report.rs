@@ -101,7 +101,7 @@ pub struct TcpRtt {
     pub rtt_min_us: Option<u32>,
 }
 
-/// The wake probe's results: how late a thread that sleeps for 4 ms wakes up.
+/// The wake probe's results: how late a thread that sleeps for 10 ms wakes up.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Wake {
     /// Time between the planned end of a sleep and its actual end.

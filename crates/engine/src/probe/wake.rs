@@ -1,8 +1,8 @@
-//! The wake probe: how late a thread that sleeps for 4 ms wakes up.
+//! The wake probe: how late a thread that sleeps for 10 ms wakes up.
 //!
 //! The probe shows the delay that the scheduler, the hypervisor and other threads of this machine cause for any waiting
 //! thread, including redyno's own. Each sleep begins when the previous sleep has ended, so a freeze of a second is one
-//! sample of a second. The probe costs about 250 wake-ups a second, well below 1 % of a core.
+//! sample of a second. The probe costs about 100 wake-ups a second, as many as the PINGs.
 
 use std::{io, sync::mpsc::Sender, time::Duration};
 
@@ -18,8 +18,8 @@ use super::{
     ticker::Ticker,
 };
 
-/// The planned length of a sleep: 4 ms. Each sleep costs some 13 µs, so the probe takes 0.3 % of a core.
-const SLEEP_NS: u64 = 4_000_000;
+/// The planned length of a sleep: 10 ms. Each sleep costs some 15 µs, so the probe takes less than 0.2 % of a core.
+const SLEEP_NS: u64 = 10_000_000;
 
 /// A running wake probe; dropping it ends its thread.
 #[derive(Debug)]
