@@ -32,9 +32,10 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     lanes.heading_of_figures(paint, row(area, 0), "commands on the server, calls/s");
     let chart = Rect { y: area.y + 1, height: area.height - 1, ..area };
     let plot = lanes.plot(chart);
-    let cells = &lanes.commands;
-    let values =
-        |name: Option<&str>| cells.iter().map(move |cell| per_s(cell.as_ref()?, name)).collect::<Vec<_>>();
+    let cells = &lanes.server;
+    let values = |name: Option<&str>| {
+        cells.iter().map(move |cell| per_s(&cell.as_ref()?.commands, name)).collect::<Vec<_>>()
+    };
     let all = values(None);
     let highest = all.iter().flatten().copied().fold(0.0, f64::max);
     if all.iter().all(Option::is_none) {
@@ -90,7 +91,7 @@ fn per_s(cell: &CommandCell, name: Option<&str>) -> Option<f64> {
 /// so that each keeps its look.
 pub fn busiest<'a>(lanes: &'a Lanes) -> Vec<&'a str> {
     let mut calls: Vec<(&str, u64)> = Vec::new();
-    for (name, stat) in lanes.commands.iter().flatten().flat_map(|cell| &cell.stats) {
+    for (name, stat) in lanes.server.iter().flatten().flat_map(|cell| cell.commands.stats.iter()) {
         if name == "ping" {
             continue;
         }

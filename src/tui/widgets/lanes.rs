@@ -16,13 +16,15 @@
 //!  ⠤⠤⠤⠤⠤⠤⠤  p50    583 µs
 //! ```
 
+use std::sync::Arc;
+
 use ratatui::layout::Rect;
 
 use super::figures::NONE;
 use crate::{
     app::{Model, Occurrence, Spread, Subject, TimeAxis, ValueAxis},
     session::timeline::{
-        CommandCell, Heat, Level, LoadCell, Measure, PingCell, Quantiles, Reading, Timed, Window,
+        CommandCell, Heat, Level, LoadCell, Measure, PingCell, Quantiles, Reading, ServerCell, Timed, Window,
     },
     tui::{Ink, Paint, layout::Columns, row},
 };
@@ -67,8 +69,8 @@ pub struct Lanes<'a> {
     pub load: Vec<Option<LoadCell>>,
     /// The counts of the pings in each column.
     pub pings: Vec<Option<PingCell>>,
-    /// The server's commands in each column, while the charts are about the server.
-    pub commands: Vec<Option<CommandCell>>,
+    /// The server's figures in each column.
+    pub server: Vec<Option<Arc<ServerCell>>>,
     /// The server's commands in the last minute.
     pub commands_minute: CommandCell,
     /// The events in the stretch shown, each with its column.
@@ -98,12 +100,9 @@ impl<'a> Lanes<'a> {
             }
         };
         let latency_axis = model.charts.latency_axis(&latency, &axis, reading.known_segments());
-        let (commands, commands_minute) = match subject {
-            Subject::Load => (Vec::new(), CommandCell::default()),
-            Subject::Server => {
-                let cells = window.server().into_iter().map(|cell| cell.map(|cell| cell.commands));
-                (cells.collect(), reading.commands_minute())
-            }
+        let commands_minute = match subject {
+            Subject::Load => CommandCell::default(),
+            Subject::Server => reading.commands_minute(),
         };
         let baseline = model.baseline().filter(|segment| segment.total.length_s > 0.0);
         let baseline = baseline.map(|segment| (segment.start.segment, segment.total.ops_per_s));
@@ -130,7 +129,7 @@ impl<'a> Lanes<'a> {
             levels,
             load,
             pings,
-            commands,
+            server: window.server(),
             commands_minute,
             occurrences: Vec::new(),
         };

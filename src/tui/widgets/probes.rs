@@ -208,7 +208,7 @@ fn send_lag(lanes: &Lanes, scale: LogScale, rows: u16) -> Lane {
 
 /// Returns a gauge of the server on a linear scale: the highest value of each column.
 fn of_gauge(gauge: Gauge, lanes: &Lanes, rows: u16) -> Lane {
-    let values: Vec<_> = lanes.window.server().into_iter().map(|cell| of_column(gauge, &cell?)).collect();
+    let values: Vec<_> = lanes.server.iter().map(|cell| of_column(gauge, cell.as_ref()?)).collect();
     let highest = values.iter().flatten().copied().fold(0.0, f64::max);
     let top = match gauge.about().unit {
         Unit::Bytes => top_of_bytes(highest),

@@ -6,6 +6,8 @@
 //!   p50 583 µs   ▂▂▂▂▂▂▁▂▅▅▅▅▅▅▆▅▅   280 µs–1.1 ms
 //! ```
 
+use std::sync::Arc;
+
 use ratatui::layout::Rect;
 
 use super::{
@@ -16,7 +18,7 @@ use super::{
 use crate::{
     app::{Model, Reachability, Spread, Subject, ValueAxis},
     gauge::Gauge,
-    session::timeline::{CommandCell, Level, LoadCell, Reading},
+    session::timeline::{Level, LoadCell, Reading, ServerCell},
     tui::{Ink, Paint, from_column, layout::Plan, row, wrapped},
     units,
 };
@@ -111,11 +113,11 @@ const ROOM_FOR_LINES: u16 = 6;
 
 fn rate_line(paint: &mut Paint, line: Rect, lanes: &Lanes) {
     let rate = |cell: &Option<LoadCell>| cell.as_ref().and_then(LoadCell::ops_per_s);
-    let of_server = |cell: &Option<CommandCell>| cell.as_ref().and_then(CommandCell::all_per_s);
+    let of_server = |cell: &Option<Arc<ServerCell>>| cell.as_ref()?.commands.all_per_s();
     let (now, values) = match lanes.subject {
         Subject::Load => (throughput(lanes.reading), lanes.load.iter().map(rate).collect()),
         Subject::Server => {
-            let values: Vec<_> = lanes.commands.iter().map(of_server).collect();
+            let values: Vec<_> = lanes.server.iter().map(of_server).collect();
             let now = values.get(lanes.column_shown()).copied().flatten();
             (now.map_or_else(|| NONE.to_owned(), units::rate), values)
         }

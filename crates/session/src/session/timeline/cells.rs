@@ -1,6 +1,6 @@
 //! What a time slot of the history contains besides latencies: load, errors, pings and the server's figures.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::history::Merge;
 use crate::{
@@ -208,9 +208,9 @@ impl Merge for CommandCell {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ServerCell {
     /// The last status of the server in the time slot, without its statistics of commands: `commands` has those.
-    pub last: Option<Box<Moment<Status>>>,
+    pub last: Option<Arc<Moment<Status>>>,
     /// The last sample of redyno's machine in this cell.
-    pub host: Option<Box<Moment<Sample>>>,
+    pub host: Option<Arc<Moment<Sample>>>,
     /// The highest value of each figure in the time slot; for figures that count events, the highest rate per second.
     pub highest: Gauges,
     /// The commands that the server ran.
@@ -222,14 +222,14 @@ impl ServerCell {
         let status = &moment.body;
         let highest = status.rates();
         let commands = CommandCell::of(status);
-        let mut last = Box::new(moment.clone());
+        let mut last = moment.clone();
         last.body.command_stats = BTreeMap::new();
-        self.merge(Self { highest, last: Some(last), host: None, commands });
+        self.merge(Self { highest, last: Some(Arc::new(last)), host: None, commands });
     }
 
     pub(super) fn add_host(&mut self, moment: &Moment<Sample>) {
         let highest = moment.body.gauges.clone();
-        self.merge(Self { highest, host: Some(Box::new(moment.clone())), ..Self::default() });
+        self.merge(Self { highest, host: Some(Arc::new(moment.clone())), ..Self::default() });
     }
 }
 
@@ -243,7 +243,7 @@ impl Merge for ServerCell {
 }
 
 /// Replaces `mine` by `other`, unless that is from an earlier moment.
-fn keep_later<T>(mine: &mut Option<Box<Moment<T>>>, other: Option<Box<Moment<T>>>) {
+fn keep_later<T>(mine: &mut Option<Arc<Moment<T>>>, other: Option<Arc<Moment<T>>>) {
     if let Some(other) = other.filter(|other| mine.as_ref().is_none_or(|mine| mine.t_s <= other.t_s)) {
         *mine = Some(other);
     }

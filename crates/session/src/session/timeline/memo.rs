@@ -7,7 +7,7 @@
 //! A column is cached until a record changes a part of its time. A cloned timeline begins with an empty cache. The
 //! history becomes coarser after a column is cached, so an old column keeps the detail that it was first drawn with.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use parking_lot::Mutex;
 
@@ -118,7 +118,7 @@ pub(super) struct Memos {
     /// The caches of the heat maps: one for each [`Timed`](super::Timed), and one for the pings.
     pub(super) heat: [Memo<Heat>; 3],
     pub(super) load: Memo<LoadCell>,
-    pub(super) server: Memo<ServerCell>,
+    pub(super) server: Memo<Arc<ServerCell>>,
     pub(super) errors: Memo<ErrorCell>,
     pub(super) pings: Memo<PingCell>,
 }

@@ -1,7 +1,7 @@
 //! What a session shows of its server without load: the worst stretches of PING, commands by time, and the parts that
 //! could not be read.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::{CommandCell, Level, Measure, Quantiles, ServerCell, Timeline};
 use crate::{events::EventKind, server::CommandStat};
@@ -72,7 +72,7 @@ impl Timeline {
     /// Returns the figures of the server over the whole session: the highest value of each gauge, and all commands.
     pub fn server_whole(&self) -> ServerCell {
         let cells = self.window(self.begins_s(), self.now_s.max(self.begins_s() + 1.0), 1).server();
-        cells.into_iter().next().flatten().unwrap_or_default()
+        cells.into_iter().next().flatten().map(Arc::unwrap_or_clone).unwrap_or_default()
     }
 
     /// Returns the commands that the server refused, and the parts of redyno's machine that could not be read, each with

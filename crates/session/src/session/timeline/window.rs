@@ -1,6 +1,6 @@
 //! A part of the session, divided into columns of equal length for charts.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use super::{
     ErrorCell, Heat, History, Level, LoadCell, Measure, PingCell, Quantiles, ServerCell, Timed, Timeline,
@@ -188,8 +188,11 @@ impl<'a> Window<'a> {
     }
 
     /// Returns the last status of the server in each column, and the highest value of each of its figures.
-    pub fn server(&self) -> Vec<Option<ServerCell>> {
-        self.remembered(&self.timeline.memos.server, |window| window.merged(&window.timeline.server))
+    pub fn server(&self) -> Vec<Option<Arc<ServerCell>>> {
+        self.remembered(&self.timeline.memos.server, |window| {
+            let columns = window.merged(&window.timeline.server).into_iter();
+            columns.map(|column| column.map(Arc::new)).collect()
+        })
     }
 
     /// Returns the columns from the cache `memo`; columns that are not cached come from `compute`. Only columns that
