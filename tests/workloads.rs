@@ -80,17 +80,21 @@ fn with_search() -> Recipe {
 #[test]
 fn a_vector_set_of_the_built_in_server_names_all_neighbours() {
     let (_demo, port) = built_in(&["-p", "0"]);
-    let args = ["-p", &port, "--headless", "--json", "--workload", "vector-set"];
-    let load = ["-r", "200", "-n", "3000", "--set", "k=7"];
-    let records = run(&[&args[..], &load].concat()).expect_code(0).records();
-    let measured = records.iter().find_map(|record| match record {
-        Record::Event(event) => match event.what {
-            EventKind::RecallMeasured { neighbours, mean, .. } => Some((neighbours, mean)),
-            _ => None,
-        },
+    let args = ["-p", &port, "--headless", "--json", "--workload", "vector-set", "-r", "200"];
+    let records = run(&[&args[..], &["--sweep", "neighbours 3,7"]].concat()).expect_code(0).records();
+    let events = records.iter().filter_map(|record| match record {
+        Record::Event(event) => Some(&event.what),
         _ => None,
     });
-    assert_eq!(measured, Some((7, 1.0)));
+    let measured: Vec<_> = events
+        .filter_map(|what| match what {
+            EventKind::Stepped { step } => Some((step.value, step.recall)),
+            EventKind::RecallMeasured { neighbours, mean, .. } => Some((*neighbours, Some(*mean))),
+            _ => None,
+        })
+        .collect();
+    // After each step is over, the event of its recall follows; then that of the knob's old value.
+    assert_eq!(measured[..4], [3, 3, 7, 7].map(|neighbours| (neighbours, Some(1.0))), "{measured:?}");
     assert_eq!(cli_at(port.parse().unwrap(), &["DBSIZE"]), "0");
 }
 

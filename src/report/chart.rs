@@ -19,7 +19,7 @@ pub(super) enum Quantity {
     KnobLog,
     /// A rate per second, from 0.
     Rate,
-    /// A share of one core, from 0.
+    /// A share, such as that of one core, from 0.
     Cores,
     /// Microseconds, logarithmic.
     Latency,

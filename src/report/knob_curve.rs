@@ -50,7 +50,9 @@ pub(super) fn charts(account: &Account) -> Vec<Chart> {
     let throughput =
         chart("knob-throughput", &format!("Throughput over {name}"), Quantity::Rate, &curve, throughput);
     let latency = chart("knob-latency", &format!("{of} over {name}"), Quantity::Latency, &curve, latency);
-    let mut charts = vec![Chart { note: words(account, &curve), ..throughput }, latency];
+    let recall = vec![dotted("recall", Ink("rate"), &curve, Point::recall)];
+    let recall = chart("knob-recall", &format!("Recall over {name}"), Quantity::Cores, &curve, recall);
+    let mut charts = vec![Chart { note: words(account, &curve), ..throughput }, latency, recall];
     charts.retain(Chart::has_values);
     charts
 }

@@ -177,6 +177,7 @@ pub const PROMISES: &[Promise] = &[
     shows("-p 6379 --workload vectors -r 100k --set ef=20", Ends(&[1]), &["lacks the module"]),
     shows("series redis-vectors -p 6379 --scale 0.1", Ends(&[1]), &["lacks the module"]),
     shows("-p 6379 --workload vector-set -r 100k --set quantization=BIN", Ends(&[1]), &["lacks the module"]),
+    shows("-p 6379 --headless --workload vector-set -r 100k --sweep 'ef 10,50,200'", Ends(&[1]), &["lacks the module"]),
     shows("series redis-vector-set -p 6379 --scale 0.1", Ends(&[1]), &["lacks the module"]),
     shows("series tair-threads -p 6379 --plan", Ends(&[0]), &["GET", "SET"]),
     shows("series tair-threads -p 6379 --scale 0.01 --published", Ends(&[0]), &["published"]),

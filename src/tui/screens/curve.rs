@@ -57,6 +57,7 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     };
     let over = knob_curve::Over::new(model, &curve);
     let points = if area.width >= ROOM_FOR_POINTS { POINTS } else { 0 };
+    let points = if over.has_recall() { points + points.min(FIGURE) } else { points };
     let left = Rect { width: area.width - points, ..area };
     points_list(paint, Rect { x: left.right(), width: points, ..area }, &over);
     let words = curve_words(&over, paint.glyphs());
@@ -117,10 +118,12 @@ pub fn points_list(paint: &mut Paint, area: Rect, over: &Over) {
     paint.rule(Rect { x: area.x + 1, width: area.width - 1, ..row(area, 0) }, "points");
     paint.dot(area.x, area.y, glyphs.branch_down, Ink::Faint);
     let list = Rect { y: area.y + 1, height: area.height - 1, ..area };
-    let columns = (0..2 + LEVELS.len()).map(|n| Column::right(n, if n == 0 { VALUE } else { FIGURE }));
+    let count = 2 + LEVELS.len() + usize::from(over.has_recall());
+    let columns = (0..count).map(|n| Column::right(n, if n == 0 { VALUE } else { FIGURE }));
     let table = Table::new(from_column(list, list.x + MARK), columns);
     let [p50, p99, p999] = LEVELS.map(Level::name);
-    table.write(paint, 0, |n, _| ([over.name(), "ops/s", p50, p99, p999][n].to_owned(), Ink::Faint));
+    table
+        .write(paint, 0, |n, _| ([over.name(), "ops/s", p50, p99, p999, "recall"][n].to_owned(), Ink::Faint));
     let points = &over.curve.points;
     let best = over.best_under_limit().or_else(|| over.best());
     let at =
@@ -131,7 +134,8 @@ pub fn points_list(paint: &mut Paint, area: Rect, over: &Over) {
         paint.dot(place.x + 2, place.y, mark, ink);
         let first = [over.curve.dimension.written(point.value), units::count(point.ops_per_s())];
         let levels = LEVELS.map(|level| figure(level.of(point.latency())));
-        let texts: Vec<_> = first.into_iter().chain(levels).collect();
+        let recall = point.recall().map_or_else(|| NONE.to_owned(), units::percent);
+        let texts: Vec<_> = first.into_iter().chain(levels).chain([recall]).collect();
         let ink = |text: &str| if text == NONE { Ink::Faint } else { Ink::Text };
         table.write(paint, n, |n, _| (texts[n].clone(), ink(&texts[n])));
     }
@@ -152,8 +156,10 @@ fn described(over: &Over, point: &Point) -> String {
     let dimension = over.curve.dimension;
     let level =
         Level::P99.of(point.latency()).map_or_else(String::new, |ns| format!(", p99 {}", units::latency(ns)));
+    let recall =
+        point.recall().map_or_else(String::new, |recall| format!(", recall {}", units::percent(recall)));
     format!(
-        "{} {}: {}{level}",
+        "{} {}: {}{level}{recall}",
         dimension.name(),
         dimension.written(point.value),
         units::rate(point.ops_per_s())

@@ -1,5 +1,5 @@
 //! Throughput and latency as functions of the value of a knob: two charts above a common axis, with a point for
-//! each value.
+//! each value. The recall of searches for nearest vectors is a third chart.
 //!
 //! ```text
 //! ─ throughput over clients, replies/s ───────────── ┊ knee (model)
@@ -76,6 +76,11 @@ impl<'a> Over<'a> {
         self.curve.points.iter().any(Point::is_open)
     }
 
+    /// Returns whether the recall of a point was measured.
+    pub fn has_recall(&self) -> bool {
+        self.curve.points.iter().any(|point| point.recall().is_some())
+    }
+
     /// Returns the mark of a point in the throughput chart.
     pub fn mark(&self, point: &Point, glyphs: &Glyphs) -> (char, Ink) {
         let is = |best: Option<&Point>| best.is_some_and(|best| best.segments == point.segments);
@@ -114,27 +119,32 @@ pub const LEVELS: [Level; 3] = [Level::P50, Level::P99, Level::P999];
 /// The width of `100 µs` and of the axis line.
 pub const GUTTER: u16 = 8;
 
-/// Draws both charts and the horizontal axis.
+/// Draws the charts and the horizontal axis.
 pub fn draw(paint: &mut Paint, area: Rect, over: &Over) {
     if area.height < 6 || area.width < GUTTER + 12 {
         return;
     }
     let (charts, name) = (area.height - 2, over.name());
-    let upper = charts * 2 / 5;
-    let [above, below] =
-        [(0, upper), (upper, charts - upper)].map(|(y, height)| Rect { y: area.y + y, height, ..area });
+    let upper = if over.has_recall() { charts / 3 } else { charts * 2 / 5 };
+    let lowest = if over.has_recall() { charts / 4 } else { 0 };
+    let [above, below, lowest] = [(0, upper), (upper, charts - upper - lowest), (charts - lowest, lowest)]
+        .map(|(y, height)| Rect { y: area.y + y, height, ..area });
     paint.rule(row(above, 0), &format!("throughput over {name}, replies/s"));
     let of = if over.is_open() { "response" } else { "service" };
     paint.rule(row(below, 0), &format!("{of} time over {name}"));
     legend(paint, row(below, 0));
-    let plots = [above, below].map(|chart| Rect {
+    let plots = [above, below, lowest].map(|chart| Rect {
         x: chart.x + GUTTER,
         y: chart.y + 1,
         width: chart.width - GUTTER - 1,
-        height: chart.height - 1,
+        height: chart.height.saturating_sub(1),
     });
     throughput(paint, plots[0], over);
     latency(paint, plots[1], over);
+    if over.has_recall() {
+        paint.rule(row(lowest, 0), &format!("recall over {name}"));
+        recall(paint, plots[2], over);
+    }
     plots.iter().for_each(|plot| marks(paint, *plot, over));
     labels(paint, plots[0], over);
     x_labels(paint, Rect { y: area.bottom() - 2, height: 2, ..plots[1] }, over);
@@ -280,6 +290,15 @@ fn latency(paint: &mut Paint, plot: Rect, over: &Over) {
         let value = |point: &Point| value(point, level);
         Trace { axis: &axis, value: &value, ink: look.1, mark: &|_| look }.draw(paint, plot, over);
     }
+}
+
+fn recall(paint: &mut Paint, plot: Rect, over: &Over) {
+    let least = over.curve.points.iter().filter_map(Point::recall).fold(1.0, f64::min);
+    let low = ((least * 10.0).ceil() - 1.0).max(0.0) / 10.0;
+    let axis = ValueAxis { low, high: 1.02, spread: Spread::Linear };
+    y_axis(paint, plot, &axis, units::percent);
+    let look = (paint.glyphs().lines[0], Ink::Server);
+    Trace { axis: &axis, value: &Point::recall, ink: look.1, mark: &|_| look }.draw(paint, plot, over);
 }
 
 /// Returns an axis from one round value to another. So the axis does not move while the last point changes.

@@ -51,6 +51,9 @@ pub struct SweptStep {
     pub p99_us: Option<f64>,
     /// The p99.9 of the time that `p50_us` is about.
     pub p999_us: Option<f64>,
+    /// The mean recall of searches for nearest vectors, 0 to 1; `None` if it was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recall: Option<f64>,
     /// Whether the figures became steady before the time of the step was over.
     pub is_steady: bool,
     /// Why redyno itself limited the throughput; `None` if it did not.
@@ -64,6 +67,7 @@ impl fmt::Display for SweptStep {
         for (name, us) in [("p50", self.p50_us), ("p99", self.p99_us), ("p99.9", self.p999_us)] {
             us.map_or(Ok(()), |us| write!(f, ", {name} {}", latency(us)))?;
         }
+        self.recall.map_or(Ok(()), |recall| write!(f, ", recall {}", units::percent(recall)))?;
         f.write_str(if self.is_steady { "" } else { ", not steady" })?;
         f.write_str(&after(", redyno was the limit: ", &self.client_limit))
     }

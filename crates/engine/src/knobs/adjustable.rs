@@ -116,7 +116,7 @@ impl Adjustable {
     /// Describes in a few words which values can be typed.
     pub fn range(self) -> &'static str {
         match self {
-            Self::Knob(Knob::Clients | Knob::Pipeline | Knob::Keys | Knob::Receivers) => {
+            Self::Knob(Knob::Clients | Knob::Pipeline | Knob::Keys | Knob::Receivers | Knob::Search(_)) => {
                 "a count: 250, 20k, 1.5M"
             }
             Self::Knob(Knob::Rate) => "requests a second, or max",

@@ -14,7 +14,10 @@ use super::{
 };
 use crate::{
     units::{self, ParseQuantityError},
-    workload::{MAX_EXPONENT, MAX_RECEIVERS, MAX_VALUE_SIZE, MAX_WEIGHT, Operation, WorkloadError},
+    workload::{
+        MAX_EXPONENT, MAX_RECEIVERS, MAX_SEARCH_NUMBER, MAX_VALUE_SIZE, MAX_WEIGHT, Operation, SearchNumber,
+        WorkloadError,
+    },
 };
 
 /// A setting that a user can change while the load runs.
@@ -41,6 +44,8 @@ pub enum Knob {
     Exponent,
     /// The number of receivers of what the workload sends.
     Receivers,
+    /// A number in the searches for nearest vectors.
+    Search(SearchNumber),
     /// The weight of the operation with this index in the workload.
     Weight(u16),
 }
@@ -111,7 +116,7 @@ pub enum TurnError {
 
 impl Knob {
     /// All knobs except the weights of operations.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Clients,
         Self::Pipeline,
         Self::Rate,
@@ -122,6 +127,8 @@ impl Knob {
         Self::Distribution,
         Self::Exponent,
         Self::Receivers,
+        Self::Search(SearchNumber::Neighbours),
+        Self::Search(SearchNumber::Ef),
     ];
 
     /// Returns the knobs that are available with these settings, in the order of the panel. A workload of only GET and
@@ -134,6 +141,7 @@ impl Knob {
             Self::Distribution => !workload.keys.is_empty() && workload.trace.is_none(),
             Self::Exponent => workload.exponent().is_some(),
             Self::Receivers => workload.receivers.is_some(),
+            Self::Search(number) => workload.searched(*number).is_some(),
             _ => true,
         };
         let several = workload.operations.len() > 1 && !workload.has_get_and_set_alone();
@@ -166,6 +174,7 @@ impl Knob {
             Self::Distribution => "distribution",
             Self::Exponent => "exponent",
             Self::Receivers => "receivers",
+            Self::Search(number) => number.name(),
             Self::Weight(_) => "weight",
         }
     }
@@ -200,6 +209,9 @@ impl Knob {
                 knobs.workload.exponent().map_or_else(|| "none".to_owned(), |exponent| exponent.to_string())
             }
             Self::Receivers => knobs.workload.received().map_or_else(|| "none".to_owned(), |n| n.to_string()),
+            Self::Search(number) => {
+                knobs.workload.searched(number).map_or_else(|| "none".to_owned(), |n| n.to_string())
+            }
             Self::Weight(_) => {
                 self.operation(knobs).map_or_else(|| "none".to_owned(), |o| o.weight.to_string())
             }
@@ -256,6 +268,11 @@ impl Knob {
             Self::Receivers => {
                 let receivers = stepped(knobs.workload.received().unwrap_or(1), direction, MAX_RECEIVERS);
                 turned.workload = Arc::new(knobs.workload.received_by(receivers)?);
+            }
+            Self::Search(number) => {
+                let value = knobs.workload.searched(number).unwrap_or(1);
+                let value = stepped(value, direction, MAX_SEARCH_NUMBER);
+                turned.workload = Arc::new(knobs.workload.searching(number, value)?);
             }
             Self::Weight(place) => {
                 let weight = self.operation(knobs).map_or(0, |operation| operation.weight);
@@ -314,6 +331,10 @@ impl Knob {
             }
             Self::Receivers => {
                 typed.workload = Arc::new(knobs.workload.received_by(narrow(units::parse_count(text)?)?)?);
+            }
+            Self::Search(number) => {
+                let value = narrow(units::parse_count(text)?)?;
+                typed.workload = Arc::new(knobs.workload.searching(number, value)?);
             }
             Self::Weight(place) => {
                 typed = self.weighing(knobs, place.into(), narrow(units::parse_count(text)?)?)?;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::workload::{Distribution, Operation, Workload};
+use crate::workload::{Distribution, Operation, SearchNumber, Workload};
 
 impl Workload {
     /// Returns whether GET and SET are the only operations; the share of reads then replaces their weights.
@@ -27,9 +27,13 @@ impl Workload {
         Arc::new(turned)
     }
 
-    /// Returns whether both workloads have the same operations; the weights may differ.
+    /// Returns whether both workloads have the same operations; what knobs change of them may differ.
     pub fn has_operations_of(&self, other: &Self) -> bool {
-        let bare = |operation: &Operation| Operation { weight: 0, ..operation.clone() };
+        let bare = |operation: &Operation| {
+            let step = |step: &String| SearchNumber::Ef.set(&SearchNumber::Neighbours.set(step, 0), 0);
+            let steps = operation.steps.iter().map(step).collect();
+            Operation { weight: 0, steps, ..operation.clone() }
+        };
         self.operations.iter().map(bare).eq(other.operations.iter().map(bare))
     }
 
@@ -143,6 +147,8 @@ mod tests {
         let cache = preset("cache").unwrap();
         let turned = cache.with_weight(1, 7);
         assert_eq!(turned.to_string(), "SET:GET 7:10");
+        let vectors = preset("vectors").unwrap();
+        assert!(vectors.has_operations_of(&vectors.searching(SearchNumber::Ef, 7).unwrap()));
         assert!(turned.has_operations_of(&cache) && !turned.has_operations_of(&preset("ping").unwrap()));
         assert_eq!(cache.with_weight(9, 7), cache);
         assert!(!turned.asks_alone(0) && turned.with_weight(1, 0).asks_alone(0));

@@ -1,7 +1,9 @@
 //! The messages that a probe sends to its owner.
 
+use std::sync::Arc;
+
 use super::{Intrinsic, Ping, Report, Wake};
-use crate::{events::EventKind, host::Sample};
+use crate::{events::EventKind, host::Sample, workload::Workload};
 
 /// One message of a probe.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +34,8 @@ pub enum Message {
     Recall {
         /// The share of the exact neighbours that the server found, 0 to 1.
         recall: f64,
+        /// The workload of the search, and its number of keys.
+        of: (Arc<Workload>, u64),
     },
     /// An event of a node of the session.
     Event {

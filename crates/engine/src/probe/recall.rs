@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    sync::mpsc::Sender,
+    sync::{Arc, mpsc::Sender},
     time::{Duration, Instant},
 };
 
@@ -16,7 +16,7 @@ use crate::{
     events::EventKind,
     protocol::Reply,
     untrusted,
-    workload::{Draws, VectorQuery, VectorSearch},
+    workload::{Draws, VectorQuery, VectorSearch, Workload},
 };
 
 /// The shortest time between two searches.
@@ -39,13 +39,14 @@ pub struct RecallProbe {
 
 impl RecallProbe {
     /// Starts the thread `recall`, which sends searches of its own to the `target` and reports their recall to
-    /// `messages`. At its end it reports an event with the mean.
+    /// `messages`. The searches are those `of` a workload with so many keys. At its end the thread reports an event with
+    /// the mean.
     ///
     /// # Errors
     /// When the system cannot start a thread.
     pub fn start(
         target: Target,
-        search: VectorSearch,
+        (search, of): (VectorSearch, (Arc<Workload>, u64)),
         clock: Clock,
         messages: Sender<Message>,
     ) -> io::Result<Self> {
@@ -63,7 +64,7 @@ impl RecallProbe {
                         let recall = search.recall(&query, &stored, &reply);
                         trouble = None;
                         sums.push(recall, query.neighbours);
-                        send(Message::Recall { recall });
+                        send(Message::Recall { recall, of: of.clone() });
                         stop.pause_until((began + EVERY).max(begun + PAUSES * begun.elapsed()));
                     }
                     Err(cause) => {

@@ -15,8 +15,12 @@ use std::collections::BTreeMap;
 use super::{Dimension, Limit};
 use crate::{
     diagnose::our_limit,
+    gauge::Gauge,
     knobs::{Knob, Knobs},
-    session::{Interval, Segment, timeline::SegmentTotal},
+    session::{
+        Interval, Segment,
+        timeline::{GaugeMeans, SegmentTotal},
+    },
     stats::{Latency, Usl},
 };
 
@@ -64,12 +68,19 @@ pub struct Point {
     others: Others,
     /// The sum of all measurements.
     pub measured: Interval,
+    /// The means of gauges meanwhile.
+    pub gauges: GaugeMeans,
 }
 
 impl Point {
     /// Returns the good replies per second.
     pub fn ops_per_s(&self) -> f64 {
         self.measured.ops_per_s
+    }
+
+    /// Returns the mean recall of the searches for nearest vectors, 0 to 1, if it was measured.
+    pub fn recall(&self) -> Option<f64> {
+        self.gauges.of(Gauge::Recall)
     }
 
     /// Returns whether the loop was open; the response times then count.
@@ -118,7 +129,8 @@ impl Curve {
     pub fn of_segments<'a>(dimension: Dimension, segments: impl Iterator<Item = &'a SegmentTotal>) -> Self {
         let mut curve = Self::new(dimension);
         for (value, others, segment) in valued(dimension, segments.collect()) {
-            curve.add_point(value, segment.start.segment, others, &segment.total);
+            let point = curve.add_point(value, segment.start.segment, others, &segment.total);
+            point.gauges.merge(&segment.gauges);
         }
         curve
     }
@@ -141,8 +153,8 @@ impl Curve {
         let at = self.points.iter().position(|point| point.value == value && point.others == others);
         let at = at.unwrap_or_else(|| {
             let at = self.points.partition_point(|point| point.value <= value);
-            let (segments, measured) = (Vec::new(), Interval::default());
-            self.points.insert(at, Point { value, segments, is_steady: None, others, measured });
+            let (segments, measured, gauges) = (Vec::new(), Interval::default(), GaugeMeans::default());
+            self.points.insert(at, Point { value, segments, is_steady: None, others, measured, gauges });
             at
         });
         let point = &mut self.points[at];

@@ -131,6 +131,7 @@ impl Dimension {
             Knob::Reads => knobs.workload.read_share().map(|share| (share * 100.0).round() as u64),
             Knob::ValueSize => (!knobs.workload.has_own_sizes()).then_some(knobs.value_size.into()),
             Knob::Receivers => knobs.workload.received().map(u64::from),
+            Knob::Search(number) => knobs.workload.searched(number).map(u64::from),
             Knob::Keys => (!knobs.workload.has_own_keys()).then_some(knobs.keyspace),
         }
     }
@@ -161,6 +162,11 @@ impl Dimension {
                     knobs.workload = Arc::new(workload);
                 }
             }
+            Self::Knob(Knob::Search(number)) => {
+                if let Ok(workload) = knobs.workload.searching(number, 1) {
+                    knobs.workload = Arc::new(workload);
+                }
+            }
             Self::Knob(_) | Self::Parameter(_) => {}
         }
         knobs
@@ -182,8 +188,10 @@ mod tests {
                 "{dimension:?}"
             );
             let mut knobs = Knobs::default();
-            if dimension == Dimension::Knob(Knob::Receivers) {
-                knobs.workload = workload::preset("pubsub").unwrap();
+            match dimension {
+                Dimension::Knob(Knob::Receivers) => knobs.workload = workload::preset("pubsub").unwrap(),
+                Dimension::Knob(Knob::Search(_)) => knobs.workload = workload::preset("vectors").unwrap(),
+                _ => {}
             }
             let setting = dimension.set(50, &knobs).unwrap();
             match dimension {

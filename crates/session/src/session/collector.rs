@@ -153,7 +153,7 @@ impl Collector {
                 probe::Message::Lag { node, lag_ns } if node < self.targets.len() => {
                     self.targets[node].hear_lag(lag_ns);
                 }
-                probe::Message::Recall { recall } => self.targets[0].hear_recall(recall),
+                probe::Message::Recall { recall, of } => self.targets[0].hear_recall(recall, &of),
                 probe::Message::Event { at_ns, node, what } => {
                     self.emit_of(node, Record::Event(Event::new(seconds(at_ns), what)));
                 }

@@ -184,7 +184,8 @@ impl Live {
         if self.targets.len() > 1 {
             return Err("each of several servers has a part of the vectors".to_owned());
         }
-        let started = RecallProbe::start(target.clone(), search, self.clock, self.machine.clone());
+        let of = (Arc::clone(&knobs.workload), knobs.keyspace);
+        let started = RecallProbe::start(target.clone(), (search, of), self.clock, self.machine.clone());
         *probe = Some(started.map_err(|error| error.to_string())?);
         Ok(())
     }

@@ -9,7 +9,10 @@
 
 use std::{
     collections::BTreeMap,
-    sync::mpsc::{Receiver, TryRecvError, channel},
+    sync::{
+        Arc,
+        mpsc::{Receiver, TryRecvError, channel},
+    },
 };
 
 use super::{
@@ -25,6 +28,7 @@ use crate::{
     probe::{self, ServerPid},
     protocol::Kinds,
     server,
+    workload::Workload,
 };
 
 /// The reports from which the records of one target are made.
@@ -164,9 +168,12 @@ impl TargetRecords {
         self.watches.push(record);
     }
 
-    /// Adds the recall of a search.
-    pub(super) fn hear_recall(&mut self, recall: f64) {
-        self.recalls = (self.recalls.0 + recall, self.recalls.1 + 1);
+    /// Adds the recall of a search of a workload with so many keys, if it is that of the present segment.
+    pub(super) fn hear_recall(&mut self, recall: f64, of: &(Arc<Workload>, u64)) {
+        let is_of = |knobs: &Knobs| (&knobs.workload, knobs.keyspace) == (&of.0, of.1);
+        if self.knobs.values().next_back().is_some_and(is_of) {
+            self.recalls = (self.recalls.0 + recall, self.recalls.1 + 1);
+        }
     }
 
     /// Adds a measured lag of the target, which is a replica.
@@ -188,6 +195,7 @@ impl TargetRecords {
     /// Begins a segment, because the load settings have changed.
     pub(crate) fn turn(&mut self, segment: Segment) {
         self.knobs.insert(segment.segment, segment.knobs.clone());
+        self.recalls = (0.0, 0);
         self.connections.want(segment.knobs.clients, nanoseconds(segment.t_s));
         self.make(Record::Segment(segment));
     }

@@ -4,7 +4,9 @@ use super::*;
 use crate::{
     app::{Effect, Order, Screen},
     events::{EventKind, Found},
+    gauge::Gauge,
     session::Event,
+    workload::{SearchNumber, preset},
 };
 
 /// Returns a session that carries out orders and runs this many ticks for each of these knobs.
@@ -95,6 +97,33 @@ fn each_line_says_in_what_it_differs_from_the_others() {
         let charts = shown.lines().filter(|line| line.contains(tick) && line.contains(label)).count();
         assert_eq!(charts, 1, "{label}: {shown}");
     }
+}
+
+#[test]
+fn the_recall_of_searches_has_a_chart_and_a_column() {
+    let (mut made, records) = MadeUp::new(Knobs::default());
+    let mut model = Model::new(Knobs::default(), TimelineOptions::default());
+    deliver(&mut model, records);
+    for (ef, recall) in [(10, 0.874), (50, 0.95), (200, 1.0)] {
+        let workload = preset("vectors").unwrap().searching(SearchNumber::Ef, ef).unwrap();
+        deliver(&mut model, vec![made.turn(Knobs { workload: Arc::new(workload), ..on(10) })]);
+        for _ in 0..12 {
+            let mut records = made.next_tick();
+            for record in &mut records {
+                if let Record::Server(moment) = record {
+                    moment.body.gauges.set(Gauge::Recall, Some(recall));
+                }
+            }
+            deliver(&mut model, records);
+        }
+    }
+    press(&mut model, KeyCode::Char('6'));
+    snapshot("curve_recall", &model, (120, 36));
+    let small = text(&model, 80, 24);
+    assert!(
+        small.contains("recall over ef") && small.contains(" 80 %") && small.contains(" 100 %"),
+        "{small}"
+    );
 }
 
 #[test]

@@ -59,11 +59,11 @@ impl Sweep {
         if !step.take(interval) {
             return Vec::new();
         }
-        let (is_steady, measured) = (step.is_steady(), step.measured());
+        let (is_steady, measured, gauges) = (step.is_steady(), step.measured(), step.gauges.clone());
         self.in_flight_s = measured.service.value_at_quantile(0.99) as f64 / 1e9;
         let value = self.plan.values[at];
         let point = self.curve.add(value, interval.segment, &self.settings[at].knobs, measured);
-        point.is_steady = Some(is_steady);
+        (point.is_steady, point.gauges) = (Some(is_steady), gauges);
         let step = SweptStep {
             knob: self.plan.dimension.word(),
             value,
@@ -73,6 +73,7 @@ impl Sweep {
             p50_us: point.percentile_us(0.5),
             p99_us: point.percentile_us(0.99),
             p999_us: point.percentile_us(0.999),
+            recall: point.recall(),
             is_steady,
             client_limit: our_limit(measured),
         };
@@ -150,6 +151,9 @@ impl Experiment for Sweep {
         }
         let is_first = self.at.is_none() && t_s(delivery).is_some();
         let mut orders = if is_first { self.turn(0) } else { Vec::new() };
+        if let (Some(step), Delivery::Record(record)) = (&mut self.step, delivery) {
+            step.gauges.push_record(record);
+        }
         match self.in_force.see(delivery) {
             Observed::Nothing => {}
             Observed::Holds { since_s } => self.step = Some(Step::new(since_s, self.in_flight_s)),

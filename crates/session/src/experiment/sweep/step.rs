@@ -2,7 +2,7 @@
 
 use crate::{
     experiment::stretch::{ENOUGH_FOR_P99, Window},
-    session::Interval,
+    session::{Interval, timeline::GaugeMeans},
     stats::is_steady,
 };
 
@@ -25,6 +25,8 @@ pub(super) struct Step {
     ops_per_s: Vec<f64>,
     /// Mean response times under a rate, tick by tick, in nanoseconds.
     response_ns: Vec<f64>,
+    /// The means of gauges since the setting is in force.
+    pub(super) gauges: GaugeMeans,
 }
 
 impl Step {
@@ -33,7 +35,7 @@ impl Step {
     pub(super) fn new(since_s: f64, in_flight_s: f64) -> Self {
         let settle_s = (2.0 * in_flight_s).clamp(SETTLE_S.0, SETTLE_S.1);
         let stretch = Window::after_backlog(since_s, settle_s);
-        Self { stretch, ops_per_s: Vec::new(), response_ns: Vec::new() }
+        Self { stretch, ops_per_s: Vec::new(), response_ns: Vec::new(), gauges: GaugeMeans::default() }
     }
 
     /// Takes the next interval; returns whether the measurement is long enough.

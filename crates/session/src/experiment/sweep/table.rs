@@ -21,15 +21,18 @@ pub(super) fn written(curve: &Curve, best: Option<&Best>) -> String {
     let name = curve.dimension.name();
     let first = points.iter().map(|point| curve.dimension.written(point.value).chars().count());
     let width = first.chain([name.len()]).max().unwrap_or_default();
+    let has_recall = points.iter().any(|point| point.recall().is_some());
+    let recall = |text: &str| if has_recall { format!(" {text:>9}") } else { String::new() };
     let levels: String = LEVELS.iter().map(|(level, _)| format!(" {level:>9}")).collect();
-    let mut text = format!("{name:>width$} {:>10}{levels}  of the {of} time\n", "ops/s");
+    let mut text = format!("{name:>width$} {:>10}{}{levels}  of the {of} time\n", "ops/s", recall("recall"));
     for point in points {
         let value = curve.dimension.written(point.value);
         let level =
             |quantile| point.latency().percentile(quantile).map_or_else(|| "-".to_owned(), units::latency);
         let levels: String = LEVELS.iter().map(|(_, quantile)| format!(" {:>9}", level(*quantile))).collect();
         let ops = units::rate(point.ops_per_s());
-        let line = format!("{value:>width$} {ops:>10}{levels}  {}", remarks(point, best).join(", "));
+        let recall = recall(&point.recall().map_or_else(|| "-".to_owned(), units::percent));
+        let line = format!("{value:>width$} {ops:>10}{recall}{levels}  {}", remarks(point, best).join(", "));
         text += line.trim_end();
         text.push('\n');
     }

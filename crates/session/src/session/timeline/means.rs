@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// The gauges with a mean: those that describe the work of the server and of its machine.
-const KEPT: [Gauge; 12] = [
+const KEPT: [Gauge; 13] = [
     Gauge::OpsPerS,
     Gauge::Clients,
     Gauge::NewConnections,
@@ -23,6 +23,7 @@ const KEPT: [Gauge; 12] = [
     Gauge::HostDisk,
     Gauge::ServerCpu,
     Gauge::ServerRunDelay,
+    Gauge::Recall,
 ];
 
 /// Sums of gauges with the time that they cover.
@@ -53,6 +54,14 @@ impl GaugeMeans {
     pub fn of(&self, gauge: Gauge) -> Option<f64> {
         let (sum, length_s) = self.sums.get(&gauge)?;
         (*length_s > 0.0).then(|| sum / length_s)
+    }
+
+    /// Adds the sums of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        for (gauge, (sum, over_s)) in &other.sums {
+            let mine = self.sums.entry(*gauge).or_default();
+            *mine = (mine.0 + sum, mine.1 + over_s);
+        }
     }
 
     /// Adds a poll of the server.

@@ -1,0 +1,126 @@
+//! The numbers in a search for nearest vectors that a knob changes while the load runs.
+
+use std::{cmp::Reverse, ops::Range};
+
+use super::{Workload, WorkloadError};
+
+/// The highest value of such a number.
+pub const MAX_SEARCH_NUMBER: u32 = 1_000_000;
+
+/// A number in the searches (`VSIM`, or a command with `[KNN …]`) of a workload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SearchNumber {
+    /// How many neighbours are searched: after `KNN` or `COUNT`, and after the `LIMIT 0` of such a search.
+    Neighbours,
+    /// How many candidates the server keeps while it searches: after `EF_RUNTIME` or `EF`.
+    Ef,
+}
+
+impl SearchNumber {
+    /// Returns the number's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Neighbours => "neighbours",
+            Self::Ef => "ef",
+        }
+    }
+
+    /// Returns the words before the number in a step.
+    fn words(self) -> &'static [&'static str] {
+        match self {
+            Self::Neighbours => &["KNN ", "COUNT ", "LIMIT 0 "],
+            Self::Ef => &["EF_RUNTIME ", "EF "],
+        }
+    }
+
+    fn places(self, step: &str) -> Vec<Range<usize>> {
+        let step = step.to_ascii_uppercase();
+        if !step.starts_with("VSIM ") && !step.contains("[KNN ") {
+            return Vec::new();
+        }
+        let place = |(at, word): (usize, &str)| {
+            let from = at + word.len();
+            let digits = step[from..].bytes().take_while(u8::is_ascii_digit).count();
+            let is_word = !step[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+            (is_word && digits > 0).then_some(from..from + digits)
+        };
+        self.words().iter().flat_map(|word| step.match_indices(word)).filter_map(place).collect()
+    }
+
+    /// Returns the step with this value of the number.
+    pub fn set(self, step: &str, value: u32) -> String {
+        let (mut step, mut places) = (step.to_owned(), self.places(step));
+        places.sort_unstable_by_key(|place| Reverse(place.start));
+        places.into_iter().for_each(|place| step.replace_range(place, &value.to_string()));
+        step
+    }
+}
+
+impl Workload {
+    /// Returns the value of the number in the first search that has one.
+    pub fn searched(&self, number: SearchNumber) -> Option<u32> {
+        let mut steps = self.operations.iter().flat_map(|operation| &operation.steps);
+        steps.find_map(|step| step[number.places(step).into_iter().next()?].parse().ok())
+    }
+
+    /// Returns the workload with this value of the number in all its searches.
+    ///
+    /// # Errors
+    /// When no search has the number, or the value is out of range.
+    pub fn searching(&self, number: SearchNumber, value: u32) -> Result<Self, WorkloadError> {
+        let name = number.name();
+        if self.searched(number).is_none() {
+            let words =
+                number.words().iter().take(2).map(|word| word.trim()).collect::<Vec<_>>().join(" or ");
+            return Err(WorkloadError::of(format!(
+                "this workload has no search with {words}, so there is no {name} to change; choose vector-set or vectors"
+            )));
+        }
+        if !(1..=MAX_SEARCH_NUMBER).contains(&value) {
+            let range = format!("{name} must be between 1 and {MAX_SEARCH_NUMBER}, not {value}");
+            return Err(WorkloadError::of(range));
+        }
+        let mut workload = self.clone();
+        for step in workload.operations.iter_mut().flat_map(|operation| &mut operation.steps) {
+            *step = number.set(step, value);
+        }
+        Ok(workload)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::{Operation, preset};
+
+    #[test]
+    fn the_numbers_of_a_search_are_found_and_changed_and_no_others() {
+        let (neighbours, ef) = (SearchNumber::Neighbours, SearchNumber::Ef);
+        for name in ["vectors", "vector-set"] {
+            let workload = preset(name).unwrap();
+            assert_eq!(
+                (workload.searched(neighbours), workload.searched(ef)),
+                (Some(10), Some(50)),
+                "{name}"
+            );
+        }
+        let changed =
+            preset("vectors").unwrap().searching(neighbours, 100).unwrap().searching(ef, 7).unwrap();
+        assert_eq!(
+            changed.operations[0].steps[0],
+            "FT.SEARCH {index} '*=>[KNN 100 @v $query EF_RUNTIME 7]' PARAMS 2 query {vector query 128} NOCONTENT \
+             LIMIT 0 100 DIALECT 2"
+        );
+        let of =
+            |step: &str| Workload { operations: vec![Operation::command(step, 1)], ..Workload::default() };
+        assert_eq!(of("vsim s ELE a count 3 REEF 9").searched(neighbours), Some(3));
+        assert_eq!(of("vsim s ELE a count 3 REEF 9").searched(ef), None);
+        assert_eq!(of("XREAD COUNT 10 STREAMS s 0").searched(neighbours), None);
+        let error = |workload: &Workload, value| workload.searching(ef, value).unwrap_err().to_string();
+        assert_eq!(error(&changed, 0), "ef must be between 1 and 1000000, not 0");
+        assert_eq!(
+            error(&of("PING"), 5),
+            "this workload has no search with EF_RUNTIME or EF, so there is no ef to change; choose vector-set or vectors"
+        );
+    }
+}
