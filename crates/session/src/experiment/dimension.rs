@@ -218,7 +218,7 @@ mod tests {
         for (text, expected) in [
             (
                 "wheels 1..4",
-                "'wheels 1..4' must begin with one of clients, pipeline, rate, reads, value size, keys, receivers, config NAME",
+                "'wheels 1..4' must begin with one of clients, pipeline, rate, reads, value size, keys, receivers, neighbours, ef, config NAME",
             ),
             ("arrivals 1..4", "'arrivals 1..4' must begin with one of"),
             ("workload get", "'workload get' must begin with one of"),
