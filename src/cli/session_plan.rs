@@ -2,6 +2,7 @@
 
 use std::{
     env,
+    ffi::OsString,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -175,17 +176,11 @@ fn target_words(target: &Target) -> Vec<String> {
 }
 
 fn tls_words(tls: &TlsArgs, is_spoken: bool) -> Vec<String> {
-    let flags = [(is_spoken, "--tls"), (tls.tls_ca_only, "--tls-ca-only"), (tls.insecure, "--insecure")];
-    let files = [
-        ("--cacert", &tls.cacert),
-        ("--cacertdir", &tls.cacertdir),
-        ("--cert", &tls.cert),
-        ("--key", &tls.key),
-    ];
-    let flags = flags.into_iter().filter(|(is_given, _)| *is_given).map(|(_, flag)| flag.to_owned());
-    let files =
-        files.into_iter().filter_map(|(option, path)| Some(format!("{option} {}", file(path.as_deref()?))));
-    flags.chain(files).chain(tls.sni.iter().map(|name| format!("--sni {}", quoted(name)))).collect()
+    let word = |(option, value): (&str, Option<OsString>)| match value {
+        Some(value) => format!("{option} {}", quoted(&value.to_string_lossy())),
+        None => option.to_owned(),
+    };
+    is_spoken.then_some(("--tls", None)).into_iter().chain(tls.given()).map(word).collect()
 }
 
 fn load_words(load: &LoadArgs) -> Vec<String> {

@@ -64,11 +64,13 @@ impl TlsArgs {
     /// When options contradict each other, or a file is invalid.
     pub fn tls(&self, by_uri: bool, address: &Address) -> Result<Option<Tls>, UsageError> {
         if !self.tls && !by_uri {
-            let needs_tls = |option| {
+            let needs_tls = |option: &str| {
                 let next = "add --tls, use rediss:// in the URI, or leave it out";
                 Err(UsageError::of(format!("{option} needs TLS, which is off; {next}")))
             };
-            return self.first_given().map_or(Ok(None), needs_tls);
+            // The first option with a value, else the first flag.
+            let first = self.given().min_by_key(|(_, value)| value.is_none());
+            return first.map_or(Ok(None), |(option, _)| needs_tls(option));
         }
         let settings = TlsSettings {
             trust: self.trust(),
@@ -80,33 +82,25 @@ impl TlsArgs {
         Tls::new(settings, address).map(Some).map_err(UsageError::of)
     }
 
-    fn first_given(&self) -> Option<&'static str> {
-        let all = [
-            (self.cacert.is_some(), "--cacert"),
-            (self.cacertdir.is_some(), "--cacertdir"),
-            (self.cert.is_some(), "--cert"),
-            (self.key.is_some(), "--key"),
-            (self.sni.is_some(), "--sni"),
-            (self.tls_ca_only, "--tls-ca-only"),
-            (self.insecure, "--insecure"),
+    /// Returns the given options but `--tls`, each with its value.
+    pub(super) fn given(&self) -> impl Iterator<Item = (&'static str, Option<OsString>)> {
+        let flags = [("--tls-ca-only", self.tls_ca_only), ("--insecure", self.insecure)];
+        let files = [
+            ("--cacert", &self.cacert),
+            ("--cacertdir", &self.cacertdir),
+            ("--cert", &self.cert),
+            ("--key", &self.key),
         ];
-        all.into_iter().find(|(given, _)| *given).map(|(_, option)| option)
+        let flags = flags.into_iter().filter(|(_, is_given)| *is_given).map(|(option, _)| (option, None));
+        let files = files.into_iter().filter_map(|(option, file)| Some((option, Some(file.clone()?.into()))));
+        flags.chain(files).chain(self.sni.iter().map(|name| ("--sni", Some(name.into()))))
     }
 
     /// Returns these options as words of a command line.
     pub(super) fn words(&self) -> Vec<OsString> {
-        let flags = [(self.tls, "--tls"), (self.tls_ca_only, "--tls-ca-only"), (self.insecure, "--insecure")];
-        let files = [
-            (&self.cacert, "--cacert"),
-            (&self.cacertdir, "--cacertdir"),
-            (&self.cert, "--cert"),
-            (&self.key, "--key"),
-        ];
-        let flags = flags.into_iter().filter(|(given, _)| *given).map(|(_, option)| vec![option.into()]);
-        let files =
-            files.into_iter().filter_map(|(file, option)| Some(vec![option.into(), file.clone()?.into()]));
-        let sni = self.sni.iter().map(|name| vec!["--sni".into(), name.into()]);
-        flags.chain(files).chain(sni).flatten().collect()
+        let tls = self.tls.then_some(("--tls", None));
+        let all = tls.into_iter().chain(self.given());
+        all.flat_map(|(option, value)| std::iter::once(option.into()).chain(value)).collect()
     }
 
     pub(super) fn trust(&self) -> Trust {
