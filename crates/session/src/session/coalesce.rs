@@ -49,20 +49,12 @@ impl Coalesce {
 impl HeldBack {
     fn push(&mut self, record: &Arc<Record>) -> Vec<Arc<Record>> {
         let mut out = Vec::new();
-        let t_s = match &**record {
-            Record::Interval(interval) => interval.t_s,
-            Record::Ping(span) => span.t_s,
-            Record::Wake(span) => span.t_s,
-            Record::Intrinsic(span) => span.t_s,
-            Record::Session(_) | Record::Server(_) | Record::Host(_) | Record::Event(_) | Record::Mark(_) => {
-                return vec![Arc::clone(record)];
-            }
-            Record::Segment(_) | Record::End(_) => {
-                self.flush(&mut out);
-                out.push(Arc::clone(record));
-                return out;
-            }
-        };
+        if matches!(**record, Record::Segment(_) | Record::End(_)) {
+            self.flush(&mut out);
+            out.push(Arc::clone(record));
+            return out;
+        }
+        let Some(t_s) = record.length_s().and(record.t_s()) else { return vec![Arc::clone(record)] };
         let second = (t_s - LATE_S).floor();
         if self.second.is_some_and(|held| second > held) {
             self.flush(&mut out);

@@ -16,10 +16,9 @@ use std::{
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 use super::{
-    Glance, ReadError, Reader, Record, Span, Tally,
+    Glance, ReadError, Reader, Record, Tally,
     timeline::{Excerpt, Reread},
 };
-use crate::clock::{SECOND_NS, tick_of};
 
 /// The start of a session is recorded in whole seconds, so two sessions may seem to overlap by this, in seconds.
 const ROUNDED_S: f64 = 1.0;
@@ -51,31 +50,13 @@ struct Part {
 
 /// Returns the record with the times and segments of the whole session.
 fn moved(mut record: Record, shift_s: f64, numbers: u32) -> Record {
+    record.shift(shift_s);
     match &mut record {
-        Record::Session(_) => {}
-        Record::Segment(segment) => {
-            segment.t_s += shift_s;
-            segment.segment = segment.segment.saturating_add(numbers);
-        }
-        Record::Interval(interval) => {
-            interval.t_s += shift_s;
-            interval.segment = interval.segment.saturating_add(numbers);
-        }
-        Record::Ping(span) => move_span(span, shift_s),
-        Record::Wake(span) => move_span(span, shift_s),
-        Record::Intrinsic(span) => move_span(span, shift_s),
-        Record::Server(moment) => moment.t_s += shift_s,
-        Record::Host(moment) => moment.t_s += shift_s,
-        Record::Event(event) => event.t_s += shift_s,
-        Record::Mark(mark) => mark.t_s += shift_s,
-        Record::End(end) => end.t_s += shift_s,
+        Record::Segment(segment) => segment.segment = segment.segment.saturating_add(numbers),
+        Record::Interval(interval) => interval.segment = interval.segment.saturating_add(numbers),
+        _ => {}
     }
     record
-}
-
-fn move_span<T>(span: &mut Span<T>, shift_s: f64) {
-    span.t_s += shift_s;
-    span.tick = tick_of((span.t_s * SECOND_NS as f64).round() as u64);
 }
 
 impl Night {

@@ -58,37 +58,37 @@ pub enum Record {
     End(Box<End>),
 }
 
+/// Evaluates an expression for the body of a record of the first kinds; `None` for the others.
+macro_rules! of_kinds {
+    ($record:expr, |$of:ident| $value:expr, $($kind:ident)+, not $($other:ident)+) => {
+        match $record {
+            $(Self::$kind($of) => Some($value),)+
+            $(Self::$other(_))|+ => None,
+        }
+    };
+}
+
 impl Record {
     /// Returns the time of the record, in seconds of the session; for a record about a period, the end of the period.
     /// `None` for the first record.
     pub fn t_s(&self) -> Option<f64> {
-        match self {
-            Self::Session(_) => None,
-            Self::Segment(segment) => Some(segment.t_s),
-            Self::Interval(interval) => Some(interval.t_s),
-            Self::Ping(span) => Some(span.t_s),
-            Self::Wake(span) => Some(span.t_s),
-            Self::Intrinsic(span) => Some(span.t_s),
-            Self::Server(moment) => Some(moment.t_s),
-            Self::Host(moment) => Some(moment.t_s),
-            Self::Event(event) => Some(event.t_s),
-            Self::Mark(mark) => Some(mark.t_s),
-            Self::End(end) => Some(end.t_s),
-        }
+        of_kinds!(self, |of| of.t_s, Segment Interval Ping Wake Intrinsic Server Host Event Mark End, not Session)
+    }
+
+    /// Returns the length of the record's period in seconds; `None` for a record about a moment.
+    pub(super) fn length_s(&self) -> Option<f64> {
+        of_kinds!(self, |of| of.length_s, Interval Ping Wake Intrinsic, not Session Segment Server Host Event Mark End)
+    }
+
+    /// Moves the record in time by so many seconds.
+    pub(super) fn shift(&mut self, by_s: f64) {
+        of_kinds!(self, |of| of.t_s += by_s, Segment Interval Ping Wake Intrinsic Server Host Event Mark End, not Session);
+        of_kinds!(self, |of| of.tick = tick_at(of.t_s), Ping Wake Intrinsic, not Session Segment Interval Server Host Event Mark End);
     }
 
     /// Returns the number of the record's node, from 0; `None` if the record is about the whole session.
     pub fn node(&self) -> Option<u16> {
-        match self {
-            Self::Session(_) | Self::Wake(_) | Self::Intrinsic(_) | Self::Mark(_) => None,
-            Self::Segment(segment) => Some(segment.node),
-            Self::Interval(interval) => Some(interval.node),
-            Self::Ping(span) => Some(span.node),
-            Self::Server(moment) => Some(moment.node),
-            Self::Host(moment) => Some(moment.node),
-            Self::Event(event) => Some(event.node),
-            Self::End(end) => Some(end.node),
-        }
+        of_kinds!(self, |of| of.node, Segment Interval Ping Server Host Event End, not Session Wake Intrinsic Mark)
     }
 
     /// Returns whether the record is about this node or about the whole session, such as a node that joined.
@@ -100,16 +100,7 @@ impl Record {
     /// Returns the same record with the number of this node; a record about the whole session is unchanged.
     #[must_use]
     pub fn at_node(mut self, node: u16) -> Self {
-        match &mut self {
-            Self::Session(_) | Self::Wake(_) | Self::Intrinsic(_) | Self::Mark(_) => {}
-            Self::Segment(segment) => segment.node = node,
-            Self::Interval(interval) => interval.node = node,
-            Self::Ping(span) => span.node = node,
-            Self::Server(moment) => moment.node = node,
-            Self::Host(moment) => moment.node = node,
-            Self::Event(event) => event.node = node,
-            Self::End(end) => end.node = node,
-        }
+        of_kinds!(&mut self, |of| of.node = node, Segment Interval Ping Server Host Event End, not Session Wake Intrinsic Mark);
         self
     }
 }
@@ -122,6 +113,11 @@ pub fn line(record: &Record) -> serde_json::Result<String> {
     let mut line = serde_json::to_string(record)?;
     line.push('\n');
     Ok(line)
+}
+
+/// Returns the number of the tick that ends at this time of the session.
+fn tick_at(t_s: f64) -> u64 {
+    tick_of((t_s * SECOND_NS as f64).round() as u64)
 }
 
 /// A record about a period of time.
@@ -144,8 +140,7 @@ pub struct Span<T> {
 impl<T> Span<T> {
     /// Returns a record about the `length_s` seconds that end at `t_s`.
     pub fn new(t_s: f64, length_s: f64, body: T) -> Self {
-        let tick = tick_of((t_s * SECOND_NS as f64).round() as u64);
-        Self { t_s, length_s, node: 0, tick, body }
+        Self { t_s, length_s, node: 0, tick: tick_at(t_s), body }
     }
 }
 

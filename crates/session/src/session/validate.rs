@@ -135,17 +135,8 @@ fn timed(record: &Record) -> Result<(), String> {
     let is_fine = |s: &f64| (0.0..=LONGEST_S).contains(s);
     let length_s = match record {
         Record::Interval(interval) if !is_fine(&interval.paused_s) => interval.paused_s,
-        Record::Interval(interval) => interval.length_s,
-        Record::Ping(span) => span.length_s,
-        Record::Wake(span) => span.length_s,
-        Record::Intrinsic(span) => span.length_s,
         Record::End(end) => end.summary.length_s,
-        Record::Session(_)
-        | Record::Segment(_)
-        | Record::Server(_)
-        | Record::Host(_)
-        | Record::Event(_)
-        | Record::Mark(_) => 0.0,
+        record => record.length_s().unwrap_or(0.0),
     };
     if let Some(t_s) = record.t_s().filter(|t_s| !is_fine(t_s)) {
         return Err(format!("{t_s:e} s is no moment of a session"));

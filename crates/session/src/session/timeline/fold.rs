@@ -328,13 +328,8 @@ impl Timeline {
 /// Returns the time since which `record` changes the measurements, in seconds; `None` if it changes none.
 fn changes_since(record: &Record) -> Option<f64> {
     match record {
-        Record::Interval(interval) => Some(interval.t_s - interval.length_s),
-        Record::Ping(span) => Some(span.t_s - span.length_s),
-        Record::Wake(span) => Some(span.t_s - span.length_s),
-        Record::Intrinsic(span) => Some(span.t_s - span.length_s),
-        Record::Server(moment) => Some(moment.t_s - POLL_REACH_S),
-        Record::Host(moment) => Some(moment.t_s - POLL_REACH_S),
-        Record::Session(_) | Record::Segment(_) | Record::Event(_) | Record::Mark(_) | Record::End(_) => None,
+        Record::Server(_) | Record::Host(_) => Some(record.t_s()? - POLL_REACH_S),
+        record => Some(record.t_s()? - record.length_s()?),
     }
 }
 
