@@ -7,6 +7,29 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+/// Defines an enum whose values have names on the command line or on the screen: `ALL` and `name`.
+#[macro_export]
+macro_rules! named_values {
+    ($(#[$meta:meta])* $see:vis enum $values:ident { $($(#[$about:meta])* $value:ident $name:literal,)+ }) => {
+        $(#[$meta])*
+        $see enum $values {
+            $($(#[$about])* $value,)+
+        }
+
+        impl $values {
+            /// All values, in their order.
+            $see const ALL: [Self; [$($name),+].len()] = [$(Self::$value),+];
+
+            /// Returns the name of the value.
+            $see const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$value => $name,)+
+                }
+            }
+        }
+    };
+}
+
 /// Formats a latency of `ns` nanoseconds with three significant digits: `88 ns`, `3.12 µs`, `312 µs`, `1.94 ms`,
 /// `12.1 s`.
 pub fn latency(ns: u64) -> String {

@@ -17,28 +17,19 @@ use crate::{
 /// The largest number of clients with results of their own.
 const MOST_WITH_STATS: u64 = 1000;
 
-/// The protocol, as the option `-P` names it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Protocol {
-    #[default]
-    Redis,
-    Resp2,
-    Resp3,
-    MemcacheText,
+redyno_engine::named_values! {
+    /// The protocol, as the option `-P` names it.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub(super) enum Protocol {
+        #[default]
+        Redis "redis",
+        Resp2 "resp2",
+        Resp3 "resp3",
+        MemcacheText "memcache_text",
+    }
 }
 
 impl Protocol {
-    pub(super) const ALL: [Self; 4] = [Self::Redis, Self::Resp2, Self::Resp3, Self::MemcacheText];
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Redis => "redis",
-            Self::Resp2 => "resp2",
-            Self::Resp3 => "resp3",
-            Self::MemcacheText => "memcache_text",
-        }
-    }
-
     pub(super) fn dialect(self) -> Dialect {
         match self {
             Self::Redis | Self::Resp2 => Dialect::Resp2,

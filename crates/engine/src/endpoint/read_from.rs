@@ -7,35 +7,24 @@ use serde::{Deserialize, Serialize};
 
 use super::{NodeNumber, Role, Topology};
 
-/// The nodes of a shard, a primary and its replicas, that get requests which only read.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ReadFrom {
-    /// The primary.
-    #[default]
-    Primary,
-    /// The replicas in turn.
-    Replica,
-    /// The primary and the replicas in turn.
-    Any,
-    /// The node with the lowest median round trip of PING.
-    Nearest,
+crate::named_values! {
+    /// The nodes of a shard, a primary and its replicas, that get requests which only read.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum ReadFrom {
+        /// The primary.
+        #[default]
+        Primary "primary",
+        /// The replicas in turn.
+        Replica "replica",
+        /// The primary and the replicas in turn.
+        Any "any",
+        /// The node with the lowest median round trip of PING.
+        Nearest "nearest",
+    }
 }
 
 impl ReadFrom {
-    /// All values, in the order in which texts name them.
-    pub const ALL: [Self; 4] = [Self::Primary, Self::Replica, Self::Any, Self::Nearest];
-
-    /// Returns the word for this value on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Primary => "primary",
-            Self::Replica => "replica",
-            Self::Any => "any",
-            Self::Nearest => "nearest",
-        }
-    }
-
     /// Returns the node of the shard of `primary` that gets read number `turn`. Only the replicas that `may` be read are
     /// considered; returns `None` if there is none, although one is wanted.
     pub(crate) fn node(

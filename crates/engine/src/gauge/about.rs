@@ -23,25 +23,27 @@ pub struct About {
     pub help: &'static str,
 }
 
-/// The panels of gauges.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Group {
-    /// What the server does.
-    Work,
-    /// Memory.
-    Memory,
-    /// Clients.
-    Clients,
-    /// Keys.
-    Keys,
-    /// Persistence.
-    Saving,
-    /// Replication.
-    Replicas,
-    /// The machine that redyno runs on.
-    Host,
-    /// The server's process, on the same machine.
-    Process,
+crate::named_values! {
+    /// The panels of gauges.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Group {
+        /// What the server does.
+        Work "work",
+        /// Memory.
+        Memory "memory",
+        /// Clients.
+        Clients "clients",
+        /// Keys.
+        Keys "keys",
+        /// Persistence.
+        Saving "saving",
+        /// Replication.
+        Replicas "replicas",
+        /// The machine that redyno runs on.
+        Host "host",
+        /// The server's process, on the same machine.
+        Process "server process",
+    }
 }
 
 /// The unit of a gauge.
@@ -112,18 +114,4 @@ impl Group {
     /// The groups of the server's own figures, from top to bottom.
     pub const OF_SERVER: [Self; 6] =
         [Self::Work, Self::Memory, Self::Clients, Self::Keys, Self::Saving, Self::Replicas];
-
-    /// Returns the panel's name on screen.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Work => "work",
-            Self::Memory => "memory",
-            Self::Clients => "clients",
-            Self::Keys => "keys",
-            Self::Saving => "saving",
-            Self::Replicas => "replicas",
-            Self::Host => "host",
-            Self::Process => "server process",
-        }
-    }
 }

@@ -2,27 +2,18 @@
 
 use serde::Serialize;
 
-/// The severity of a finding.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// Good to know; nothing is slow because of it at present.
-    Note,
-    /// Requests are slower than they need to be, or the figures are misleading.
-    #[default]
-    Warning,
-    /// Most of the time is lost because of it, or nothing is answered.
-    Problem,
-}
-
-impl Severity {
-    /// Returns the severity as a word: `note`, `warning` or `problem`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Note => "note",
-            Self::Warning => "warning",
-            Self::Problem => "problem",
-        }
+redyno_engine::named_values! {
+    /// The severity of a finding.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Severity {
+        /// Good to know; nothing is slow because of it at present.
+        Note "note",
+        /// Requests are slower than they need to be, or the figures are misleading.
+        #[default]
+        Warning "warning",
+        /// Most of the time is lost because of it, or nothing is answered.
+        Problem "problem",
     }
 }
 

@@ -10,38 +10,29 @@ use crate::session::{
     figures::{FIGURES, Figure, Row},
 };
 
-/// The kind of the rows.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Rows {
-    /// A row for each second of a segment.
-    #[default]
-    Intervals,
-    /// A row for each operation in each second of a segment.
-    Operations,
-    /// A row for each node of a cluster in each second of a segment.
-    Nodes,
-    /// A row for each agent of a fleet in each second of a segment.
-    Agents,
-    /// A row for each segment.
-    Segments,
-    /// A row for each probe in each second.
-    Probes,
-    /// A row with the server's own figures for each poll.
-    Server,
+redyno_engine::named_values! {
+    /// The kind of the rows.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub enum Rows {
+        /// A row for each second of a segment.
+        #[default]
+        Intervals "intervals",
+        /// A row for each operation in each second of a segment.
+        Operations "operations",
+        /// A row for each node of a cluster in each second of a segment.
+        Nodes "nodes",
+        /// A row for each agent of a fleet in each second of a segment.
+        Agents "agents",
+        /// A row for each segment.
+        Segments "segments",
+        /// A row for each probe in each second.
+        Probes "probes",
+        /// A row with the server's own figures for each poll.
+        Server "server",
+    }
 }
 
 impl Rows {
-    /// All kinds.
-    pub const ALL: [Self; 7] = [
-        Self::Intervals,
-        Self::Operations,
-        Self::Nodes,
-        Self::Agents,
-        Self::Segments,
-        Self::Probes,
-        Self::Server,
-    ];
-
     /// Returns a short description.
     pub fn about(self) -> &'static str {
         match self {
@@ -52,19 +43,6 @@ impl Rows {
             Self::Segments => "a row a segment",
             Self::Probes => "a row for each probe in each second",
             Self::Server => "a row for each poll of the server",
-        }
-    }
-
-    /// Returns the name of the kind on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Intervals => "intervals",
-            Self::Operations => "operations",
-            Self::Nodes => "nodes",
-            Self::Agents => "agents",
-            Self::Segments => "segments",
-            Self::Probes => "probes",
-            Self::Server => "server",
         }
     }
 }

@@ -19,14 +19,16 @@ use thiserror::Error;
 #[cfg(target_os = "linux")]
 use uring::Uring;
 
-/// How the workers read from and write to open connections.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum IoMethod {
-    /// Each read and each write is a system call of its own.
-    #[default]
-    Epoll,
-    /// One system call sends many batches and receives many replies. Only on Linux, and not with TLS.
-    Uring,
+crate::named_values! {
+    /// How the workers read from and write to open connections.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub enum IoMethod {
+        /// Each read and each write is a system call of its own.
+        #[default]
+        Epoll "epoll",
+        /// One system call sends many batches and receives many replies. Only on Linux, and not with TLS.
+        Uring "uring",
+    }
 }
 
 /// The given text is no [`IoMethod`].
@@ -35,14 +37,6 @@ pub enum IoMethod {
 pub struct ParseIoError(String);
 
 impl IoMethod {
-    /// Returns the method's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Epoll => "epoll",
-            Self::Uring => "uring",
-        }
-    }
-
     /// Checks that this system has it.
     ///
     /// # Errors
@@ -73,7 +67,7 @@ impl FromStr for IoMethod {
     type Err = ParseIoError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let named = [Self::Epoll, Self::Uring].into_iter().find(|method| method.name() == text);
+        let named = Self::ALL.into_iter().find(|method| method.name() == text);
         named.ok_or_else(|| ParseIoError(text.to_owned()))
     }
 }

@@ -1,6 +1,6 @@
 //! The latency measurements, and the percentiles that screens show.
 
-use crate::stats::Latency;
+use crate::{stats::Latency, units};
 
 /// A latency measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,34 +55,28 @@ pub enum Timed {
     FromWrite,
 }
 
-/// A percentile that screens show, or the maximum.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Level {
-    /// The median.
-    P50,
-    /// The 90th percentile.
-    P90,
-    /// The 99th percentile.
-    P99,
-    /// The 99.9th percentile.
-    P999,
-    /// The longest latency.
-    Max,
+redyno_engine::named_values! {
+    /// A percentile that screens show, or the maximum.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Level {
+        /// The median.
+        P50 "p50",
+        /// The 90th percentile.
+        P90 "p90",
+        /// The 99th percentile.
+        P99 "p99",
+        /// The 99.9th percentile.
+        P999 "p99.9",
+        /// The longest latency.
+        Max "max",
+    }
 }
 
 impl Level {
-    /// All levels, from the median to the maximum.
-    pub const ALL: [Self; 5] = [Self::P50, Self::P90, Self::P99, Self::P999, Self::Max];
-
-    /// Returns the name of the percentile or maximum that screens show.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::P50 => "p50",
-            Self::P90 => "p90",
-            Self::P99 => "p99",
-            Self::P999 => "p99.9",
-            Self::Max => "max",
-        }
+    /// Returns the known levels in a line: `p50 312 µs  p99 1.94 ms`.
+    pub fn line(of: impl Fn(Self) -> Option<u64>) -> String {
+        let text = |level: Self| Some(format!("{} {}", level.name(), units::latency(of(level)?)));
+        Self::ALL.into_iter().filter_map(text).collect::<Vec<_>>().join("  ")
     }
 
     /// Returns this percentile or maximum of `latency`, in nanoseconds; `None` if there are too few samples for it.
