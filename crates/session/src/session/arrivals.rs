@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::part::{is_nothing, merge_some};
+use super::part::{add_up, is_nothing, merge_some};
 use crate::{load::Arrived, stats::Latency, units, workload::ReceiverKind};
 
 /// The most receivers that are named in a sum.
@@ -197,14 +197,7 @@ impl Received {
         if later.receivers.max(later.ordered) > 0 {
             (self.receivers, self.ordered) = (later.receivers, later.ordered);
         }
-        self.lost += later.lost;
-        self.left += later.left;
-        self.foreign += later.foreign;
-        self.late += later.late;
-        self.doubled += later.doubled;
-        self.unclear += later.unclear;
-        self.claimed += later.claimed;
-        self.reconnects += later.reconnects;
+        add_up!(self += later, lost left foreign late doubled unclear claimed reconnects);
         for later in &later.by_receiver {
             let has_room = self.by_receiver.len() < MOST_NAMED;
             match self.by_receiver.iter_mut().find(|one| one.receiver == later.receiver) {

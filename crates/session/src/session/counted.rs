@@ -2,7 +2,7 @@
 
 use super::{
     Client, Interval, OperationInterval, WorkerCost,
-    part::{add_count, add_counts, merge_some},
+    part::{add_count, add_counts, add_up, merge_some},
 };
 use crate::{
     load::{IntervalBuffer, NodeCounts, Openings},
@@ -42,12 +42,7 @@ fn times(histogram: &Recorder) -> Option<Latency> {
 
 /// Adds the counts and latencies of a worker to the interval.
 pub(super) fn add_buffer(interval: &mut Interval, buffer: &IntervalBuffer) {
-    interval.bytes_in += buffer.bytes_in;
-    interval.bytes_out += buffer.bytes_out;
-    interval.pushes += buffer.pushes;
-    interval.due += buffer.due;
-    interval.shed += buffer.shed;
-    interval.unsent += buffer.unsent;
+    add_up!(interval += buffer, bytes_in bytes_out pushes due shed unsent);
     interval.behind_us = interval.behind_us.max(buffer.behind_ns / 1000);
     interval.waiting_us = interval.waiting_us.max(buffer.waiting_ns / 1000);
     let Openings { connects, handshakes, greetings, answered } = &buffer.openings;
@@ -90,10 +85,7 @@ pub(super) fn add_buffer(interval: &mut Interval, buffer: &IntervalBuffer) {
         };
         counts.errors.add_to(&mut part.errors);
         add_counts(&mut interval.errors, &part.errors);
-        interval.ops += part.ops;
-        interval.hits += part.hits;
-        interval.misses += part.misses;
-        interval.conflicts += part.conflicts;
+        add_up!(interval += part, ops hits misses conflicts);
         interval.service.merge(&part.service);
         merge_some(&mut interval.response, part.response.as_ref());
         interval.operation(&expected.label).merge(&part);

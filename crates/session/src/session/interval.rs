@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{
     AgentState, Arrivals, Client, Opening,
-    part::{add_counts, is_nothing, merge_some, per_s},
+    part::{add_counts, add_up, is_nothing, merge_some, per_s},
 };
 use crate::{protocol::OTHER, stats::Latency, workload::MAX_OPERATIONS};
 
@@ -82,18 +82,8 @@ macro_rules! of_the_load {
         impl $record {
             /// Adds the shared fields of `later`, except the rate and the cost of redyno.
             fn add_load(&mut self, later: &Interval) {
-                self.bytes_in += later.bytes_in;
-                self.bytes_out += later.bytes_out;
-                self.pushes += later.pushes;
-                self.ops += later.ops;
-                self.drained += later.drained;
-                self.hits += later.hits;
-                self.misses += later.misses;
-                self.conflicts += later.conflicts;
+                add_up!(self += later, bytes_in bytes_out pushes ops drained hits misses conflicts due shed unsent);
                 self.behind_us = self.behind_us.max(later.behind_us);
-                self.due += later.due;
-                self.shed += later.shed;
-                self.unsent += later.unsent;
                 add_counts(&mut self.errors, &later.errors);
                 add_counts(&mut self.redirects, &later.redirects);
                 add_counts(&mut self.connections_lost, &later.connections_lost);
@@ -307,13 +297,7 @@ impl OperationInterval {
 
     /// Adds the counts and latencies of `later`.
     pub fn merge(&mut self, later: &Self) {
-        self.ops += later.ops;
-        self.drained += later.drained;
-        self.hits += later.hits;
-        self.misses += later.misses;
-        self.conflicts += later.conflicts;
-        self.bytes_in += later.bytes_in;
-        self.bytes_out += later.bytes_out;
+        add_up!(self += later, ops drained hits misses conflicts bytes_in bytes_out);
         add_counts(&mut self.errors, &later.errors);
         self.service.merge(&later.service);
         merge_some(&mut self.response, later.response.as_ref());

@@ -16,6 +16,15 @@ pub(super) fn merge_some(into: &mut Option<Latency>, from: Option<&Latency>) {
     }
 }
 
+/// Adds these fields of the second record to those of the first.
+macro_rules! add_up {
+    ($sum:ident += $part:expr, $($field:ident)+) => {
+        $($sum.$field += $part.$field;)+
+    };
+}
+
+pub(super) use add_up;
+
 /// Adds each count of `from` to the count of the same kind in `into`.
 pub fn add_counts(into: &mut BTreeMap<String, u64>, from: &BTreeMap<String, u64>) {
     from.iter().for_each(|(kind, n)| add_count(into, kind, *n));
