@@ -19,6 +19,5 @@ pub mod redis_benchmark;
 pub mod redis_cli;
 mod run;
 mod server;
-mod words;
 
 pub use self::called::{BenchArgs, MemtierArgs, stand_in};

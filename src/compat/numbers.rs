@@ -1,5 +1,5 @@
 //! Numbers as other tools parse them: like C, which uses the beginning of a text; and like memtier_benchmark, which
-//! parses the whole text.
+//! parses the whole text. Bytes as a word of a workload's step.
 
 use std::{str::FromStr, time::Duration};
 
@@ -78,6 +78,17 @@ pub fn percentiles(text: &str) -> Option<Vec<f64>> {
 /// Parses a whole number without any other text.
 pub fn number<N: FromStr>(text: &str) -> Option<N> {
     text.parse().ok()
+}
+
+/// Returns bytes as a text for a step, between double quotes: letters, digits, the usual signs and `plain` are
+/// unchanged, all other bytes become `\x` escapes.
+pub fn escaped(bytes: &[u8], plain: &[u8]) -> String {
+    let is_plain = |byte: &u8| {
+        byte.is_ascii_alphanumeric() || b" ;<=>?@[].,/+-*()'!#$%&".contains(byte) || plain.contains(byte)
+    };
+    let one =
+        |byte: &u8| if is_plain(byte) { char::from(*byte).to_string() } else { format!("\\x{byte:02x}") };
+    bytes.iter().map(one).collect()
 }
 
 #[cfg(test)]

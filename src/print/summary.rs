@@ -11,7 +11,7 @@ use crate::{
     session::{
         Summary, Timeline,
         figures::{self, Figure, Row},
-        timeline::Measure,
+        timeline::{Level, Measure},
     },
     units,
 };
@@ -173,7 +173,7 @@ fn opened(text: &mut String, sum: &Summary, is_one_setting: bool) {
     line(text, "opened", &format!("{} connections{pace}", sum.opening.greeting.count()));
     let stages = sum.opening.stages().into_iter().filter(|(_, took)| is_one_setting && !took.is_empty());
     for (name, took) in stages {
-        line(text, name, &received::levels(took));
+        line(text, name, &Level::line(|level| level.of(took)));
     }
 }
 

@@ -149,18 +149,14 @@ pub(crate) fn lines(timeline: &Timeline, episodes: &Episodes) -> Vec<(String, St
         let [severity, since, lasted, finding] = row.cells.try_into().ok()?;
         Some((severity, format!("{since} for {lasted}: {finding}").trim_start().to_owned()))
     });
-    let levels = |of: &dyn Fn(Level) -> Option<u64>| {
-        let level = |level: Level| Some(format!("{} {}", level.name(), units::latency(of(level)?)));
-        Level::ALL.into_iter().filter_map(level).collect::<Vec<_>>().join("  ")
-    };
     let pings = timeline.segments.iter().filter(|it| it.pings.count() + it.pings_lost > 0).map(|it| {
         let lost = if it.pings_lost > 0 { format!(", {} unanswered", it.pings_lost) } else { String::new() };
         let count = units::grouped(it.pings.count());
-        ("ping".to_owned(), format!("{count} answered{lost}  {}", levels(&|level| level.of(&it.pings))))
+        ("ping".to_owned(), format!("{count} answered{lost}  {}", Level::line(|level| level.of(&it.pings))))
     });
     let worst = timeline.worst_pings(1).into_iter().map(|stretch| {
         let near = near(timeline, &stretch);
-        let levels = levels(&|level| stretch.levels.get(level));
+        let levels = Level::line(|level| stretch.levels.get(level));
         (
             "worst".to_owned(),
             format!("{}  {levels}  {near}", timeline.time_text(stretch.from_s)).trim_end().to_owned(),

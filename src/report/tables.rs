@@ -71,7 +71,7 @@ fn of_figures(title: &str, first: &str, rows: &[(String, Option<u32>, Figures)])
     let headings: Vec<_> =
         std::iter::once(first).chain(columns.iter().map(|figure| figure.heading)).collect();
     let row = |(name, segment, row): &(String, Option<u32>, Figures)| {
-        let cells = columns.iter().map(|figure| figure.written(row).unwrap_or_else(|| "-".to_owned()));
+        let cells = columns.iter().map(|figure| figure.cell(row));
         TableRow { cells: std::iter::once(name.clone()).chain(cells).collect(), segment: *segment }
     };
     Table::of(title, &headings, 1, rows.iter().map(row).collect())

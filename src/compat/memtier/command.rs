@@ -1,7 +1,7 @@
 //! A command given by the user: how its text is parsed, and how it becomes a step.
 
 use super::asked::{Command, Pattern};
-use crate::{compat::words::escaped, untrusted, workload::plain_words};
+use crate::{compat::numbers::escaped, untrusted, workload::plain_words};
 
 /// The placeholder for a key, within a word.
 const KEY: &[u8] = b"__key__";

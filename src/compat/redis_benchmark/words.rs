@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::parse::BenchOptions;
 use crate::{
-    compat::words::escaped,
+    compat::numbers::escaped,
     workload::{Distribution, Keyset, numbers},
 };
 

@@ -82,7 +82,7 @@ pub(super) fn columns(figures: &[(Figure, usize)], text: impl Fn(&Figure) -> Str
 
 /// Returns a figure of a row, or a blank cell if the row does not have the figure.
 pub(super) fn cell(figure: &Figure, row: Option<&Row>) -> String {
-    row.map_or_else(String::new, |row| figure.written(row).unwrap_or_else(|| "-".to_owned()))
+    row.map_or_else(String::new, |row| figure.cell(row))
 }
 
 pub(super) fn ping_columns(ping: &Ping) -> String {

@@ -48,7 +48,7 @@ pub(crate) fn table(
     let mut lines = vec![lines];
     for (number, part) in busiest.iter().take(MOST) {
         let row = whole.of_operation(part);
-        let figures = COLUMNS.iter().map(|figure| figure.written(&row).unwrap_or_else(|| "-".to_owned()));
+        let figures = COLUMNS.iter().map(|figure| figure.cell(&row));
         let share = units::percent(part.ops as f64 / whole.ops.max(1) as f64);
         lines.push([name(**number), share].into_iter().chain(figures).collect());
     }

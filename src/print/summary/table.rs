@@ -107,15 +107,12 @@ fn lines_of(row: &SegmentRow, is_limited: bool) -> Vec<Vec<String>> {
     let mark = if is_limited { '*' } else { ' ' };
     let mut turned = packed(&row.turned).into_iter();
     let head = [format!("{}{mark}", row.segment.start.segment), turned.next().unwrap_or_default()];
-    let service = SERVICE.iter().map(|figure| figure.written(&figures).unwrap_or_else(|| "-".to_owned()));
+    let service = SERVICE.iter().map(|figure| figure.cell(&figures));
     let mut lines = vec![head.into_iter().chain(service).collect()];
     lines.extend(turned.map(|words| vec![String::new(), words]));
     if figures.response.is_some() {
-        let response = RESPONSE.iter().map(|figure| {
-            figure
-                .as_ref()
-                .map_or_else(String::new, |f| f.written(&figures).unwrap_or_else(|| "-".to_owned()))
-        });
+        let cell = |figure: &Figure| figure.cell(&figures);
+        let response = RESPONSE.iter().map(|figure| figure.as_ref().map_or_else(String::new, cell));
         lines.push([String::new(), "response times".to_owned()].into_iter().chain(response).collect());
     }
     lines

@@ -17,7 +17,6 @@ mod drawn;
 mod find;
 mod in_force;
 mod limit;
-mod range;
 mod script;
 pub mod series;
 mod setting;
@@ -28,7 +27,6 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 mod trial;
-mod words;
 
 pub use ab::{Ab, Pair, Plan, Side};
 pub use asked::ExperimentSpec;
@@ -39,9 +37,8 @@ pub use find::{Find, Tried};
 pub use in_force::Interruption;
 pub use limit::Limit;
 pub use script::Script;
-pub use setting::Setting;
+pub use setting::{Setting, WordsError};
 pub use sweep::{Sweep, SweepPlan};
-pub use words::WordsError;
 
 use std::fmt;
 

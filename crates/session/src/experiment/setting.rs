@@ -1,10 +1,31 @@
 //! A setting as text: `clients 50`, `rate 5k, pipeline 16`, `config appendfsync always`, `preset write-heavy`.
 
-use super::WordsError;
+use std::fmt;
+
+use thiserror::Error;
+
 use crate::{
     knobs::{Adjustable, Knobs, PRESETS},
     server::{PARAMETERS, Parameter},
+    units::ParseQuantityError,
 };
+
+/// Why a text is not an experiment, setting, limit, script or series, and what to write instead.
+#[derive(Debug, Clone, Error, PartialEq, Eq)]
+#[error("{0}")]
+pub struct WordsError(String);
+
+impl WordsError {
+    pub(super) fn of(reason: impl fmt::Display) -> Self {
+        Self(reason.to_string())
+    }
+}
+
+impl From<ParseQuantityError> for WordsError {
+    fn from(error: ParseQuantityError) -> Self {
+        Self::of(error)
+    }
+}
 
 /// A complete setting of an experiment: all knobs, the node that has the load, and server parameters.
 #[derive(Debug, Clone, PartialEq)]

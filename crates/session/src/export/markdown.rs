@@ -86,10 +86,7 @@ fn table(rows: &[(String, SheetRow)]) -> String {
     let headings: Vec<_> = columns.iter().map(|figure| figure.heading).collect();
     let mut text = format!("| segment | {} |\n|---|{}\n", headings.join(" | "), "--:|".repeat(columns.len()));
     for (name, line) in rows {
-        let cells: Vec<_> = columns
-            .iter()
-            .map(|figure| figure.written(&line.row).unwrap_or_else(|| "-".to_owned()))
-            .collect();
+        let cells: Vec<_> = columns.iter().map(|figure| figure.cell(&line.row)).collect();
         text += &format!("| {name} | {} |\n", cells.join(" | "));
     }
     text

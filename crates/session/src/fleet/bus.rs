@@ -209,9 +209,7 @@ impl Bus {
             Some(open) => self.open.insert(open),
             None => self.open.insert(talk(&self.target, LIMIT)?.bounded(LONGEST)),
         };
-        let mut reply = Vec::new();
-        talk.ask(&Dialect::Resp2.encode(words), 1, limit, |bytes, _| reply = bytes.to_vec())?;
-        Ok(reply)
+        talk.reply(words, limit)
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{CommandStat, Info, datum::Datum};
+use super::{CommandStat, Info, link::Datum};
 use crate::{stats::Buckets, untrusted};
 
 /// The number of commands whose execution times are requested. Times are requested of the commands with the most calls;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{LatencyEvent, datum::Datum};
+use super::{LatencyEvent, link::Datum};
 use crate::events::EventKind;
 
 /// The largest accepted number of kinds of events; servers have about 20.

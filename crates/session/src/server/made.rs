@@ -13,7 +13,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ServerError, datum::Datum, link::Wire};
+use super::{
+    ServerError,
+    link::{Datum, Wire},
+};
 use crate::{protocol::HttpSite, untrusted, workload::RunId};
 
 /// The longest accepted name in bytes; the run's marker contains the names.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     ServerError, Status,
-    datum::Datum,
+    link::Datum,
     link::Wire,
     slow_log::{self, PARTS},
 };

@@ -6,7 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{ServerError, SlotUse, Status, datum::Datum, link::Wire};
+use super::{
+    ServerError, SlotUse, Status,
+    link::{Datum, Wire},
+};
 use crate::{clock::SECOND_NS, gauge::Gauge};
 
 /// The number of polls from one question to the next.

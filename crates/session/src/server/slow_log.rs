@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{datum::Datum, link::CLIENT_NAME};
+use super::link::{CLIENT_NAME, Datum};
 use crate::events::EventKind;
 
 /// The number of entries that a poll requests.

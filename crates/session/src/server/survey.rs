@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{
     Info, Marker, ServerError, clients, config,
-    datum::Datum,
+    link::Datum,
     link::Wire,
     marker::{clean_command, united},
     parameter::NOTIFICATIONS,

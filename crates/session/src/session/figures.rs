@@ -77,6 +77,11 @@ impl Figure {
             Unit::Ratio => units::percent(value),
         })
     }
+
+    /// Returns the figure's value as a cell of a table; `-` if it is unknown.
+    pub fn cell(&self, row: &Row) -> String {
+        self.written(row).unwrap_or_else(|| "-".to_owned())
+    }
 }
 
 fn level(latency: Option<&Latency>, level: Level) -> Option<f64> {

@@ -10,9 +10,7 @@
 
 mod bus;
 mod owners;
-mod plan;
 mod probe;
 mod search;
 
-pub use plan::FailoverPlan;
-pub use probe::FailoverProbe;
+pub use probe::{FailoverPlan, FailoverProbe};

@@ -11,19 +11,31 @@ use std::{
 use parking_lot::Mutex;
 
 use super::{
-    FailoverPlan,
     owners::{Owners, Suspect},
     search::{Named, for_slots},
 };
 use crate::{
     clock::Clock,
-    endpoint::{Cluster, NodeNumber},
+    endpoint::{Cluster, Lulls, NodeNumber, Target},
     events::EventKind,
     probe::{
         Message,
         thread::{ProbeThread, Stop},
     },
 };
+
+/// The settings of the probe.
+#[derive(Debug, Clone)]
+pub struct FailoverPlan {
+    /// The server that the user named.
+    pub target: Target,
+    /// Its cluster; `None` watches the server itself, whose name may get another address.
+    pub cluster: Option<Arc<Cluster>>,
+    /// The lulls of the nodes.
+    pub lulls: Lulls,
+    /// The setbacks of the load, by node.
+    pub setbacks: Lulls,
+}
 
 /// How often the thread looks for suspects.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -135,7 +147,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::endpoint::{Address, Lulls, Resolver, Target};
+    use crate::endpoint::{Address, Resolver};
 
     /// A server that answers everything with PONG.
     fn server() -> SocketAddr {

@@ -71,8 +71,7 @@ impl Pair {
 
     /// Returns the values of a figure as text, first of A, then of B.
     pub fn written(&self, figure: Figure) -> [String; 2] {
-        let write = |part| figure.written(&Row::of_interval(part)).unwrap_or_else(|| "-".to_owned());
-        self.parts.each_ref().map(write)
+        self.parts.each_ref().map(|part| figure.cell(&Row::of_interval(part)))
     }
 
     /// Returns the logarithm of B's value minus the logarithm of A's value; `None` if a value is zero or has too few

@@ -1,6 +1,6 @@
 //! A ramp: a knob that changes in equal steps from one value to another.
 
-use crate::experiment::{Dimension, WordsError, range::Range};
+use crate::experiment::{Dimension, WordsError, dimension::Range};
 
 /// The largest number of steps if the script does not give the number.
 const STEPS: usize = 20;

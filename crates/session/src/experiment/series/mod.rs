@@ -8,7 +8,6 @@
 
 mod cell;
 mod file;
-mod layout;
 mod lists;
 mod measured;
 mod presets;
@@ -18,9 +17,8 @@ mod table;
 
 pub use cell::{Cell, Figures, OfOperations, Speaks};
 pub use file::Series;
-pub use layout::Layout;
 pub use measured::{Gathered, MeasuredCell};
 pub use presets::{series_file, series_presets};
 pub use published::Published;
 pub use scale::{Scale, Scaling};
-pub use table::{Outcome, Table};
+pub use table::{Layout, Outcome, Table};

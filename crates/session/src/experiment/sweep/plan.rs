@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use crate::{
-    experiment::{Dimension, Limit, Setting, WordsError, range::Range},
+    experiment::{Dimension, Limit, Setting, WordsError, dimension::Range},
     knobs::{Knob, Knobs},
 };
 

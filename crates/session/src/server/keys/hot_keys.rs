@@ -6,7 +6,10 @@ use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
 use super::{HotUnit, KeySeen, KeyState, Shared, tally::MOST_SHOWN};
-use crate::server::{ServerError, datum::Datum, link::Wire};
+use crate::server::{
+    ServerError,
+    link::{Datum, Wire},
+};
 
 /// The length of a count, in seconds, after which the server ends the count by itself.
 const LENGTH_S: u64 = 5;
