@@ -195,6 +195,7 @@ fn furnish(folder: &Path) {
         ["1700000000.000000 [0 x] \"SET\" \"cart\" \"1\"\n", "1700000000.500000 [0 x] \"GET\" \"cart\"\n"];
     fs::write(folder.join("shop.log"), shop.concat()).unwrap();
     fs::write(folder.join("docs.csv"), "id,title\na,one\nb,two\n").unwrap();
+    fs::copy("tests/fixtures/vectors.fvecs", folder.join("base.fvecs")).unwrap();
     fs::write(folder.join("docs.jsonl"), "{\"id\":\"a\",\"title\":\"one\"}\n").unwrap();
     let mut xml =
         GzEncoder::new(fs::File::create(folder.join("abstracts.xml.gz")).unwrap(), Compression::fast());

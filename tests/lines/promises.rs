@@ -207,6 +207,7 @@ pub const PROMISES: &[Promise] = &[
     with("-p 6379 --trace shop.log --speed 2 --yes", &["--headless"], Ends(&[0]), &["2 ops", "2 times as fast"]),
     with("-p 6379 --headless --yes --dataset docs.csv -- HSET doc:__field:id__ title __field:title__", &[], Ends(&[0]), &["2 ops"]),
     shows("-p 6379 --headless --yes --dataset docs.jsonl -- JSON.SET doc:__field:id__ $ __record__", Ends(&[1]), &["lacks the module"]),
+    shows("-p 6379 --headless --yes --dataset base.fvecs -- VADD sift FP32 __field:vector__ __field:id__", Ends(&[1]), &["lacks the module"]),
     shows("-p 6379 --headless --yes --dataset abstracts.xml.gz --maxdocs 500k -c 30 -- FT.ADD idx __field:url__ 1.0 FIELDS title __field:title__", Ends(&[1]), &["lacks the module"]),
     shows("-p 6379 --dataset docs.csv --verify -- HSET doc:__field:id__ title __field:title__", Ends(&[0]), &["2 records read back"]),
     shows("-p 6379 --workload ./mine.toml -r 1M --plan", Ends(&[0]), &["read", "write"]),

@@ -11,6 +11,7 @@ use super::{
     portion::{Fields, Portion},
     reading::Input,
     separated::Separated,
+    vectors::{Layout, NPY, Vectors},
     xml::Xml,
 };
 
@@ -20,6 +21,7 @@ enum Format {
     Tsv,
     Json,
     Xml,
+    Vectors(Layout),
 }
 
 impl Format {
@@ -31,11 +33,17 @@ impl Format {
             "tsv" => Self::Tsv,
             "json" | "jsonl" | "ndjson" => Self::Json,
             "xml" => Self::Xml,
+            "fvecs" => Self::Vectors(Layout::Fvecs),
+            "bvecs" => Self::Vectors(Layout::Bvecs),
+            "npy" => Self::Vectors(Layout::Npy),
             _ => Self::of_text(input.fill_buf()?),
         })
     }
 
     fn of_text(text: &[u8]) -> Self {
+        if text.starts_with(NPY) {
+            return Self::Vectors(Layout::Npy);
+        }
         let text = text.strip_prefix(BOM).unwrap_or(text);
         let first_line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
         match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
@@ -55,6 +63,7 @@ pub(super) enum Rows {
     Separated(Separated),
     Json(JsonLines),
     Xml(Xml),
+    Vectors(Vectors),
 }
 
 impl Rows {
@@ -65,6 +74,7 @@ impl Rows {
             Format::Tsv => Self::Separated(Separated::new(input, b'\t')),
             Format::Json => Self::Json(JsonLines::new(input)),
             Format::Xml => Self::Xml(Xml::new(input)),
+            Format::Vectors(layout) => Self::Vectors(Vectors::new(input, layout)),
         })
     }
 
@@ -75,6 +85,7 @@ impl Rows {
             Self::Separated(rows) => rows.names(),
             Self::Json(rows) => rows.names(),
             Self::Xml(rows) => rows.names(),
+            Self::Vectors(rows) => rows.names(),
         }
     }
 
@@ -85,6 +96,7 @@ impl Rows {
             Self::Separated(rows) => rows.next(wanted, to)?,
             Self::Json(rows) => rows.next(wanted, to)?,
             Self::Xml(rows) => rows.next(wanted, to)?,
+            Self::Vectors(rows) => rows.next(wanted, to)?,
         };
         let Some(line) = line else { return Ok(false) };
         let invalid = |name: &str| Fault::at(line, format!("the field '{name}' is not base64"));

@@ -15,6 +15,7 @@ mod portion;
 mod reading;
 mod records;
 mod separated;
+mod vectors;
 mod xml;
 
 pub use self::error::DatasetError;

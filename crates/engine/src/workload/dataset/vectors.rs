@@ -1,0 +1,289 @@
+//! Vectors: fvecs and bvecs, in which each vector begins with its number of dimensions, and npy, numpy's arrays.
+//!
+//! The fields of a record are `id`, the number of the vector from 0, and `vector`, its components as FP32. Faults have
+//! the number of the vector, from 1, in place of a line.
+
+use std::io::{self, BufRead, Read};
+
+use super::{
+    error::Fault,
+    portion::{Fields, Portion},
+    reading::Input,
+};
+use crate::{protocol::vector_of, untrusted};
+
+/// The most dimensions of a vector.
+const MOST_DIMENSIONS: u64 = 65_536;
+/// The most bytes of the head of an npy file.
+const LONGEST_HEAD: usize = 65_536;
+/// The first bytes of an npy file.
+pub(super) const NPY: &[u8] = b"\x93NUMPY";
+
+/// How vectors stand in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// Each vector is its number of dimensions (32 bits) and as many FP32.
+    Fvecs,
+    /// Each vector is its number of dimensions (32 bits) and as many bytes.
+    Bvecs,
+    /// A head in text, and then the components.
+    Npy,
+}
+
+/// Reads vectors.
+pub(super) struct Vectors {
+    input: Input,
+    layout: Layout,
+    /// The bytes of a component: a byte, or a float of 4 or 8 bytes.
+    width: usize,
+    /// The number of dimensions; 0 before it is known.
+    dimensions: usize,
+    /// How many vectors there are, if the head says so.
+    count: Option<u64>,
+    /// How many vectors were read.
+    read: u64,
+    /// The last one, as FP32.
+    bytes: Vec<u8>,
+}
+
+impl Vectors {
+    pub(super) fn new(input: Input, layout: Layout) -> Self {
+        let width = if layout == Layout::Bvecs { 1 } else { 4 };
+        Self { input, layout, width, dimensions: 0, count: None, read: 0, bytes: Vec::new() }
+    }
+
+    pub(super) fn names(&mut self) -> Result<Vec<String>, Fault> {
+        let names = ["id", "vector"].map(str::to_owned);
+        Ok(if self.read()? { names.into() } else { Vec::new() })
+    }
+
+    /// Appends the parts of the next vector; returns its number.
+    pub(super) fn next(&mut self, wanted: &[Portion], to: &mut Fields) -> Result<Option<u64>, Fault> {
+        if !self.read()? {
+            return Ok(None);
+        }
+        let id = self.read - 1;
+        for portion in wanted {
+            match portion.field().map(String::as_str) {
+                Some("id") => to.push(id.to_string().as_bytes()),
+                Some("vector") => to.push(&self.bytes),
+                Some(name) => return Err(self.fault(format!("the record has no field '{name}'"))),
+                None => {
+                    let number = |it: f32| it.is_finite().then(|| it.to_string());
+                    let components: Option<Vec<_>> = vector_of(&self.bytes).map(number).collect();
+                    let none =
+                        || self.fault("JSON has no infinite number and no NaN, and the vector has one");
+                    let components = components.ok_or_else(none)?;
+                    to.push(format!("{{\"id\":{id},\"vector\":[{}]}}", components.join(",")).as_bytes());
+                }
+            }
+        }
+        Ok(Some(self.read))
+    }
+
+    /// Reads the next vector; returns false after the last.
+    fn read(&mut self) -> Result<bool, Fault> {
+        self.input.begin_record();
+        if self.layout == Layout::Npy && self.read == 0 {
+            self.read_head()?;
+        }
+        self.read += 1;
+        let number = self.read;
+        let waiting = self.input.fill_buf().map_err(|error| Fault::at(number, error))?;
+        let is_at_end = waiting.is_empty();
+        match self.count {
+            Some(count) if self.read > count && is_at_end => return Ok(false),
+            Some(count) if self.read > count => {
+                return Err(self.fault(format!("the head has {count} vectors, and more bytes follow them")));
+            }
+            Some(count) if is_at_end => {
+                return Err(self.fault(format!("the file ends here, its head has {count} vectors")));
+            }
+            None if is_at_end => return Ok(false),
+            Some(_) => {}
+            None => {
+                let dimensions = i32::from_le_bytes(self.take()?).into();
+                self.set_dimensions(dimensions)?;
+            }
+        }
+        self.bytes.resize(self.dimensions * self.width, 0);
+        let read = self.input.read_exact(&mut self.bytes);
+        read.map_err(|error| self.broken(&error))?;
+        let narrow = |it: &[u8; 8]| {
+            let wide = f64::from_le_bytes(*it);
+            Some(wide as f32).filter(|it| it.is_finite() == wide.is_finite())
+        };
+        let floats: Option<Vec<f32>> = match self.width {
+            1 => Some(self.bytes.iter().map(|it| f32::from(*it)).collect()),
+            8 => self.bytes.as_chunks().0.iter().map(narrow).collect(),
+            _ => return Ok(true),
+        };
+        let floats = floats.ok_or_else(|| self.fault("a component is too large for a float of 32 bits"))?;
+        self.bytes = floats.into_iter().flat_map(f32::to_le_bytes).collect();
+        Ok(true)
+    }
+
+    /// Reads the head of an npy file.
+    fn read_head(&mut self) -> Result<(), Fault> {
+        let (magic, version): ([u8; 6], [u8; 2]) = (self.take()?, self.take()?);
+        let length = match version[0] {
+            1 => usize::from(u16::from_le_bytes(self.take()?)),
+            2 | 3 => u32::from_le_bytes(self.take()?) as usize,
+            _ => 0,
+        };
+        if magic != NPY || !(1..=LONGEST_HEAD).contains(&length) {
+            return Err(self.fault("it is no npy file of version 1 to 3 with a head of at most 64 KiB"));
+        }
+        let mut head = vec![0; length];
+        let read = self.input.read_exact(&mut head);
+        read.map_err(|error| self.broken(&error))?;
+        let head = untrusted::bytes(head.trim_ascii());
+        let after = |name: &str| head.split_once(name).map_or("", |(_, value)| value.trim_start());
+        let shape = after("'shape':").strip_prefix('(').and_then(|shape| shape.split_once(')'));
+        let shape = shape.map_or("", |(shape, _)| shape).split(',').map(|it| it.trim().parse::<u64>().ok());
+        let width = ["'<f4'", "'<f8'"].iter().position(|it| after("'descr':").starts_with(it));
+        let is_by_row = after("'fortran_order':").starts_with("False");
+        let (Some(width), true, [Some(count), Some(dimensions)]) =
+            (width, is_by_row, &shape.collect::<Vec<_>>()[..])
+        else {
+            return Err(self.fault(format!(
+                "it has {head}; give rows of float32 or float64 as numpy.ascontiguousarray(array, '<f4') makes them"
+            )));
+        };
+        (self.width, self.count) = (4 << width, Some(*count));
+        self.set_dimensions(i64::try_from(*dimensions).unwrap_or(i64::MAX))
+    }
+
+    fn set_dimensions(&mut self, dimensions: i64) -> Result<(), Fault> {
+        let possible = u64::try_from(dimensions).ok().filter(|it| (1..=MOST_DIMENSIONS).contains(it));
+        let known = possible.filter(|it| self.dimensions == 0 || *it == self.dimensions as u64);
+        self.dimensions = known.ok_or_else(|| match possible {
+            Some(_) => {
+                self.fault(format!("the vector has {dimensions} dimensions, the first {}", self.dimensions))
+            }
+            None => self.fault(format!(
+                "the vector has {dimensions} dimensions, and 1 to {MOST_DIMENSIONS} are possible"
+            )),
+        })? as usize;
+        Ok(())
+    }
+
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], Fault> {
+        let mut bytes = [0; N];
+        let read = self.input.read_exact(&mut bytes);
+        read.map_err(|error| self.broken(&error)).map(|()| bytes)
+    }
+
+    fn broken(&self, error: &io::Error) -> Fault {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => self.fault("the file ends within this vector"),
+            _ => self.fault(error),
+        }
+    }
+
+    fn fault(&self, what: impl std::fmt::Display) -> Fault {
+        Fault::at(self.read.max(1), what)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::workload::dataset::format::Rows;
+
+    type IdAndVector = (String, Vec<f32>);
+
+    /// Reads the ids and vectors of a file, and its last record as JSON; or the fault.
+    fn read(path: &Path) -> Result<(Vec<IdAndVector>, String), String> {
+        let wanted = ["__field:id__", "__field:vector__", "__record__"].map(|it| Portion::of(it).unwrap());
+        let written = |fault: Fault| format!("{}: {}", fault.line, fault.what);
+        let names = Rows::open(path).unwrap().names().map_err(written)?;
+        assert!(names.is_empty() || names == ["id", "vector"], "{names:?}");
+        let (mut rows, mut all, mut json) = (Rows::open(path).unwrap(), Vec::new(), String::new());
+        let mut fields = Fields::default();
+        while rows.next(&wanted, &mut fields).map_err(written)? {
+            let [id, record] = [0, 2].map(|n| String::from_utf8(fields.get(n).to_vec()).unwrap());
+            all.push((id, vector_of(fields.get(1)).collect()));
+            json = record;
+            fields.clear();
+        }
+        Ok((all, json))
+    }
+
+    #[test]
+    fn what_numpy_wrote_is_read_as_floats_of_32_bits() {
+        let file = |name: &str| Path::new("../../tests/fixtures").join(name);
+        for name in ["vectors-f4.npy", "vectors-f8-v2.npy", "vectors.fvecs"] {
+            let (all, json) = read(&file(name)).unwrap();
+            let expected = [[0.0, 1.0, 2.0], [0.5, -1.25, 1e-3], [3e38, -0.0, 7.0]];
+            let expected = [0, 1, 2].map(|n| (n.to_string(), expected[n].to_vec()));
+            assert_eq!(all, expected, "{name}");
+            assert_eq!(json, format!("{{\"id\":2,\"vector\":[3{},-0,7]}}", "0".repeat(38)), "{name}");
+        }
+        let (all, _) = read(&file("vectors.bvecs")).unwrap();
+        assert_eq!(all[1], ("1".to_owned(), vec![9.0, 8.0, 7.0]));
+    }
+
+    #[test]
+    fn what_is_hostile_is_refused_in_one_line() {
+        let head = |descr: &str, order: &str, shape: &str, data: usize| {
+            let head = format!("{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}\n");
+            let length = (head.len() as u16).to_le_bytes();
+            [NPY, &[1, 0], &length, head.as_bytes(), &vec![0; data]].concat()
+        };
+        let floats = |shape, data| head("'<f4'", "False", shape, data);
+        let vector =
+            |dimensions: i32, bytes: usize| [&dimensions.to_le_bytes()[..], &vec![0; bytes]].concat();
+        let too_large = [&head("'<f8'", "False", "(1, 1)", 0)[..], &1e300_f64.to_le_bytes()].concat();
+        let range = "and 1 to 65536 are possible";
+        for (name, bytes, expected) in [
+            ("v.fvecs", vector(-5, 9), ["1: the vector has -5 dimensions", range]),
+            ("v.fvecs", vector(i32::MAX, 9), ["1: the vector has 2147483647", range]),
+            ("v.fvecs", vector(3, 11), ["1: the file ends within this vector", ""]),
+            ("v.fvecs", vec![1, 0], ["1: the file ends within this vector", ""]),
+            (
+                "v.fvecs",
+                [vector(1, 4), vector(2, 8)].concat(),
+                ["2: the vector has 2 dimensions, the first 1", ""],
+            ),
+            ("v.npy", floats("(9, 3)", 17), ["2: the file ends within this vector", ""]),
+            (
+                "v.npy",
+                floats("(18446744073709551615, 1)", 4),
+                ["2: the file ends here, its head has 18446744", ""],
+            ),
+            ("v.npy", floats("(1, 1)", 5), ["2: the head has 1 vectors, and more bytes follow them", ""]),
+            ("v.npy", floats("(1, 4000000000000)", 5), ["1: the vector has 4000000000000", range]),
+            (
+                "v.npy",
+                floats("(-1, 4)", 5),
+                ["1: it has {'descr': '<f4'", "(-1, 4), }; give rows of float32"],
+            ),
+            ("v.npy", floats("(4,)", 16), ["1: it has {", "give rows of float32"]),
+            ("v", head("'<f4'", "True", "(2, 2)", 16), ["1: it has {", "'fortran_order': True"]),
+            ("v.npy", head("'>f4'", "False", "(2, 2)", 16), ["1: it has {", "'>f4'"]),
+            ("v.npy", head("[('a\x1b', '<f4')]", "False", "(2, 2)", 16), ["1: it has {", "\\x1b"]),
+            (
+                "v.npy",
+                [NPY, &[2, 0], &[255; 4]].concat(),
+                ["1: it is no npy file of version 1 to 3", "64 KiB"],
+            ),
+            ("v.npy", b"id,title\n1,a\n".to_vec(), ["1: it is no npy file", ""]),
+            ("v.npy", too_large, ["1: a component is too large for a float of 32 bits", ""]),
+            (
+                "v.fvecs",
+                [&vector(1, 0)[..], &f32::NAN.to_le_bytes()].concat(),
+                ["1: JSON has no infinite number", ""],
+            ),
+        ] {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join(name);
+            std::fs::write(&path, bytes).unwrap();
+            let fault = read(&path).unwrap_err();
+            assert!(fault.starts_with(expected[0]) && fault.contains(expected[1]), "{name}: {fault}");
+            assert_eq!(fault.lines().count(), 1, "{fault}");
+        }
+    }
+}
