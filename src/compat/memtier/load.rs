@@ -42,10 +42,7 @@ impl Memtier {
                 Some(_) => asked.connections() as usize,
                 None => asked.threads as usize,
             },
-            seed: match asked.has_seeds_by_run {
-                true => self.seed.wrapping_add(number.into()),
-                false => self.seed,
-            },
+            seed: if asked.has_seeds_by_run { self.seed.wrapping_add(number.into()) } else { self.seed },
             names: KeyNames::given(&asked.key_prefix),
             timeout: match asked.connection_timeout_s {
                 0 => Duration::MAX,

@@ -161,14 +161,8 @@ fn pieces(glyphs: &Glyphs, model: &Model) -> Vec<Piece> {
             true => format!("{} {name} {value} {} {}", glyphs.pointer, glyphs.less, glyphs.more),
             false => format!("{name} {value}"),
         };
-        let ink = match is_selected {
-            true => Ink::Selected,
-            false => Ink::Faint,
-        };
-        let width = match is_selected && is_typed {
-            true => name.chars().count() + ENTRY,
-            false => text.chars().count(),
-        };
+        let ink = if is_selected { Ink::Selected } else { Ink::Faint };
+        let width = if is_selected && is_typed { name.chars().count() + ENTRY } else { text.chars().count() };
         Piece { knob, name, text, ink, width: width as u16 }
     };
     Knob::of(knobs).into_iter().map(piece).collect()

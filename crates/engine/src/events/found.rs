@@ -115,10 +115,7 @@ impl fmt::Display for Best {
         let under = after(" of what holds ", &self.limit);
         let p99 = after(", p99 ", &self.p99_us.map(latency));
         write!(f, "{} does most{under}: {}{p99}", self.setting, units::rate(self.ops_per_s))?;
-        match self.steps < self.of {
-            true => write!(f, ", of {} of {} steps", self.steps, self.of),
-            false => Ok(()),
-        }
+        if self.steps < self.of { write!(f, ", of {} of {} steps", self.steps, self.of) } else { Ok(()) }
     }
 }
 

@@ -180,10 +180,7 @@ impl Holders {
     /// # Errors
     /// When the holders are servers of a ring, and an operation has several keys.
     pub fn check_keys(&self, knobs: &Knobs) -> Result<(), WorkloadError> {
-        match self.are_ring() && knobs.load {
-            true => knobs.workload.check_one_key(self.target.dialect),
-            false => Ok(()),
-        }
+        if self.are_ring() && knobs.load { knobs.workload.check_one_key(self.target.dialect) } else { Ok(()) }
     }
 
     /// Returns the servers that `redyno clean` has to be given to clean all holders: a node of a cluster leads to the
