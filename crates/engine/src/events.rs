@@ -333,15 +333,7 @@ impl EventKind {
 
     /// Returns whether the event is about all nodes of the session, although it has the number of one.
     pub fn is_of_all_nodes(&self) -> bool {
-        matches!(
-            self,
-            Self::NodeJoined { .. }
-                | Self::NodeLeft { .. }
-                | Self::NodeBack { .. }
-                | Self::Failover { .. }
-                | Self::LagUnmeasured { .. }
-                | Self::LagMeasured { .. }
-        )
+        matches!(self, crate::any_of!(Self NodeJoined NodeLeft NodeBack Failover LagUnmeasured LagMeasured))
     }
 
     /// Returns whether the event reports a recovery.

@@ -30,6 +30,12 @@ macro_rules! named_values {
     };
 }
 
+/// A pattern for the values of these kinds of an enum, whatever they hold.
+#[macro_export]
+macro_rules! any_of {
+    ($of:ident $($kind:ident)+) => { $($of::$kind { .. })|+ };
+}
+
 /// Formats a latency of `ns` nanoseconds with three significant digits: `88 ns`, `3.12 µs`, `312 µs`, `1.94 ms`,
 /// `12.1 s`.
 pub fn latency(ns: u64) -> String {

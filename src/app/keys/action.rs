@@ -148,13 +148,8 @@ impl Action {
     pub fn moves(self) -> bool {
         matches!(
             self,
-            Self::SelectRow(_)
-                | Self::Select(_)
-                | Self::SelectParameter(_)
-                | Self::Scroll(_)
-                | Self::ScrollOperations(_)
-                | Self::Scrub(_)
-                | Self::MoveCaret(_)
+            redyno_engine::any_of!(Self SelectRow Select SelectParameter Scroll ScrollOperations Scrub
+                MoveCaret)
         )
     }
 }

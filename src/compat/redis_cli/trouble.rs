@@ -61,12 +61,7 @@ impl Trouble {
                 let length = seconds(at_ns.saturating_sub(lost_ns));
                 format!("connected again at {:.2} s, after {length:.2} s", seconds(*at_ns))
             }
-            Message::Wake(_)
-            | Message::Intrinsic(_)
-            | Message::Host { .. }
-            | Message::Lag { .. }
-            | Message::Recall { .. }
-            | Message::Event { .. } => {
+            redyno_engine::any_of!(Message Wake Intrinsic Host Lag Recall Event) => {
                 return Ok(());
             }
         };

@@ -152,7 +152,7 @@ pub(super) fn speaks_tls(target: &Target, deadline: Instant) -> bool {
 }
 
 /// Returns whether the error means that the server has disconnected.
-pub(super) fn is_closed(error: &io::Error) -> bool {
+pub(crate) fn is_closed(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::ConnectionReset

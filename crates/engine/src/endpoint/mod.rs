@@ -28,6 +28,7 @@ pub use back_off::BackOff;
 pub use cluster::{Cluster, ClusterError};
 pub use endpoints::{Endpoints, Target};
 pub use greeting::{Greeter, Greeting, GreetingStep, TurnedDown};
+pub(crate) use line::is_closed;
 pub use lull::{Lull, Lulls};
 pub use neighbours::{Neighbours, cluster_of, neighbours};
 pub use reach::reach;

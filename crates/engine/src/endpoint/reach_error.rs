@@ -265,15 +265,8 @@ impl ReachError {
     pub fn is_answer(&self) -> bool {
         !matches!(
             self,
-            Self::HostNotFound { .. }
-                | Self::Refused(_)
-                | Self::ConnectTimeout(_)
-                | Self::NoSuchSocket { .. }
-                | Self::SocketForbidden { .. }
-                | Self::Io { .. }
-                | Self::Silent(_)
-                | Self::HalfAnswer { .. }
-                | Self::Closed(_)
+            crate::any_of!(Self HostNotFound Refused ConnectTimeout NoSuchSocket SocketForbidden Io Silent
+                HalfAnswer Closed)
         )
     }
 
@@ -282,19 +275,8 @@ impl ReachError {
     pub fn is_transient(&self) -> bool {
         matches!(
             self,
-            Self::HostNotFound { .. }
-                | Self::Refused(_)
-                | Self::ConnectTimeout(_)
-                | Self::NoSuchSocket { .. }
-                | Self::Io { .. }
-                | Self::Silent(_)
-                | Self::HalfAnswer { .. }
-                | Self::SilentToTls(_)
-                | Self::Closed(_)
-                | Self::ClosedToTls(_)
-                | Self::Loading(_)
-                | Self::TooManyClients(_)
-                | Self::Busy { .. }
+            crate::any_of!(Self HostNotFound Refused ConnectTimeout NoSuchSocket Io Silent HalfAnswer
+                SilentToTls Closed ClosedToTls Loading TooManyClients Busy)
         )
     }
 }

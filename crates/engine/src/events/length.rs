@@ -26,13 +26,8 @@ impl EventKind {
     /// Returns whether the event is the beginning of something that lasts.
     pub fn opens(&self) -> bool {
         match self {
-            SnapshotBegan
-            | RewriteBegan
-            | EvictionBegan { .. }
-            | RejectionBegan { .. }
-            | BlockingBegan { .. }
-            | ExpiryBegan { .. }
-            | LoadingBegan => true,
+            crate::any_of!(EventKind SnapshotBegan RewriteBegan EvictionBegan RejectionBegan BlockingBegan
+                ExpiryBegan LoadingBegan) => true,
             Stalled { length_s, .. } => length_s.is_none(),
             Shifted { shift } => shift.length_s.is_none(),
             _ => false,

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt, io};
 
 use crate::{
-    endpoint::TlsFailure,
+    endpoint::{TlsFailure, is_closed},
     protocol::{MAX_KINDS, OTHER, error_code},
 };
 
@@ -59,12 +59,9 @@ impl From<&io::Error> for ErrorKind {
     fn from(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::ConnectionRefused => Self::Refused,
-            io::ErrorKind::ConnectionReset
-            | io::ErrorKind::ConnectionAborted
-            | io::ErrorKind::BrokenPipe
-            | io::ErrorKind::UnexpectedEof => Self::Reset,
             io::ErrorKind::TimedOut => Self::Timeout,
             io::ErrorKind::AddrNotAvailable => Self::NoPort,
+            _ if is_closed(error) => Self::Reset,
             _ if TlsFailure::of(error).is_some() => Self::Tls,
             _ => Self::Unreachable,
         }

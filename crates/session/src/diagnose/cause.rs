@@ -152,17 +152,12 @@ impl Suspect {
             }
             EventKind::Failover { length_s, .. } => of(sentence(), Some(length_s * 1e9), true, 3),
             EventKind::ConnectionsBack { after_s, .. } => of(sentence(), Some(after_s * 1e9), true, 3),
-            EventKind::Unreachable { .. }
-            | EventKind::Restarted
-            | EventKind::ConnectionsLost { .. }
-            | EventKind::PingLost { .. }
-            | EventKind::RoleChanged { .. }
-            | EventKind::FailoverTurned { .. } => of(sentence(), None, true, 3),
-            EventKind::SnapshotBegan
-            | EventKind::SnapshotEnded { .. }
-            | EventKind::RewriteBegan
-            | EventKind::RewriteEnded { .. }
-            | EventKind::EvictionBegan { .. } => of(sentence(), None, false, 4),
+            redyno_engine::any_of!(EventKind Unreachable Restarted ConnectionsLost PingLost RoleChanged FailoverTurned) => {
+                of(sentence(), None, true, 3)
+            }
+            redyno_engine::any_of!(EventKind SnapshotBegan SnapshotEnded RewriteBegan RewriteEnded EvictionBegan) => {
+                of(sentence(), None, false, 4)
+            }
             _ => None,
         }
     }

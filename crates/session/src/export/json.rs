@@ -149,10 +149,9 @@ impl Sink for Json {
     fn push(&mut self, record: &Record) -> Vec<String> {
         self.sheet.push(record, |_| ());
         self.besides.push(record);
-        if record.is_of(0) {
-            drop(self.findings.push(record))
-        } else {
-            self.findings.hear_other(record)
+        match record.is_of(0) {
+            true => drop(self.findings.push(record)),
+            false => self.findings.hear_other(record),
         }
         Vec::new()
     }

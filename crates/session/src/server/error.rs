@@ -147,15 +147,8 @@ impl ServerError {
         }
         matches!(
             self,
-            Self::Refused { .. }
-                | Self::Taken { .. }
-                | Self::Irreversible { .. }
-                | Self::Exists { .. }
-                | Self::Nameless { .. }
-                | Self::NotOfRun { .. }
-                | Self::Somebodys { .. }
-                | Self::Missing(..)
-                | Self::NoSlots
+            redyno_engine::any_of!(Self Refused Taken Irreversible Exists Nameless NotOfRun Somebodys
+                Missing NoSlots)
         )
     }
 

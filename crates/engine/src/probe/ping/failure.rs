@@ -5,7 +5,7 @@ use std::{io, time::Duration};
 use thiserror::Error;
 
 use crate::{
-    endpoint::{TlsFailure, TurnedDown},
+    endpoint::{TlsFailure, TurnedDown, is_closed},
     protocol::ProtocolError,
 };
 
@@ -52,10 +52,7 @@ impl Failure {
             Self::Io(error) => match error.kind() {
                 io::ErrorKind::ConnectionRefused => "refused",
                 io::ErrorKind::TimedOut => "timeout",
-                io::ErrorKind::ConnectionReset
-                | io::ErrorKind::ConnectionAborted
-                | io::ErrorKind::BrokenPipe
-                | io::ErrorKind::UnexpectedEof => "reset",
+                _ if is_closed(error) => "reset",
                 _ if TlsFailure::of(error).is_some() => "tls",
                 _ => "unreachable",
             },

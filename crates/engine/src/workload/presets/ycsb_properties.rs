@@ -92,10 +92,9 @@ pub(super) struct Properties {
 impl Properties {
     /// Reads the parameters; with proportions if the workload `has_proportions`.
     pub(super) fn of(settings: &Settings, has_proportions: bool) -> Result<Self, WorkloadError> {
-        if has_proportions {
-            settings.only(ycsb_parameters())?
-        } else {
-            settings.only(PARAMETERS)?
+        match has_proportions {
+            true => settings.only(ycsb_parameters())?,
+            false => settings.only(PARAMETERS)?,
         }
         let group = word(settings, "commandgroup", &Group::ALL)?.unwrap_or(Group::Hash);
         let is_go = word(settings, "layout", &[("ycsb", false), ("go-ycsb", true)])?.unwrap_or(false);
