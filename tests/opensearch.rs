@@ -22,12 +22,21 @@ type Indices = Arc<Mutex<BTreeMap<String, u64>>>;
 
 /// The part of the server that a preset needs: indices by name with their numbers of documents, of which one is not redyno's.
 fn stand_in() -> (HttpServer, Indices) {
+    stand_in_behind(None)
+}
+
+/// The same behind a header field, which all but HEAD need.
+fn stand_in_behind(field: Option<&'static str>) -> (HttpServer, Indices) {
     let indices = Indices::default();
     for theirs in ["theirs", "redyno-theirs", "redyno-backup-2026"] {
         indices.lock().unwrap().insert(theirs.to_owned(), 7);
     }
     let kept = Arc::clone(&indices);
     let server = HttpServer::start(move |request| {
+        let is_let_in = field.is_none_or(|field| request.fields.iter().any(|it| it == field));
+        if !is_let_in && request.method != "HEAD" {
+            return reply(request, "401 Unauthorized", "");
+        }
         let (status, body) = answer(request, &mut kept.lock().unwrap());
         reply(request, status, &body)
     });
@@ -169,6 +178,28 @@ fn clean_deletes_the_index_of_a_killed_session_alone() {
     let other = HttpServer::start(|request| reply(request, "404 Not Found", ""));
     let unlisted = run(&["clean", "-u", &other.uri("/")]).expect_code(1);
     assert!(unlisted.err.contains("lists no indices (HTTP 404 Not Found"), "{}", unlisted.err);
+}
+
+#[test]
+fn clean_sends_the_header_fields_of_a_workload_to_a_server_that_wants_a_password() {
+    let (server, indices) = stand_in_behind(Some("Authorization: Basic abc"));
+    let left = "redyno-4g7k2m9q-docs0".to_owned();
+    indices.lock().unwrap().insert(left.clone(), 7);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("w.toml").display().to_string();
+    let text = "[http]\nheaders = { Authorization = \"Basic abc\" }\n[[operation]]\nname = \"a\"\nsteps = [\"GET /\"]\n";
+    fs::write(&file, text).unwrap();
+    let uri = server.uri("/");
+    let refused = run(&["clean", "-u", &uri, "--yes"]).expect_code(1);
+    assert!(refused.err.contains("401 Unauthorized") && !refused.err.contains("abc"), "{}", refused.err);
+    let other = run(&["clean", "-p", "1", "--workload", &file]).expect_code(2);
+    assert!(other.err.contains("--workload: [http] is for http:// and https://"), "{}", other.err);
+    let idle = run(&["clean", "-u", &uri, "--workload", "opensearch"]).expect_code(2);
+    assert!(idle.err.contains("--workload: it has no [http] headers"), "{}", idle.err);
+    assert!(names(&indices).contains(&left));
+    let cleaned = run(&["clean", "-u", &uri, "--yes", "--workload", &file]).expect_code(0);
+    assert!(cleaned.out.contains(&left), "{}", cleaned.out);
+    assert_eq!(names(&indices), THEIRS);
 }
 
 /// Documents as JSON lines, of which those with these numbers are refused by the stand-in.

@@ -3,6 +3,7 @@
 
 use std::{
     collections::BTreeMap,
+    fmt,
     io::{self, BufRead, IsTerminal, Write},
     sync::{Arc, mpsc},
     time::{Duration, Instant},
@@ -31,7 +32,7 @@ use crate::{
         running::{Answers, Holder, Holders, delete, set_back, strike, sweep},
     },
     units::counted,
-    workload::KeyNames,
+    workload::{Chosen, KeyNames, Settings},
 };
 
 /// The largest number of sessions that are listed one by one.
@@ -61,6 +62,9 @@ pub struct CleanArgs {
     // The first field, because the target's heading applies to everything after it.
     #[arg(long)]
     pub yes: bool,
+    /// By HTTP, send the header fields of this workload's [http], such as Authorization
+    #[arg(long, value_name = "FILE")]
+    pub workload: Option<String>,
     /// The server.
     #[command(flatten)]
     pub target: TargetArgs,
@@ -84,7 +88,17 @@ impl Arguments for CleanArgs {
 /// When the server cannot be reached or refuses a command, when another session is running, when a change could not be
 /// undone, or when `out` cannot be written.
 pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), Failure> {
-    let target = args.target.target()?;
+    let mut target = args.target.target()?;
+    if let Some(file) = &args.workload {
+        let wrong = |what: &dyn fmt::Display| UsageError::of(format!("--workload: {what}"));
+        let fields =
+            Chosen::find(file, &Settings::default()).map_err(|error| wrong(&error))?.workload.http.clone();
+        if fields.headers.is_empty() {
+            return Err(wrong(&"it has no [http] headers, so it has no effect here; leave it out").into());
+        }
+        fields.check(target.dialect).map_err(|error| wrong(&error))?;
+        target.dialect = fields.of(target.dialect);
+    }
     if target.dialect.has_keys() && !target.dialect.lists_keys() {
         return Err(anyhow!(
             "{} is a memcached, which lists no keys, so that those of a killed session cannot be found: it evicts them, \

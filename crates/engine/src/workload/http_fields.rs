@@ -28,13 +28,16 @@ impl HttpFields {
     }
 
     /// Returns `dialect` with these fields in each request.
-    pub(super) fn of(&self, dialect: Dialect) -> Dialect {
+    pub fn of(&self, dialect: Dialect) -> Dialect {
         let fields = self.headers.iter().map(|(name, value)| (name.clone(), value.clone()));
         dialect.with_fields(&fields.collect::<Vec<_>>())
     }
 
-    /// Checks that a server of this dialect takes such fields, and that each is one line. The error does not repeat values.
-    pub(super) fn check(&self, dialect: Dialect) -> Result<(), WorkloadError> {
+    /// Checks that a server of this dialect takes such fields, and that each is one line.
+    ///
+    /// # Errors
+    /// Names the first field that is wrong; the error does not repeat values.
+    pub fn check(&self, dialect: Dialect) -> Result<(), WorkloadError> {
         if !self.is_empty() && dialect.has_keys() {
             return Err(WorkloadError::of("[http] is for http:// and https://; remove it from the workload"));
         }
