@@ -75,7 +75,7 @@ fn names(argument: &str) -> Option<fn() -> Vec<String>> {
     Some(match argument {
         "a" | "b" | "nodes" | "uri" | "@" => config::target_names,
         "arrivals" => || owned(Arrivals::NAMES),
-        "backlog" => || owned(Backlog::NAMES),
+        "backlog" => || owned(&Backlog::ALL.map(Backlog::name)),
         "distribution" => || Distribution::names().map(str::to_owned).collect(),
         "format" => || owned(&Format::ALL.map(|format| format.name)),
         "from" | "to" => || Adjustable::all().map(|knob| knob.word().to_owned()).collect(),

@@ -2,6 +2,7 @@
 //! for an early end.
 
 use std::{
+    fmt::Display,
     io::{self, Write as _},
     ops::ControlFlow,
     process::ExitCode,
@@ -71,6 +72,11 @@ impl From<io::Error> for Stop {
 }
 
 impl Stop {
+    /// Returns a stop with this reason, as memtier_benchmark begins it.
+    pub fn error(reason: impl Display) -> Self {
+        Self::Message(format!("error: {reason}"))
+    }
+
     /// Prints the reason, or the message `unwritten` if output cannot be written. Returns the exit code.
     pub fn end(self, unwritten: &str) -> ExitCode {
         match self {

@@ -39,33 +39,22 @@ impl Protocol {
     }
 }
 
-/// The order in which keys are chosen.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Pattern {
-    #[default]
-    Random,
-    Sequential,
-    Parallel,
-    Gaussian,
-    Zipf,
+redyno_engine::named_values! {
+    /// The order in which keys are chosen.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub(super) enum Pattern {
+        #[default]
+        Random "R",
+        Sequential "S",
+        Parallel "P",
+        Gaussian "G",
+        Zipf "Z",
+    }
 }
 
 impl Pattern {
-    const ALL: [(Self, char); 5] = [
-        (Self::Random, 'R'),
-        (Self::Sequential, 'S'),
-        (Self::Parallel, 'P'),
-        (Self::Gaussian, 'G'),
-        (Self::Zipf, 'Z'),
-    ];
-
     pub(super) fn read(text: &str) -> Option<Self> {
-        let named = |(_, letter): &&(Self, char)| text.strip_prefix(*letter) == Some("");
-        Self::ALL.iter().find(named).map(|(pattern, _)| *pattern)
-    }
-
-    pub(super) fn letter(self) -> char {
-        Self::ALL.iter().find(|(pattern, _)| *pattern == self).map_or('R', |(_, letter)| *letter)
+        Self::ALL.into_iter().find(|pattern| pattern.name() == text)
     }
 }
 

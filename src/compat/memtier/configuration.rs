@@ -129,7 +129,7 @@ fn load(asked: &MemtierOptions) -> Fields {
 
 fn objects(asked: &MemtierOptions) -> Fields {
     let sizes = asked.data_size_list.iter().flatten().map(|(size, weight)| format!("{size}:{weight}"));
-    let [set, get] = asked.patterns().map(Pattern::letter);
+    let [set, get] = asked.patterns().map(Pattern::name);
     let is_imported = asked.import.file.is_some();
     let has_sizes = asked.data_size_list.is_some() || asked.data_size_range.is_some() || is_imported;
     let prefix = Some(asked.key_prefix.clone()).filter(|_| !is_imported);

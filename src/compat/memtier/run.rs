@@ -78,20 +78,19 @@ pub(super) struct Memtier {
 impl Memtier {
     /// Opens the outputs, and prints the text before the runs.
     fn begin(mut asked: MemtierOptions) -> Result<Self, Stop> {
-        let failed = |line: String| Stop::Message(format!("error: {line}"));
-        let imported = asked.read_import().map_err(failed)?;
-        let monitored = asked.read_monitor().map_err(failed)?;
-        let requests = Requests::of(&asked).map_err(failed)?;
+        let imported = asked.read_import().map_err(Stop::error)?;
+        let monitored = asked.read_monitor().map_err(Stop::error)?;
+        let requests = Requests::of(&asked).map_err(Stop::error)?;
         let dialect = asked.protocol.dialect();
         let checked = requests.workload.check_dialect(dialect, &KeyNames::given(&asked.key_prefix));
-        checked.map_err(|error| failed(error.to_string()))?;
-        let target = asked.server.target(dialect).map_err(|error| failed(error.to_string()))?;
-        let cluster = find_nodes(&asked, &requests, &target).map_err(failed)?;
-        asked.check_amounts(primaries(cluster.as_deref())).map_err(failed)?;
-        let interrupts = listen(&[Signal::Interrupt]).map_err(|error| failed(error.to_string()))?;
+        checked.map_err(Stop::error)?;
+        let target = asked.server.target(dialect).map_err(Stop::error)?;
+        let cluster = find_nodes(&asked, &requests, &target).map_err(Stop::error)?;
+        asked.check_amounts(primaries(cluster.as_deref())).map_err(Stop::error)?;
+        let interrupts = listen(&[Signal::Interrupt]).map_err(Stop::error)?;
         let (mut out, mut err): (Box<dyn Write>, _) = (Box::new(StreamText::stdout()), StreamText::stderr());
         let (statsd, said) = Statsd::open(&asked.statsd);
-        let prometheus = Prometheus::open(&asked).map_err(failed)?;
+        let prometheus = Prometheus::open(&asked).map_err(Stop::error)?;
         prometheus.iter().try_for_each(|prometheus| writeln!(out, "{}", prometheus.line()))?;
         out.flush()?;
         for line in without_effect(&asked).into_iter().chain(imported).chain(monitored).chain(said) {
@@ -176,8 +175,7 @@ impl Memtier {
         let mut verified = None;
         if asked.import.is_verified && self.loss.is_none() {
             writeln!(self.out, "\n\nPerforming data verification...")?;
-            let failed = |error| Stop::Message(format!("error: {error}"));
-            let results = import::verify(asked, &self.target, FIND_LIMIT).map_err(failed)?;
+            let results = import::verify(asked, &self.target, FIND_LIMIT).map_err(Stop::error)?;
             for line in &results.lines {
                 writeln!(self.err, "{line}")?;
             }
@@ -200,9 +198,8 @@ impl Memtier {
     /// Runs the load once.
     fn measure(&mut self, number: u32) -> Result<Results, Stop> {
         writeln!(self.err, "[RUN #{number}] Preparing benchmark client...")?;
-        let failed = |error| Stop::Message(format!("error: {error}"));
         let plan = self.plan(number);
-        let mut alone = Alone::start(&plan, self.knobs(0), None, self.clock).map_err(failed)?;
+        let mut alone = Alone::start(&plan, self.knobs(0), None, self.clock).map_err(Stop::error)?;
         alone.turn_later(self.steps());
         let mut of_clients = Vec::new();
         if self.asked.client_stats.is_some() {
@@ -295,7 +292,7 @@ impl Memtier {
             asked.client_stats.as_ref().map(|_| format!("[RUN {run}] Writing client stats files...\n"));
         let lines: String = stats.into_iter().chain(all.iter().map(|(.., line)| line.clone())).collect();
         self.draw(&lines)?;
-        files::write(&all).map_err(|error| Stop::Message(format!("error: {error}")))
+        files::write(&all).map_err(Stop::error)
     }
 
     fn draw(&mut self, text: &str) -> Result<(), Stop> {
@@ -313,13 +310,13 @@ impl Memtier {
         }
         let line = match without_step(self.target.dialect, message) {
             (Some(Step::Auth), error) => {
-                return Err(Stop::Message(format!("error: authentication failed [-{error}]")));
+                return Err(Stop::error(format_args!("authentication failed [-{error}]")));
             }
             (Some(Step::Select), error) => {
                 return Err(Stop::Message(format!("database selection failed: {error}")));
             }
             (Some(Step::Hello), error) => {
-                return Err(Stop::Message(format!("error: HELLO failed [-{error}]")));
+                return Err(Stop::error(format_args!("HELLO failed [-{error}]")));
             }
             (None, error) if kind.starts_with(|first: char| first.is_ascii_uppercase()) => {
                 self.draw(&format!("\nserver {place} handle error response: -{error}\n"))?;
@@ -343,6 +340,6 @@ fn failures(interval: &Interval) -> u64 {
 
 /// Opens a file for results.
 fn create(path: &Path) -> Result<File, Stop> {
-    let unwritable = |error: io::Error| format!("error: {}: {}", untrusted::path(path), plain(&error));
-    File::create(path).map_err(|error| Stop::Message(unwritable(error)))
+    let unwritable = |error| Stop::error(format_args!("{}: {}", untrusted::path(path), plain(&error)));
+    File::create(path).map_err(unwritable)
 }

@@ -106,7 +106,7 @@ impl Adjustable {
             Self::Knob(Knob::Arrivals) => vec!["constant", "poisson"],
             Self::Knob(Knob::Distribution) => DISTRIBUTIONS.to_vec(),
             Self::Knob(_) | Self::Weight => Vec::new(),
-            Self::Backlog => Backlog::NAMES.to_vec(),
+            Self::Backlog => Backlog::ALL.map(Backlog::name).to_vec(),
             Self::Reconnect => vec![NEVER],
             Self::Think | Self::SessionLength => vec![NONE],
             Self::Workload => presets().map(|preset| preset.name.as_str()).collect(),

@@ -89,28 +89,27 @@ impl Bursts {
     }
 }
 
-/// What happens to requests that are due while every connection waits for replies.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Backlog {
-    /// Delayed requests are sent as soon as a connection is free; their response time includes the delay.
-    #[default]
-    Queue,
-    /// Requests that are more than [`SHED_AFTER_NS`] late are dropped and counted as shed.
-    Shed,
+crate::named_values! {
+    /// What happens to requests that are due while every connection waits for replies.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Backlog {
+        /// Delayed requests are sent as soon as a connection is free; their response time includes the delay.
+        #[default]
+        Queue "queue",
+        /// Requests that are more than [`SHED_AFTER_NS`] late are dropped and counted as shed.
+        Shed "shed",
+    }
 }
 
 /// How late a request may be sent with [`Backlog::Shed`]: 10 ms, which is longer than a worker takes to wake up, and
 /// shorter than a stall of the server.
 pub const SHED_AFTER_NS: u64 = 10_000_000;
 
-/// The given word is none of the allowed words.
+/// The given word is no [`Backlog`].
 #[derive(Debug, Error, PartialEq, Eq)]
-#[error("'{given}' must be {}", .allowed.join(" or "))]
-pub struct ParseChoiceError {
-    given: String,
-    allowed: &'static [&'static str],
-}
+#[error("'{0}' must be {names}", names = Backlog::ALL.map(Backlog::name).join(" or "))]
+pub struct ParseChoiceError(String);
 
 /// The given text describes no arrivals.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -126,40 +125,20 @@ pub enum ParseArrivalsError {
     Bursts(String),
 }
 
-macro_rules! choice {
-    ($choice:ident: $($one:ident $name:literal),+) => {
-        impl $choice {
-            /// The words for the values on the command line.
-            pub const NAMES: &[&str] = &[$($name),+];
-
-            /// Returns the word for this value on the command line and on the screen.
-            pub fn name(self) -> &'static str {
-                match self {
-                    $(Self::$one => $name,)+
-                }
-            }
-        }
-
-        impl fmt::Display for $choice {
-            fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.pad(self.name())
-            }
-        }
-
-        impl FromStr for $choice {
-            type Err = ParseChoiceError;
-
-            fn from_str(given: &str) -> Result<Self, Self::Err> {
-                match given.trim().to_lowercase().as_str() {
-                    $($name => Ok(Self::$one),)+
-                    _ => Err(ParseChoiceError { given: given.to_owned(), allowed: Self::NAMES }),
-                }
-            }
-        }
-    };
+impl fmt::Display for Backlog {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.pad(self.name())
+    }
 }
 
-choice!(Backlog: Queue "queue", Shed "shed");
+impl FromStr for Backlog {
+    type Err = ParseChoiceError;
+
+    fn from_str(given: &str) -> Result<Self, Self::Err> {
+        let known = Self::ALL.into_iter().find(|known| known.name() == given.trim().to_lowercase());
+        known.ok_or_else(|| ParseChoiceError(given.to_owned()))
+    }
+}
 
 impl Arrivals {
     /// The values on the command line.

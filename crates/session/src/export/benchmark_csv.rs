@@ -1,11 +1,12 @@
 //! The CSV of redis-benchmark: one row for each test, all cells quoted. `redyno bench` and the export of any session
 //! use the same writer; in the export, each operation is a row.
 
-use super::{Format, Holds, csv::inert, sheet::Sheet};
-use crate::{
-    session::{Record, Sink},
-    stats::Latency,
+use super::{
+    Format, Holds,
+    csv::inert,
+    sheet::{AtEnd, Sheet},
 };
+use crate::stats::Latency;
 
 /// The row with the names of the columns.
 pub const HEADER: &str = "\"test\",\"rps\",\"avg_latency_ms\",\"min_latency_ms\",\"p50_latency_ms\",\
@@ -30,28 +31,18 @@ pub const BENCHMARK_CSV: Format = Format::new(
     "csv",
     "redis-benchmark's --csv, each operation as a test",
     Holds::Summary,
-    |_, _| Box::new(BenchmarkCsv::default()),
+    |_, _| AtEnd::of(None, rows),
 );
 
-/// Writes the rows at the end: the operations of the whole load without its warm-up.
-#[derive(Debug, Default)]
-pub(super) struct BenchmarkCsv(Sheet);
-
-impl Sink for BenchmarkCsv {
-    fn push(&mut self, record: &Record) -> Vec<String> {
-        self.0.push(record, |_| ());
-        Vec::new()
-    }
-
-    fn finish(&mut self) -> Vec<String> {
-        let sum = self.0.timeline.summary();
-        let (length_s, is_open) = (sum.length_s, sum.response.is_some());
-        let per_s = |ops: u64| if length_s > 0.0 { ops as f64 / length_s } else { 0.0 };
-        let operations = self.0.timeline.operations();
-        // An unescaped quote would end the title; redis-benchmark does not escape it.
-        let rows = operations.iter().map(|(name, part)| {
-            row(&inert(name).replace('"', "\"\""), per_s(part.in_rate(is_open)), &part.service)
-        });
-        std::iter::once(HEADER.to_owned()).chain(rows).collect()
-    }
+/// Returns the rows: the operations of the whole load without its warm-up.
+fn rows(sheet: &Sheet, _: Option<&str>) -> Vec<String> {
+    let sum = sheet.timeline.summary();
+    let (length_s, is_open) = (sum.length_s, sum.response.is_some());
+    let per_s = |ops: u64| if length_s > 0.0 { ops as f64 / length_s } else { 0.0 };
+    let operations = sheet.timeline.operations();
+    // An unescaped quote would end the title; redis-benchmark does not escape it.
+    let rows = operations.iter().map(|(name, part)| {
+        row(&inert(name).replace('"', "\"\""), per_s(part.in_rate(is_open)), &part.service)
+    });
+    std::iter::once(HEADER.to_owned()).chain(rows).collect()
 }

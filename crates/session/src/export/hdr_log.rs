@@ -11,13 +11,19 @@
 //! Values within the histograms are in nanoseconds; `Interval_Max` is in milliseconds, as in the libraries' own
 //! writers. The lines of a warm-up or a prefill have the tag `warm-up` or `prefill`, so the lines without a tag add up
 //! to the summary.
+//!
+//! The percentile text (`.hgrm`): one distribution of the whole session without its warm-up, in milliseconds, for the
+//! plotter of hdrhistogram.org and similar tools.
 
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
-use super::{Format, Holds};
+use super::{
+    Format, Holds,
+    sheet::{AtEnd, Sheet},
+};
 use crate::{
     session::{Interval, Record, Sink, Timeline},
-    stats::Latency,
+    stats::{Latency, percentile_table},
 };
 
 /// The interval log of HdrHistogram, in nanoseconds.
@@ -96,4 +102,24 @@ fn line(interval: &Interval, tag: &str, latency: &Latency) -> Option<String> {
         line += &format!("#[{} values above 60 s are in no histogram]\n", latency.over_range());
     }
     Some(line)
+}
+
+/// The percentile text of HdrHistogram, in milliseconds.
+pub const PERCENTILES: Format = Format::new(
+    "hgrm",
+    "hgrm",
+    "HdrHistogram's percentile text, in milliseconds",
+    Holds::Summary,
+    |_, tag| AtEnd::of(tag, table),
+);
+
+/// Returns the table of the distribution `tag`: `response`, or the name of an operation; otherwise all service times.
+fn table(sheet: &Sheet, tag: Option<&str>) -> Vec<String> {
+    let summary = sheet.timeline.summary();
+    let latency: Latency = match tag {
+        None => summary.service,
+        Some("response") => summary.response.unwrap_or_default(),
+        Some(name) => sheet.timeline.operations().remove(name).unwrap_or_default().service,
+    };
+    vec![percentile_table(&latency)]
 }

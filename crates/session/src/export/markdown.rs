@@ -2,12 +2,9 @@
 
 use super::{
     Format, Holds,
-    sheet::{Sheet, SheetRow},
+    sheet::{AtEnd, Sheet, SheetRow},
 };
-use crate::session::{
-    Record, Sink,
-    figures::{self, Figure},
-};
+use crate::session::figures::{self, Figure};
 
 /// The columns of segments, operations and nodes.
 const COLUMNS: [Figure; 9] = [
@@ -23,51 +20,36 @@ const COLUMNS: [Figure; 9] = [
 ];
 
 /// Tables in Markdown.
-pub(super) const MARKDOWN: Format = Format::new(
-    "markdown",
-    "md",
-    "tables for a ticket",
-    Holds::Summary,
-    |_, _| Box::new(Markdown::default()),
-);
+pub(super) const MARKDOWN: Format =
+    Format::new("markdown", "md", "tables for a ticket", Holds::Summary, |_, _| AtEnd::of(None, tables));
 
-/// Writes the tables at the end.
-#[derive(Debug, Default)]
-pub(super) struct Markdown(Sheet);
-
-impl Sink for Markdown {
-    fn push(&mut self, record: &Record) -> Vec<String> {
-        self.0.push(record, |_| ());
-        Vec::new()
+/// Returns the tables.
+fn tables(sheet: &Sheet, _: Option<&str>) -> Vec<String> {
+    let summary = sheet.timeline.summary();
+    let operations = sheet.timeline.operations();
+    let head = sheet.timeline.session().map(|session| {
+        let target = [session.target.address.as_str(), &session.target.server, &session.target.role];
+        let target = target.map(escaped).join(" ");
+        format!(
+            "**{}**, {} on {}, {} cores\n\n",
+            target.trim(),
+            session.tool,
+            escaped(&session.started),
+            session.host.cores
+        )
+    });
+    let mut rows: Vec<_> = sheet.segments().into_iter().map(|line| (named(&line), line)).collect();
+    if operations.len() > 1 {
+        let lines = SheetRow::of_operations(&summary, &operations);
+        rows.extend(lines.map(|line| (escaped(line.words()[3]), line)));
     }
-
-    fn finish(&mut self) -> Vec<String> {
-        let summary = self.0.timeline.summary();
-        let operations = self.0.timeline.operations();
-        let head = self.0.timeline.session().map(|session| {
-            let target = [session.target.address.as_str(), &session.target.server, &session.target.role];
-            let target = target.map(escaped).join(" ");
-            format!(
-                "**{}**, {} on {}, {} cores\n\n",
-                target.trim(),
-                session.tool,
-                escaped(&session.started),
-                session.host.cores
-            )
-        });
-        let mut rows: Vec<_> = self.0.segments().into_iter().map(|line| (named(&line), line)).collect();
-        if operations.len() > 1 {
-            let lines = SheetRow::of_operations(&summary, &operations);
-            rows.extend(lines.map(|line| (escaped(line.words()[3]), line)));
-        }
-        let (nodes, agents) = (self.0.timeline.nodes(), self.0.timeline.agents());
-        let nodes = self.0.of_nodes(&summary, &nodes).into_iter();
-        rows.extend(nodes.map(|line| (escaped(line.words()[4]), line)));
-        let agents = self.0.of_agents(&summary, &agents).into_iter();
-        rows.extend(agents.map(|line| (format!("agent {}", escaped(line.words()[4])), line)));
-        rows.push(("all".to_owned(), SheetRow::of_summary(&summary)));
-        vec![head.unwrap_or_default() + &table(&rows)]
-    }
+    let (nodes, agents) = (sheet.timeline.nodes(), sheet.timeline.agents());
+    let nodes = sheet.of_nodes(&summary, &nodes).into_iter();
+    rows.extend(nodes.map(|line| (escaped(line.words()[4]), line)));
+    let agents = sheet.of_agents(&summary, &agents).into_iter();
+    rows.extend(agents.map(|line| (format!("agent {}", escaped(line.words()[4])), line)));
+    rows.push(("all".to_owned(), SheetRow::of_summary(&summary)));
+    vec![head.unwrap_or_default() + &table(&rows)]
 }
 
 /// Returns the title of a segment's row.

@@ -19,7 +19,6 @@ mod markdown;
 pub mod memtier;
 mod metrics;
 mod one_segment;
-mod percentiles;
 mod sheet;
 #[cfg(test)]
 mod tests;
@@ -30,11 +29,11 @@ use thiserror::Error;
 
 pub use benchmark_csv::BENCHMARK_CSV;
 pub use csv::CSV;
+pub use hdr_log::PERCENTILES;
 pub use json::{FindingRow, JSON, NDJSON};
 pub use markdown::escaped as markdown_text;
 pub use metrics::{Metrics, buckets};
 pub use one_segment::OneSegment;
-pub use percentiles::PERCENTILES;
 pub use sheet::Rows;
 
 use crate::session::Sink;
@@ -87,7 +86,7 @@ impl Format {
         json::NDJSON,
         json::JSON,
         hdr_log::HDR_LOG,
-        percentiles::PERCENTILES,
+        hdr_log::PERCENTILES,
         markdown::MARKDOWN,
         metrics::OPEN_METRICS,
         memtier::MEMTIER_JSON,

@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::session::{
-    OperationInterval, Record, Segment, Summary, Timeline,
+    OperationInterval, Record, Segment, Sink, Summary, Timeline,
     figures::{FIGURES, Figure, Row},
 };
 
@@ -192,6 +192,31 @@ impl Sheet {
     /// Returns the rows of all agents of a fleet over the whole session.
     pub(super) fn of_agents<'a>(&self, summary: &'a Summary, agents: &'a Parts) -> Vec<SheetRow<'a>> {
         of_parts("agent", summary, agents, |agent| self.timeline.agent_name(agent))
+    }
+}
+
+/// A sink that writes everything at the end, from the sums of the session.
+pub(super) struct AtEnd {
+    sheet: Sheet,
+    tag: Option<String>,
+    write: fn(&Sheet, Option<&str>) -> Vec<String>,
+}
+
+impl AtEnd {
+    /// Returns a sink whose output `write` makes of the session and the tag.
+    pub(super) fn of(tag: Option<&str>, write: fn(&Sheet, Option<&str>) -> Vec<String>) -> Box<Self> {
+        Box::new(Self { sheet: Sheet::default(), tag: tag.map(str::to_owned), write })
+    }
+}
+
+impl Sink for AtEnd {
+    fn push(&mut self, record: &Record) -> Vec<String> {
+        self.sheet.push(record, |_| ());
+        Vec::new()
+    }
+
+    fn finish(&mut self) -> Vec<String> {
+        (self.write)(&self.sheet, self.tag.as_deref())
     }
 }
 

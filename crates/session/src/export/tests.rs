@@ -200,7 +200,7 @@ fn the_untagged_lines_of_an_interval_log_add_up_to_the_summary() {
 #[test]
 fn percentiles_are_those_of_the_tag() {
     let total = |tag| {
-        let text = made(percentiles::PERCENTILES, Rows::default(), tag);
+        let text = made(PERCENTILES, Rows::default(), tag);
         let (_, count) = text.split_once("Total count    =").unwrap();
         (
             text.lines().nth(2).unwrap().split_whitespace().next().unwrap().to_owned(),
