@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 
 use crate::{
-    app::{Course, Knob, Model, Playback, Reachability, Tone},
+    app::{Course, Model, Playback, Reachability, Tone},
     diagnose::{Finding, Severity},
     events::{EventKind, Shift},
     experiment::Experiment,
@@ -207,11 +207,8 @@ fn load(knobs: &Knobs, width: usize) -> String {
         None if knobs.think.is_some() => knobs.pace(),
         None => "as fast as the server answers".to_owned(),
     };
-    let (size, keys) = (Knob::ValueSize.value(knobs), knobs.keys());
-    let long = format!(
-        "{clients} client{plural}, {pipeline} in flight each, {pace}: {}, {size} values, {keys}",
-        knobs.workload
-    );
+    let requests = knobs.requests(false);
+    let long = format!("{clients} client{plural}, {pipeline} in flight each, {pace}: {requests}");
     if long.chars().count() <= width { long } else { load_in_short(knobs) }
 }
 
@@ -226,8 +223,7 @@ pub(super) fn load_in_short(knobs: &Knobs) -> String {
         None if knobs.think.is_some() => knobs.pace(),
         None => "closed loop".to_owned(),
     };
-    let (size, keys) = (Knob::ValueSize.value(knobs), knobs.keys());
-    format!("{clients} clients × {pipeline}, {pace}: {}, {size}, {keys}", knobs.workload)
+    format!("{clients} clients × {pipeline}, {pace}: {}", knobs.requests(true))
 }
 
 /// Returns the results of a segment, in a line.

@@ -184,6 +184,17 @@ impl Knobs {
         let drawn = self.workload.distributions().into_iter().map(|distribution| format!(", {distribution}"));
         format!("{} keys{}", super::Knob::Keys.value(self), drawn.collect::<String>())
     }
+
+    /// Returns the workload, its values and its keys: `SET, 32 B values, 10 k keys`, in a short text `SET, 32 B, 10 k keys`.
+    /// By HTTP, what the requests do not have is left out.
+    pub fn requests(&self, is_short: bool) -> String {
+        let (workload, size) = (&self.workload, super::Knob::ValueSize.value(self));
+        let values = if is_short { size } else { size + " values" };
+        let is_other = !workload.is_by_http();
+        let values = (is_other || workload.most_value_bytes(1) > 0).then_some(values);
+        let keys = (is_other || workload.draws_keys()).then(|| self.keys());
+        [Some(workload.to_string()), values, keys].into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
 }
 
 impl fmt::Display for Knobs {
@@ -195,13 +206,11 @@ impl fmt::Display for Knobs {
         }
         write!(
             f,
-            "{} clients × {}, rate {}, {}, {} values, {}",
+            "{} clients × {}, rate {}, {}",
             self.clients,
             self.pipeline,
             self.pace(),
-            self.workload,
-            super::Knob::ValueSize.value(self),
-            self.keys(),
+            self.requests(false),
         )?;
         self.renewal().map_or(Ok(()), |words| write!(f, ", {words}"))
     }
@@ -219,6 +228,21 @@ mod tests {
         assert!(Knobs { rate: Some(0), ..Knobs::default() }.checked().is_err());
         let error = Knobs { reconnect: Some(0), ..Knobs::default() }.checked().unwrap_err();
         assert_eq!(error.to_string(), "reconnect must be between 1 and 4294967295, not 0");
+    }
+
+    #[test]
+    fn values_and_keys_that_requests_by_http_do_not_have_are_not_named() {
+        let of = |step: &str| {
+            let workload = Workload {
+                operations: vec![workload::Operation::command(step, 1)],
+                ..(*Workload::ratio(1, 1)).clone()
+            };
+            Knobs { workload: workload.into(), ..Knobs::default() }.requests(true)
+        };
+        assert_eq!(of("GET /"), "GET");
+        assert_eq!(of("GET /items/{key}"), "GET, 10 k keys");
+        assert_eq!(of("POST /items {value}"), "POST, 32 B");
+        assert_eq!(of("PING"), "PING, 32 B, 10 k keys");
     }
 
     #[test]

@@ -34,6 +34,18 @@ impl Workload {
         asked.chain(self.compiled().prefill.chunks(1)).map(of).max().unwrap_or(0).max(traced)
     }
 
+    /// Returns whether all requests are those of HTTP, a method and a path.
+    pub fn is_by_http(&self) -> bool {
+        let mut steps = self.operations.iter().flat_map(|operation| &operation.steps);
+        !self.operations.is_empty()
+            && steps.all(|step| step.split_whitespace().nth(1).is_some_and(|path| path.starts_with('/')))
+    }
+
+    /// Returns whether an operation with a weight above 0 draws a key.
+    pub fn draws_keys(&self) -> bool {
+        self.asked_steps().flat_map(Step::fragments).any(|fragment| fragment.draws().is_some())
+    }
+
     /// Returns whether the workload sends values, and all of them have sizes of their own: the load's value size has no
     /// effect.
     pub fn has_own_sizes(&self) -> bool {
