@@ -216,6 +216,7 @@ mod tests {
         ("rate", "5"),
         ("arrivals", "poisson --rate=5"),
         ("backlog", "shed --rate=5"),
+        ("rhythm", "spread"),
         ("think", "5ms"),
         ("session_length", "30s"),
         ("read_from", "replica"),

@@ -7,7 +7,7 @@ use clap::Args;
 use super::values::{bytes, count, prefix, requests, seconds, speed, threads};
 use crate::{
     endpoint::ReadFrom,
-    knobs::{Arrivals, Backlog, KnobError, Knobs, RandomLength},
+    knobs::{Arrivals, Backlog, KnobError, Knobs, RandomLength, Rhythm},
     load::{IoMethod, most_workers},
     runner::UsageError,
     units::parse_count,
@@ -54,6 +54,10 @@ pub struct LoadArgs {
     /// when it is 10 ms late [default: queue]
     #[arg(long, value_name = "NAME")]
     pub backlog: Option<Backlog>,
+    /// When clients whose replies have arrived send again: grouped, after all that have arrived are read, so that the
+    /// server receives many requests at a time; spread, each at once, as independent clients do [default: grouped]
+    #[arg(long, value_name = "NAME")]
+    pub rhythm: Option<Rhythm>,
     /// Open a new connection for each client after every N replies, with TLS handshake and AUTH; the pipeline is
     /// finished first [default: connections are kept]
     #[arg(long, value_name = "N", value_parser = count)]
@@ -294,6 +298,7 @@ impl LoadArgs {
             rate: self.rate.or(trace.as_ref().map(Trace::rate)),
             arrivals: self.arrivals.unwrap_or(trace.map_or(usual.arrivals, |_| Arrivals::Trace)),
             backlog: self.backlog.unwrap_or(usual.backlog),
+            rhythm: self.rhythm.unwrap_or(usual.rhythm),
             reconnect: self.reconnect,
             think: self.think,
             session_length: self.session_length,

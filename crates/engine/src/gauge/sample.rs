@@ -84,6 +84,9 @@ impl Gauges {
         if let (Some(us), Some(cycles)) = (self[Gauge::LoopTime], self[Gauge::LoopCycles]) {
             self.set(Gauge::LoopMean, Some(us / cycles));
         }
+        if let (Some(commands), Some(cycles)) = (self[Gauge::CommandsRun], self[Gauge::LoopCycles]) {
+            self.set(Gauge::LoopShare, Some(commands / cycles));
+        }
     }
 }
 

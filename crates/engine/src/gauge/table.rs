@@ -52,6 +52,8 @@ gauges! {
         "Commands per second as the server counts them.";
     Commands "commands" Work "" Count, Level Info("total_commands_processed"), 0.0 Never
         "Commands since the server was started.";
+    CommandsRun "commands_run" Work "" Count, Added Info("total_commands_processed"), 0.0 Never
+        "Commands since the previous poll.";
     ErrorReplies "error_replies" Work "errors" Count, Added Info("total_error_replies"), 0.0 Never
         "Error replies since the previous poll.";
     LoopCycles "eventloop_cycles" Work "" Count, Added Info("eventloop_cycles"), 0.0 Never
@@ -62,6 +64,8 @@ gauges! {
         "Microseconds in which commands ran, within the event loop, since the previous poll.";
     LoopMean "eventloop_mean_us" Work "event loop" Micros, Level Own, 0.0 Never
         "Mean microseconds of a cycle of the event loop since the previous poll.";
+    LoopShare "eventloop_commands" Work "commands a cycle" Count, Level Own, 0.0 Never
+        "Mean commands in a cycle of the event loop since the previous poll: the more at a time, the less each costs the server.";
     IoThreads "io_threads_active" Work "i/o threads" YES_NO, Level Info("io_threads_active"), 1.0 Never
         "Whether I/O threads help the main thread now.";
     IoReads "io_threads_reads" Work "i/o thread reads" Count, Added Info("io_threaded_reads_processed"), 0.0 Never

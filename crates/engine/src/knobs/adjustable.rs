@@ -1,7 +1,7 @@
 //! Settings as a user types them, a name and a value: `clients 200`, `rate max`, `weight GET 5`, `backlog shed`.
 
 use super::{
-    Backlog, Knob, KnobError, Knobs, ParseLengthError, RandomLength, TurnError, steps::DISTRIBUTIONS,
+    Backlog, Knob, KnobError, Knobs, ParseLengthError, RandomLength, Rhythm, TurnError, steps::DISTRIBUTIONS,
 };
 use crate::{
     units,
@@ -31,6 +31,8 @@ pub enum Adjustable {
     Weight,
     /// What happens to requests that cannot be sent in time.
     Backlog,
+    /// When a client whose replies have arrived sends again.
+    Rhythm,
     /// The number of requests after which a client opens a new connection.
     Reconnect,
     /// How long clients pause between batches.
@@ -43,7 +45,8 @@ pub enum Adjustable {
 
 impl Adjustable {
     /// The settings that are fields of [`Knobs`] but not on the knob panel.
-    pub const ALONE: [Self; 4] = [Self::Backlog, Self::Reconnect, Self::Think, Self::SessionLength];
+    pub const ALONE: [Self; 5] =
+        [Self::Backlog, Self::Rhythm, Self::Reconnect, Self::Think, Self::SessionLength];
 
     /// Returns all settings: first the knobs in the order of the panel, then the other settings.
     pub fn all() -> impl Iterator<Item = Self> {
@@ -70,6 +73,7 @@ impl Adjustable {
             Self::Knob(knob) => knob.name(),
             Self::Weight => "weight",
             Self::Backlog => "backlog",
+            Self::Rhythm => "rhythm",
             Self::Reconnect => "reconnect",
             Self::Think => "think",
             Self::SessionLength => "session-length",
@@ -92,6 +96,7 @@ impl Adjustable {
         match self {
             Self::Knob(knob) => knob.value(knobs),
             Self::Backlog => knobs.backlog.to_string(),
+            Self::Rhythm => knobs.rhythm.to_string(),
             Self::Reconnect => knobs.reconnect.map_or_else(|| NEVER.to_owned(), |n| n.to_string()),
             Self::Think => length(knobs.think),
             Self::SessionLength => length(knobs.session_length),
@@ -107,6 +112,7 @@ impl Adjustable {
             Self::Knob(Knob::Distribution) => DISTRIBUTIONS.to_vec(),
             Self::Knob(_) | Self::Weight => Vec::new(),
             Self::Backlog => Backlog::ALL.map(Backlog::name).to_vec(),
+            Self::Rhythm => Rhythm::ALL.map(Rhythm::name).to_vec(),
             Self::Reconnect => vec![NEVER],
             Self::Think | Self::SessionLength => vec![NONE],
             Self::Workload => presets().map(|preset| preset.name.as_str()).collect(),
@@ -130,6 +136,7 @@ impl Adjustable {
             Self::Knob(Knob::Weight(_)) => "a number; 0 switches it off",
             Self::Weight => "an operation and a number: GET 5; 0 switches it off",
             Self::Backlog => "queue or shed",
+            Self::Rhythm => "grouped or spread",
             Self::Reconnect => "a number of replies after which clients reconnect, or never",
             Self::Think | Self::SessionLength => "20ms, 5ms..50ms, exponential 20ms, or none",
             Self::Workload => "the name of a preset",
@@ -155,6 +162,7 @@ impl Adjustable {
             Self::SessionLength => {
                 Ok(Knobs { session_length: typed_length(value)?, ..knobs.clone() }.checked()?)
             }
+            Self::Rhythm => Ok(Knobs { rhythm: value.parse()?, ..knobs.clone() }.checked()?),
             Self::Backlog => Ok(Knobs { backlog: value.parse()?, ..knobs.clone() }.checked()?),
             Self::Workload => Ok(knobs.asking(&Chosen::of_preset(value)?)?),
         }

@@ -102,14 +102,31 @@ crate::named_values! {
     }
 }
 
+crate::named_values! {
+    /// When a client whose replies have arrived sends its next requests.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Rhythm {
+        /// After all replies that have arrived by then are read: the server receives many requests at a time, as from other
+        /// load generators.
+        #[default]
+        Grouped "grouped",
+        /// At once, as independent clients do.
+        Spread "spread",
+    }
+}
+
 /// How late a request may be sent with [`Backlog::Shed`]: 10 ms, which is longer than a worker takes to wake up, and
 /// shorter than a stall of the server.
 pub const SHED_AFTER_NS: u64 = 10_000_000;
 
-/// The given word is no [`Backlog`].
+/// The given word is neither of the allowed words.
 #[derive(Debug, Error, PartialEq, Eq)]
-#[error("'{0}' must be {names}", names = Backlog::ALL.map(Backlog::name).join(" or "))]
-pub struct ParseChoiceError(String);
+#[error("'{given}' must be {}", .allowed.join(" or "))]
+pub struct ParseChoiceError {
+    given: String,
+    allowed: [&'static str; 2],
+}
 
 /// The given text describes no arrivals.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -125,20 +142,28 @@ pub enum ParseArrivalsError {
     Bursts(String),
 }
 
-impl fmt::Display for Backlog {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.pad(self.name())
-    }
+macro_rules! choice {
+    ($choice:ident) => {
+        impl fmt::Display for $choice {
+            fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        impl FromStr for $choice {
+            type Err = ParseChoiceError;
+
+            fn from_str(given: &str) -> Result<Self, Self::Err> {
+                let known = Self::ALL.into_iter().find(|known| known.name() == given.trim().to_lowercase());
+                let allowed = Self::ALL.map(Self::name);
+                known.ok_or_else(|| ParseChoiceError { given: given.to_owned(), allowed })
+            }
+        }
+    };
 }
 
-impl FromStr for Backlog {
-    type Err = ParseChoiceError;
-
-    fn from_str(given: &str) -> Result<Self, Self::Err> {
-        let known = Self::ALL.into_iter().find(|known| known.name() == given.trim().to_lowercase());
-        known.ok_or_else(|| ParseChoiceError(given.to_owned()))
-    }
-}
+choice!(Backlog);
+choice!(Rhythm);
 
 impl Arrivals {
     /// The values on the command line.

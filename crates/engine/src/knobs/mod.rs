@@ -16,7 +16,7 @@ mod values;
 mod workload;
 
 pub use adjustable::Adjustable;
-pub use arrivals::{Arrivals, Backlog, Bursts, ParseArrivalsError, ParseChoiceError, SHED_AFTER_NS};
+pub use arrivals::{Arrivals, Backlog, Bursts, ParseArrivalsError, ParseChoiceError, Rhythm, SHED_AFTER_NS};
 pub use knob::{Knob, TurnError};
 pub use presets::{PRESETS, Preset};
 pub use random_length::{ParseLengthError, RandomLength};

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Arrivals, Backlog, RandomLength};
+use super::{Arrivals, Backlog, RandomLength, Rhythm};
 use crate::{
     units,
     workload::{self, MAX_VALUE_SIZE, Workload, WorkloadError},
@@ -34,6 +34,9 @@ pub struct Knobs {
     pub arrivals: Arrivals,
     /// What happens to requests that cannot be sent in time.
     pub backlog: Backlog,
+    /// When a client whose replies have arrived sends again.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub rhythm: Rhythm,
     /// The number of replies after which a client opens a new connection; it first waits for all replies to its
     /// pipeline. With `None`, clients keep their connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,6 +66,7 @@ impl Default for Knobs {
             rate: None,
             arrivals: Arrivals::Constant,
             backlog: Backlog::Queue,
+            rhythm: Rhythm::Grouped,
             reconnect: None,
             think: None,
             session_length: None,
@@ -72,6 +76,10 @@ impl Default for Knobs {
             keyspace: 10_000,
         }
     }
+}
+
+fn is_usual(rhythm: &Rhythm) -> bool {
+    *rhythm == Rhythm::default()
 }
 
 /// The largest size of all values in one batch of requests: 256 MiB.
@@ -153,18 +161,21 @@ impl Knobs {
 }
 
 impl Knobs {
-    /// Returns the rate, with arrivals and backlog if they are not the default: `max`, `5000/s`, `5000/s poisson shed`.
-    /// In a closed loop, returns the think time as well: `max, think 5ms..50ms`.
+    /// Returns the rate, with arrivals, backlog and rhythm if they are not the default: `max`, `5000/s`,
+    /// `5000/s poisson shed`, `max spread`. In a closed loop, returns the think time as well: `max, think 5ms..50ms`.
     pub fn pace(&self) -> String {
-        let Some(rate) = self.rate else {
-            return self.think.map_or_else(|| "max".to_owned(), |think| format!("max, think {think}"));
-        };
-        let mut pace = format!("{}/s", units::setting(rate.into()));
-        if self.arrivals != Arrivals::default() {
+        let mut pace = self.rate.map_or_else(|| "max".to_owned(), |rate| units::setting(rate.into()) + "/s");
+        if self.rate.is_some() && self.arrivals != Arrivals::default() {
             pace += &format!(" {}", self.arrivals);
         }
-        if self.backlog != Backlog::default() {
+        if self.rate.is_some() && self.backlog != Backlog::default() {
             pace += &format!(" {}", self.backlog);
+        }
+        if !is_usual(&self.rhythm) {
+            pace += &format!(" {}", self.rhythm);
+        }
+        if let Some(think) = self.think.filter(|_| self.rate.is_none()) {
+            pace += &format!(", think {think}");
         }
         pace
     }

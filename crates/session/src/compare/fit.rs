@@ -33,8 +33,9 @@ fn differences(one: &Run, other: &Run) -> Vec<String> {
         pair("value size", a.value_size.to_string(), b.value_size.to_string()),
         pair("keys", a.keys(), b.keys()),
     ];
-    // The backlog policy and the think time are a part of the rate's text.
-    let has_own_text = |setting: &Adjustable| !matches!(setting, Adjustable::Backlog | Adjustable::Think);
+    // The others are a part of the rate's text.
+    let has_own_text =
+        |setting: &Adjustable| matches!(setting, Adjustable::Reconnect | Adjustable::SessionLength);
     let alone = Adjustable::ALONE.into_iter().filter(has_own_text);
     let alone = alone.map(|setting| pair(setting.word(), setting.value(a), setting.value(b)));
     let mut misfits: Vec<_> = named.into_iter().chain(alone).flatten().collect();

@@ -13,7 +13,10 @@ use crate::{
 
 impl Worker {
     /// Handles all events of a poll that returned at `now_ns`.
-    pub(super) fn attend_all(&mut self, events: &Events, asleep_ns: u64, now_ns: u64) {
+    ///
+    /// # Errors
+    /// When the system refuses to send by the ring.
+    pub(super) fn attend_all(&mut self, events: &Events, asleep_ns: u64, now_ns: u64) -> std::io::Result<()> {
         let mut reads = 0;
         let mut arrival = Arrival::at(now_ns);
         for event in events {
@@ -23,18 +26,21 @@ impl Worker {
                 Token(client) => {
                     let came_ns = arrival.of_next(|| self.setup.clock.now_ns());
                     self.on_event(client, event, came_ns);
+                    self.send_if_spread()?;
                     reads += u64::from(event.is_readable());
                 }
             }
         }
         while let Some(arrival) = self.io.next(&mut self.buffer) {
             self.on_arrival(arrival, now_ns);
+            self.send_if_spread()?;
             reads += 1;
         }
         if reads > 0 {
             let took_ns = self.setup.clock.now_ns() - now_ns;
             self.segments.counts().client.read_within(took_ns, reads);
         }
+        Ok(())
     }
 
     fn on_event(&mut self, i: usize, event: &Event, now_ns: u64) {
@@ -143,6 +149,114 @@ impl Worker {
                 None => self.on_free(i, (batch, is_spent), now_ns),
                 Some(_) => self.on_lane_idle(i, now_ns),
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{ErrorKind, Read, Write},
+        net::{TcpListener, TcpStream},
+        sync::{Arc, mpsc::channel},
+        time::Duration,
+    };
+
+    use arc_swap::ArcSwap;
+    use mio::{Events, Poll};
+
+    use super::Worker;
+    use crate::{
+        clock::Clock,
+        endpoint::{Address, Lulls, Target},
+        knobs::{Knobs, Rhythm},
+        load::{
+            FirstWords, IoMethod, Plan, Setting,
+            phase::{Phase, Stops},
+            ring,
+            worker::Setup,
+        },
+        workload::Values,
+    };
+
+    const REQUEST: &[u8] = b"*1\r\n$4\r\nPING\r\n";
+
+    /// Creates the worker of two clients that send PING to `server`.
+    fn worker(server: &TcpListener, rhythm: Rhythm) -> Worker {
+        let address = Address::Tcp { host: "127.0.0.1".into(), port: server.local_addr().unwrap().port() };
+        let target = Target { address, ..Target::default() };
+        let plan = Plan { target, first_words: FirstWords::Bare { tracks: false }, ..Plan::fixture() };
+        let workload = crate::workload::Workload::of_commands(&["PING".to_owned()]).unwrap();
+        let knobs =
+            Knobs { load: true, clients: 2, rhythm, workload: Arc::new(workload), ..Knobs::default() };
+        let (clock, stops) = (Clock::start(), Stops { length: None, quota: None });
+        let phase = Phase::first(None, &stops, 0);
+        let program =
+            Arc::new(plan.program(&knobs, &phase, Values::new(&knobs.workload, 3, plan.seed), clock));
+        let (ring, _) = ring::pair(program.operations().count());
+        let setting = Setting { generation: 1, knobs, since_ns: 0, phase, program, filled: Vec::new() };
+        let setup = Setup {
+            index: 0,
+            endpoints: Arc::new(plan.endpoints(0).unwrap()),
+            greeting: plan.greeting(),
+            clock,
+            settings: Arc::new(ArcSwap::from_pointee(setting)),
+            setbacks: Lulls::default(),
+            events: channel().0,
+            plan: Arc::new(plan),
+        };
+        let mut worker = Worker::new(setup, Poll::new().unwrap(), ring).unwrap();
+        if worker.setup.plan.io == IoMethod::Uring {
+            worker.io.use_ring().unwrap();
+        }
+        worker
+    }
+
+    /// Reads what the worker waits for, until `done`, and sends nothing between rounds.
+    fn attend_until(worker: &mut Worker, mut done: impl FnMut(&mut Worker) -> bool) {
+        let mut events = Events::with_capacity(8);
+        while !done(worker) {
+            worker.io.wait(&mut events, Duration::from_millis(1)).unwrap();
+            let now_ns = worker.setup.clock.now_ns();
+            worker.attend_all(&events, now_ns, now_ns).unwrap();
+        }
+    }
+
+    fn requests(stream: &mut TcpStream) -> usize {
+        let mut bytes = [0; 4 * REQUEST.len()];
+        match stream.read(&mut bytes) {
+            Ok(length) => length / REQUEST.len(),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => 0,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    #[test]
+    fn a_spread_client_sends_once_its_reply_is_read_and_a_grouped_one_after_the_round() {
+        for (rhythm, within_the_round) in [(Rhythm::Grouped, 0), (Rhythm::Spread, 2)] {
+            let server = TcpListener::bind("127.0.0.1:0").unwrap();
+            let mut worker = worker(&server, rhythm);
+            worker.connect(0);
+            attend_until(&mut worker, |worker| {
+                worker.clients.how_many_ready() == 2 || worker.clients.connected() == 2
+            });
+            worker.send_due();
+            worker.io.flush().unwrap();
+            let mut streams = [0, 1].map(|_| server.accept().unwrap().0);
+            for stream in &mut streams {
+                stream.read_exact(&mut [0; REQUEST.len()]).unwrap();
+                stream.set_nonblocking(true).unwrap();
+                stream.write_all(b"+PONG\r\n").unwrap();
+            }
+            attend_until(&mut worker, |worker| worker.segments.answered() == 2);
+            let mut sent = 0;
+            let mut count = |_: &mut Worker| {
+                sent += streams.iter_mut().map(requests).sum::<usize>();
+                sent >= within_the_round
+            };
+            attend_until(&mut worker, &mut count);
+            assert!(count(&mut worker));
+            assert_eq!(sent, within_the_round, "{rhythm}");
         }
     }
 }

@@ -237,7 +237,7 @@ impl Worker {
             }
             // Clients with data left after this have their turn after the next poll.
             let unread = self.clients.unread();
-            self.attend_all(&events, asleep_ns, now_ns);
+            self.attend_all(&events, asleep_ns, now_ns)?;
             for _ in 0..unread {
                 self.read_on(now_ns);
             }

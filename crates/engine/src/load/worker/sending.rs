@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::{LAST_REPLIES_NS, Worker, stopping::Stage, waiting::Ready};
 use crate::{
+    knobs::Rhythm,
     load::{ErrorKind, OperationCounts, answered::Batch, clients::ClientConnection, quota::Numbered},
     untrusted,
     workload::OpId,
@@ -227,24 +228,43 @@ impl Worker {
     /// that are due in an open loop.
     pub(super) fn send_due(&mut self) {
         self.awaits_record = false;
-        if self.pace.is_closed() {
-            // Each client once: a client that can send nothing waits again.
-            for _ in 0..self.clients.how_many_ready() {
-                if self.may_send()
-                    && !self.awaits_record
-                    && let Some(i) = self.clients.next_ready()
-                {
-                    self.send(i, self.seen_ns);
-                }
-            }
-        } else if self.may_send() {
+        if !self.pace.is_closed() && self.may_send() {
             self.seen_ns = self.setup.clock.now_ns();
             self.take_setting();
-            if self.may_send() && !self.pace.is_closed() {
-                self.send_round(self.seen_ns);
+        }
+        self.send_ready();
+        self.note_record_wait(self.seen_ns);
+    }
+
+    fn send_ready(&mut self) {
+        if !self.pace.is_closed() {
+            return if self.may_send() {
+                self.send_round(self.seen_ns)
+            };
+        }
+        // Each client once: a client that can send nothing waits again.
+        for _ in 0..self.clients.how_many_ready() {
+            if self.may_send()
+                && !self.awaits_record
+                && let Some(i) = self.clients.next_ready()
+            {
+                self.send(i, self.seen_ns);
             }
         }
-        self.note_record_wait(self.seen_ns);
+    }
+
+    /// Lets the client whose replies were just read send at once if the rhythm is spread.
+    ///
+    /// # Errors
+    /// When the system refuses to send by the ring.
+    #[inline]
+    pub(super) fn send_if_spread(&mut self) -> std::io::Result<()> {
+        if self.setting.knobs.rhythm == Rhythm::Grouped {
+            return Ok(());
+        }
+        self.seen_ns = self.setup.clock.now_ns();
+        self.send_ready();
+        self.io.flush()
     }
 
     /// Writes the requests that were due before `end_ns`, a time in the past, as long as clients are free.
