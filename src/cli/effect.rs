@@ -235,6 +235,7 @@ mod tests {
         ("hash", "ketama"),
         ("ratio", "1:1"),
         ("threads", "1"),
+        ("cpus", "0"),
         ("io", "epoll"),
         ("key_prefix", "mine:"),
         ("record", "f"),

@@ -8,7 +8,7 @@ use super::{target_args::TargetArgs, tls_args::TlsArgs};
 use crate::{
     endpoint::{Password, Target, parse_uri},
     fleet::FleetName,
-    load::IoMethod,
+    load::WorkerOptions,
     runner::{FleetPlan, SessionPlan, UsageError},
     workload::Workload,
 };
@@ -73,8 +73,8 @@ impl FleetArgs {
         if !commission.plan.target.dialect.has_keys() {
             return cannot("an HTTP server; run redyno on each machine");
         }
-        if commission.plan.io != IoMethod::default() {
-            return cannot("--io, since agents use epoll");
+        if commission.plan.workers != WorkerOptions::default() {
+            return cannot("--io, --busy and --cpus, since agents use epoll, sleep, and run on any core");
         }
         if commission.refuses_load.is_some() {
             return cannot("servers side by side, which get no load; add --hash ketama");

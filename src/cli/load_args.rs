@@ -8,7 +8,7 @@ use super::values::{bytes, count, prefix, requests, seconds, speed, threads};
 use crate::{
     endpoint::ReadFrom,
     knobs::{Arrivals, Backlog, KnobError, Knobs, RandomLength, Rhythm},
-    load::{IoMethod, most_workers},
+    load::{Cores, IoMethod, WorkerOptions, most_workers},
     runner::UsageError,
     units::parse_count,
     untrusted,
@@ -119,13 +119,21 @@ pub struct LoadArgs {
     /// Skip the workload's prefill
     #[arg(long)]
     pub no_prefill: bool,
-    /// Worker threads [default: number of cores less one, at least 1]
+    /// Worker threads [default: number of --cpus; without them number of cores less one, at least 1]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
     /// How worker threads read and write: epoll, or uring (Linux's io_uring: fewer system calls; connections with TLS use
     /// epoll) [default: epoll]
     #[arg(long, value_name = "METHOD")]
     pub io: Option<IoMethod>,
+    /// Cores of the worker threads, such as 1 or 0,2-4: the first thread runs on the first core, and so on [default:
+    /// where the system puts them]
+    #[arg(long, value_name = "CORES")]
+    pub cpus: Option<Cores>,
+    /// Let worker threads poll all the time instead of sleeping, for the shortest wake-up delay; each of them then uses a
+    /// whole core
+    #[arg(long)]
+    pub busy: bool,
     /// Reply timeout: a connection that waits longer for a reply is closed and opened again [default: 5]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub timeout: Option<Duration>,
@@ -330,7 +338,14 @@ impl LoadArgs {
             return 1;
         }
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        self.threads.unwrap_or(cores.saturating_sub(1).clamp(1, most_workers()))
+        let usual = self.cpus.as_ref().map_or(cores.saturating_sub(1), Cores::count);
+        self.threads.unwrap_or(usual.clamp(1, most_workers()))
+    }
+
+    /// Returns how the worker threads run.
+    pub fn worker_options(&self) -> WorkerOptions {
+        let cores = self.cpus.clone().unwrap_or_default();
+        WorkerOptions { io: self.io.unwrap_or_default(), busy: self.busy, cores }
     }
 
     /// Returns the time limit for a reply.
@@ -347,6 +362,13 @@ impl LoadArgs {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn there_are_as_many_worker_threads_as_cores_are_given() {
+        let load = LoadArgs { cpus: Some("0,4-6".parse().unwrap()), ..LoadArgs::default() };
+        assert_eq!(load.worker_threads(), 4);
+        assert_eq!(LoadArgs { threads: Some(2), ..load }.worker_threads(), 2);
+    }
 
     #[test]
     fn any_option_that_shapes_the_load_asks_for_it() {

@@ -52,7 +52,7 @@ pub(super) fn session_plan(
         target,
         first_words: FirstWords::Named,
         latency_to: LatencyTo::LastByte,
-        io: load.io.unwrap_or_default(),
+        workers: load.worker_options(),
         threads: load.worker_threads(),
         seed: load.seed(),
         names,
@@ -187,6 +187,8 @@ fn load_words(load: &LoadArgs) -> Vec<String> {
     let mut words = Vec::new();
     words.extend(load.threads.map(|n| format!("--threads {n}")));
     words.extend(load.io.map(|io| format!("--io {}", io.name())));
+    words.extend(load.cpus.as_ref().map(|cores| format!("--cpus {cores}")));
+    words.extend(load.busy.then(|| "--busy".to_owned()));
     words.extend(load.max_connections.map(|n| format!("--max-connections {n}")));
     words.extend(load.read_from.map(|from| format!("--read-from {}", from.name())));
     words.extend(load.timeout.map(|length| format!("--timeout {}", length.as_secs_f64())));

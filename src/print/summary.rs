@@ -9,7 +9,7 @@ use crate::{
     diagnose::{Cause, Delay, Episodes, of_session},
     report::monitored,
     session::{
-        Summary, Timeline,
+        Summary, Timeline, WorkerCost,
         figures::{self, Figure, Row},
         timeline::{Level, Measure},
     },
@@ -42,6 +42,7 @@ pub fn summary(timeline: &Timeline, episodes: &Episodes, files: &[String]) -> St
         if rows.iter().any(|row| row.segment.start.knobs.renewal().is_some()) {
             opened(&mut text, &sum, is_one_setting);
         }
+        workers(&mut text, &sum);
         if sum.response.is_some() {
             line(&mut text, "send lag", &send_lag(&sum));
         }
@@ -135,6 +136,26 @@ fn totals(text: &mut String, sum: &Summary) {
         line(text, "response", &levels(&row, &figures::RESPONSE));
     }
     received::add(text, sum);
+}
+
+/// The most workers that are listed.
+const MOST_WORKERS: usize = 8;
+
+/// Adds what each worker thread used of a core, and the core on which it ran last.
+fn workers(text: &mut String, sum: &Summary) {
+    let Some(client) = &sum.client else { return };
+    let used = |(n, worker): (usize, &WorkerCost)| {
+        let core = worker.core.map_or_else(String::new, |core| format!(" (core {core})"));
+        let at_work = units::percent(worker.work());
+        let polls = worker.spun.map_or_else(String::new, |_| format!(", at work {at_work}"));
+        format!("{} {} of a core{core}{polls}", client.name_of(n), units::percent(worker.cpu))
+    };
+    let mut all: Vec<_> = client.workers.iter().enumerate().take(MOST_WORKERS).map(used).collect();
+    let more = client.workers.len() - all.len();
+    all.extend((more > 0).then(|| format!("and {more} more")));
+    if !all.is_empty() {
+        line(text, "workers", &all.join("; "));
+    }
 }
 
 /// Adds the share of reads that found their key, for a single setting.

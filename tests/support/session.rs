@@ -13,7 +13,7 @@ use redyno::{
     clock::Clock,
     endpoint::{Address, Cluster, Target},
     knobs::Knobs,
-    load::{ClusterPlan, FirstWords, IoMethod, LatencyTo, Plan},
+    load::{ClusterPlan, FirstWords, LatencyTo, Plan, WorkerOptions},
     session::{
         Beginning, End, Interval, Live, Record, ServerIdentity, SessionStart, TargetBeginning,
         queue::{Queue, queue},
@@ -42,7 +42,7 @@ pub fn plan(target: Target) -> Plan {
         target,
         first_words,
         latency_to,
-        io: IoMethod::of_tests(),
+        workers: WorkerOptions::of_tests(),
         threads: 1,
         seed: 7,
         names,

@@ -6,7 +6,7 @@ use super::{asked::MemtierOptions, requests::Requests, run::Memtier};
 use crate::{
     endpoint::{Cluster, Target},
     knobs::Knobs,
-    load::{ClusterPlan, FirstWords, Fleet, IoMethod, LatencyTo, Plan, Requests as Sent},
+    load::{ClusterPlan, FirstWords, Fleet, LatencyTo, Plan, Requests as Sent, WorkerOptions},
     workload::KeyNames,
 };
 
@@ -36,7 +36,7 @@ impl Memtier {
             target: self.target.clone(),
             first_words: FirstWords::Bare { tracks: false },
             latency_to: LatencyTo::LastByte,
-            io: IoMethod::default(),
+            workers: WorkerOptions::default(),
             // The results of each client are those of a thread.
             threads: match asked.client_stats {
                 Some(_) => asked.connections() as usize,

@@ -27,7 +27,7 @@ use crate::{
     },
     endpoint::{NoTalk, ReachError, Target},
     knobs::Knobs,
-    load::{ClusterPlan, FirstWords, Fleet, IoMethod, Plan, Requests},
+    load::{ClusterPlan, FirstWords, Fleet, Plan, Requests, WorkerOptions},
     print::words::StreamText,
     protocol::Dialect,
     session::{Alone, End},
@@ -275,7 +275,7 @@ impl Bench {
             target: self.target.clone(),
             first_words: FirstWords::Bare { tracks: self.asked.tracks },
             latency_to: self.asked.latency_to,
-            io: IoMethod::default(),
+            workers: WorkerOptions::default(),
             // A thread without clients has nothing to do.
             threads: usize::try_from(self.asked.threads).unwrap_or(0).clamp(1, clients),
             seed: self.seed,

@@ -26,6 +26,8 @@ pub struct Lap {
     /// How long the thread was ready to run but waited for a core, in ns. `None` if the system does not report it: only
     /// Linux with scheduler statistics does.
     pub run_delay_ns: Option<u64>,
+    /// The core on which the thread runs at the end; `None` except on Linux.
+    pub core: Option<u16>,
 }
 
 /// The calling thread, which measures itself. The value must stay on the thread that created it.
@@ -61,6 +63,7 @@ impl OwnThread {
             run_delay_ns: run_delay_ns
                 .zip(self.run_delay_ns)
                 .map(|(now_ns, before_ns)| now_ns.saturating_sub(before_ns)),
+            core: core(),
         };
         (self.since, self.cpu_ns, self.run_delay_ns) = (now, cpu_ns, run_delay_ns);
         lap
@@ -71,6 +74,17 @@ impl OwnThread {
 pub(super) fn cpu_ns() -> u64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as u64 * SECOND_NS + time.tv_nsec as u64
+}
+
+/// Returns the core on which the calling thread runs.
+#[cfg(target_os = "linux")]
+fn core() -> Option<u16> {
+    u16::try_from(rustix::thread::sched_getcpu()).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn core() -> Option<u16> {
+    None
 }
 
 /// The kernel's counter of a thread's time in the run queue.

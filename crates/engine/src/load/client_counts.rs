@@ -12,6 +12,10 @@ pub struct ClientCounts {
     pub cpu_ns: u64,
     /// Time in which the thread waited for a core, in ns; `None` if the system does not report it.
     pub run_delay_ns: Option<u64>,
+    /// Time of rounds of a worker that never sleeps in which it neither read nor wrote, in ns.
+    pub spun_ns: u64,
+    /// The core on which the worker ran at the end; `None` if the system does not report it.
+    pub core: Option<u16>,
     /// Time in which clients could send but the next record of the dataset was not read yet, in ns; `None` if
     /// records were always available.
     pub record_wait_ns: Option<u64>,
@@ -31,6 +35,8 @@ impl ClientCounts {
         self.watched_ns = 0;
         self.cpu_ns = 0;
         self.run_delay_ns = None;
+        self.spun_ns = 0;
+        self.core = None;
         self.record_wait_ns = None;
         self.read_wait.reset();
         self.late.reset();
@@ -67,6 +73,7 @@ impl ClientCounts {
     pub fn add_lap(&mut self, lap: Lap) {
         self.watched_ns += lap.length_ns;
         self.cpu_ns += lap.cpu_ns;
+        self.core = lap.core;
         if let Some(delay_ns) = lap.run_delay_ns {
             *self.run_delay_ns.get_or_insert_default() += delay_ns;
         }

@@ -121,7 +121,7 @@ impl Load {
             joined: joined_up,
             events: events_up.clone(),
         };
-        plan.io.check().map_err(LoadError::Uring)?;
+        plan.check_workers()?;
         let mut rings = Vec::new();
         let threads = if plan.fleet.agents().is_some() { 0 } else { plan.threads };
         for index in 0..threads {

@@ -10,8 +10,9 @@ use crate::{
 };
 
 /// One worker's counts of one segment during one interval. The worker sends the buffer to the collector, which
-/// clears and returns it.
+/// clears and returns it. No other thread writes to its cache lines, of which processors fetch two at a time.
 #[derive(Debug, Default)]
+#[repr(align(128))]
 pub struct IntervalBuffer {
     /// The number of the segment in which the counted requests were written.
     pub generation: u32,
@@ -73,8 +74,9 @@ pub struct IntervalBuffer {
     pub(super) spent: Option<(Arc<Setting>, Outgoing)>,
 }
 
-/// Counts of one operation.
+/// Counts of one operation, in cache lines of their own.
 #[derive(Debug, Default)]
+#[repr(align(128))]
 pub struct OperationCounts {
     /// Operations that were answered without an error.
     pub ops: u64,

@@ -56,6 +56,7 @@ pub mod testing;
 mod unsent;
 mod watches;
 mod worker;
+mod worker_options;
 
 pub use arrived::{Arrived, OfReceiver};
 pub use by_node::{ByNode, NodeCounts};
@@ -74,3 +75,4 @@ pub use quota::Requests;
 use ring::Ring;
 pub use ring::RingEnd;
 use setting::Setting;
+pub use worker_options::{Cores, ParseCoresError, WorkerOptions};

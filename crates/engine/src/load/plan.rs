@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Fleet, IoMethod, Requests, phase::Phase};
+use super::{Fleet, Requests, WorkerOptions, phase::Phase};
 use crate::{
     clock::Clock,
     endpoint::{Address, Cluster, Endpoints, Greeting, PingMedians, ReadFrom, Target},
@@ -32,8 +32,8 @@ pub struct Plan {
     pub first_words: FirstWords,
     /// The event that ends a request's latency.
     pub latency_to: LatencyTo,
-    /// How the workers read and write.
-    pub io: IoMethod,
+    /// How the workers run.
+    pub workers: WorkerOptions,
     /// The number of worker threads, at least 1.
     pub threads: usize,
     /// The seed of all random numbers: the same seed produces the same requests.
@@ -106,6 +106,9 @@ pub enum LoadError {
     /// The system does not have the way to read and write.
     #[error("this system refuses io_uring ({0}); use --io epoll")]
     Uring(std::io::Error),
+    /// The workers cannot run on the given cores; the text names one and gives the reason.
+    #[error("--cpus: {0}")]
+    Cores(String),
     /// The poll loop of a worker cannot be set up.
     #[error("a worker cannot start: {0}; is the limit of open files too low (ulimit -n)?")]
     Worker(#[from] std::io::Error),
@@ -119,6 +122,15 @@ impl ClusterPlan {
 }
 
 impl Plan {
+    /// Checks that this system can run the workers as planned.
+    ///
+    /// # Errors
+    /// When it refuses io_uring, or a core.
+    pub(super) fn check_workers(&self) -> Result<(), LoadError> {
+        self.workers.io.check().map_err(LoadError::Uring)?;
+        self.workers.cores.check().map_err(LoadError::Cores)
+    }
+
     /// Returns the commands that each connection sends first.
     pub(super) fn greeting(&self) -> Greeting {
         match self.first_words {
@@ -156,7 +168,7 @@ impl Plan {
             target,
             first_words,
             latency_to: LatencyTo::LastByte,
-            io: IoMethod::of_tests(),
+            workers: WorkerOptions::of_tests(),
             threads: 1,
             seed: 7,
             names,

@@ -75,7 +75,7 @@ impl Kind {
         let client = stretch.client.as_ref()?;
         let most = |share: fn(&WorkerCost) -> Option<f64>| {
             let known = client.workers.iter().enumerate();
-            let known = known.filter_map(|(n, worker)| Some((name(n, &client.workers), share(worker)?)));
+            let known = known.filter_map(|(n, worker)| Some((client.name_of(n), share(worker)?)));
             known.max_by(|left, right| left.1.total_cmp(&right.1))
         };
         let (share, words) = match self {
@@ -88,7 +88,7 @@ impl Kind {
                 (share, words)
             }
             Self::Cpu => {
-                let (worker, share) = most(|worker| Some(worker.cpu))?;
+                let (worker, share) = most(|worker| Some(worker.work()))?;
                 (share, format!("{worker} uses {} of a core", units::percent(share)))
             }
             Self::RunDelay => {
@@ -108,19 +108,6 @@ impl Kind {
         };
         Some(Evidence { kind: self, share, words })
     }
-}
-
-/// The name of the thread that receives messages.
-pub(super) const RECEIVERS: &str = "the receivers' thread";
-
-/// Returns the name of a worker: `load-0`, `load-0 of agent 3`, or that of the receivers.
-fn name(worker: usize, workers: &[WorkerCost]) -> String {
-    if workers[worker].receives {
-        return RECEIVERS.to_owned();
-    }
-    let Some(agent) = workers[worker].agent else { return format!("load-{worker}") };
-    let number = workers[..worker].iter().filter(|other| other.agent == Some(agent)).count();
-    format!("load-{number} of agent {agent}")
 }
 
 /// Returns, as a share and as text, how many of the slow requests waited for a core; `held` are the requests that
@@ -189,6 +176,15 @@ pub(super) mod tests {
         let workers = &mut stretch.client.as_mut().unwrap().workers;
         workers.iter_mut().zip([0, 3, 3]).for_each(|(worker, agent)| worker.agent = Some(agent));
         assert!(text(&stretch).contains("load-1 of agent 3 uses 95 % of a core"), "{}", text(&stretch));
+    }
+
+    #[test]
+    fn a_worker_that_never_sleeps_is_judged_by_the_time_in_which_it_had_something_to_do() {
+        let mut stretch = stretch(&[(0.99, 0.0)], 1000);
+        stretch.client.as_mut().unwrap().workers[0].spun = Some(0.6);
+        assert_eq!(text(&stretch), "");
+        stretch.client.as_mut().unwrap().workers[0].spun = Some(0.05);
+        assert_eq!(text(&stretch), "load-0 uses 94 % of a core");
     }
 
     #[test]

@@ -3,12 +3,12 @@
 
 use super::{
     Finding,
-    client_evidence::{Evidence, Kind, RECEIVERS, evidence},
+    client_evidence::{Evidence, Kind, evidence},
     now::{Now, length_s},
     rule::{Rule, Verdict, Whole},
     slow_server::Probes,
 };
-use crate::session::{Client, Interval, Record};
+use crate::session::{Client, Interval, RECEIVERS, Record};
 
 /// The judged time in seconds: long enough that a single tick does not decide, short enough to follow a change of the
 /// knobs.

@@ -8,7 +8,7 @@ use crate::{
     demo,
     endpoint::{Address, Target},
     knobs::Knobs,
-    load::{FirstWords, IoMethod, LatencyTo, Plan as LoadPlan},
+    load::{FirstWords, LatencyTo, Plan as LoadPlan, WorkerOptions},
     server::Parameter,
     session::{
         Record, Segment,
@@ -33,7 +33,7 @@ fn commission(server: &demo::Handle, knobs: Knobs) -> Commission {
         target: Target { address, ..Target::default() },
         first_words: FirstWords::Named,
         latency_to: LatencyTo::LastByte,
-        io: IoMethod::of_tests(),
+        workers: WorkerOptions::of_tests(),
         threads: 1,
         seed: 1,
         names: KeyNames::of_run(run),

@@ -337,8 +337,8 @@ mod tests {
     fn no_share_is_above_all_where_the_worker_went_on_after_the_load() {
         let mut assembly = Assembly::new(1);
         let mut buffer = testing::interval(1, 0..50, &[], true);
-        buffer.client.add_lap(Lap { length_ns: 50, cpu_ns: 20, run_delay_ns: Some(5) });
-        buffer.client.add_lap(Lap { length_ns: 200, cpu_ns: 30, run_delay_ns: Some(140) });
+        buffer.client.add_lap(Lap { length_ns: 50, cpu_ns: 20, run_delay_ns: Some(5), core: Some(3) });
+        buffer.client.add_lap(Lap { length_ns: 200, cpu_ns: 30, run_delay_ns: Some(140), core: Some(2) });
         assembly.add(0, &buffer);
         let client = assembly.take().unwrap().remove(0).client.unwrap();
         assert_eq!((client.cpu, client.run_delay), (0.2, Some(0.58)));

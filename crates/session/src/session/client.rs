@@ -54,6 +54,20 @@ pub struct WorkerCost {
     pub cpu: f64,
     /// The share of the time in which the worker waited for a core, 0 to 1; `null` if the system does not report it.
     pub run_delay: Option<f64>,
+    /// The share of the time in which a worker that never sleeps (`--busy`) had nothing to read or write, 0 to 1: a part of
+    /// `cpu`; absent for workers that sleep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spun: Option<f64>,
+    /// The core on which the worker ran last, from 0; absent except on Linux.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core: Option<u16>,
+}
+
+impl WorkerCost {
+    /// Returns the share of one core in which the worker had something to do, 0 to 1.
+    pub fn work(&self) -> f64 {
+        self.cpu - self.spun.unwrap_or(0.0).min(self.cpu)
+    }
 }
 
 /// The state of an agent of a fleet in an interval.
@@ -69,7 +83,21 @@ pub struct AgentState {
     pub error_us: f64,
 }
 
+/// The name of the thread that receives messages.
+pub(crate) const RECEIVERS: &str = "the receivers' thread";
+
 impl Client {
+    /// Returns the name of a worker: `load-0`, `load-0 of agent 3`, or that of the receivers.
+    pub fn name_of(&self, worker: usize) -> String {
+        let workers = &self.workers;
+        if workers[worker].receives {
+            return RECEIVERS.to_owned();
+        }
+        let Some(agent) = workers[worker].agent else { return format!("load-{worker}") };
+        let number = workers[..worker].iter().filter(|other| other.agent == Some(agent)).count();
+        format!("load-{number} of agent {agent}")
+    }
+
     /// Returns the cost of these workers, without the times that replies waited.
     pub fn of(workers: Vec<WorkerCost>) -> Self {
         Self { workers, ..Self::default() }.with_the_busiest()
@@ -100,10 +128,13 @@ impl Client {
                 None => client.workers.insert(at, *later),
                 Some(mine) => {
                     mine.cpu = mix(mine.cpu, later.cpu);
-                    mine.run_delay = match (mine.run_delay, later.run_delay) {
+                    let mixed = |mine: Option<f64>, later: Option<f64>| match (mine, later) {
                         (Some(mine), Some(later)) => Some(mix(mine, later)),
                         (mine, later) => mine.or(later),
                     };
+                    mine.run_delay = mixed(mine.run_delay, later.run_delay);
+                    mine.spun = mixed(mine.spun, later.spun);
+                    mine.core = later.core.or(mine.core);
                 }
             }
             at += 1;

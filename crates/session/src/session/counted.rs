@@ -25,6 +25,8 @@ pub(super) fn add_client(
             receives,
             cpu: share(cost.cpu_ns),
             run_delay: cost.run_delay_ns.map(share),
+            spun: (cost.spun_ns > 0).then(|| share(cost.spun_ns)),
+            core: cost.core,
             agent: None,
         };
         let waits = [client.record_wait, cost.record_wait_ns.map(share)];

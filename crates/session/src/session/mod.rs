@@ -50,6 +50,7 @@ mod watches;
 pub use alone::Alone;
 pub use arrivals::{Arrivals, OneReceiver, Received};
 pub use by_node::Numbering;
+pub(crate) use client::RECEIVERS;
 pub use client::{AgentState, Client, WorkerCost};
 pub use coalesce::Coalesce;
 pub use event::Event;

@@ -50,7 +50,7 @@ impl IoMethod {
 
     /// Returns the method that `REDYNO_TEST_IO` names, for tests; without that, or if this system does not have it, epoll.
     #[cfg(any(test, feature = "testing"))]
-    pub fn of_tests() -> Self {
+    pub(super) fn of_tests() -> Self {
         let named = std::env::var("REDYNO_TEST_IO").map(|name| name.parse().expect("epoll or uring"));
         let named: Self = named.unwrap_or_default();
         match named.check() {

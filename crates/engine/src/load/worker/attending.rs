@@ -39,6 +39,7 @@ impl Worker {
         if reads > 0 {
             let took_ns = self.setup.clock.now_ns() - now_ns;
             self.segments.counts().client.read_within(took_ns, reads);
+            self.has_worked = true;
         }
         Ok(())
     }
@@ -206,7 +207,7 @@ mod tests {
             plan: Arc::new(plan),
         };
         let mut worker = Worker::new(setup, Poll::new().unwrap(), ring).unwrap();
-        if worker.setup.plan.io == IoMethod::Uring {
+        if worker.setup.plan.workers.io == IoMethod::Uring {
             worker.io.use_ring().unwrap();
         }
         worker

@@ -94,7 +94,8 @@ impl Setup {
     }
 }
 
-/// The state of a worker's loop.
+/// The state of a worker's loop. No other thread writes to its cache lines.
+#[repr(align(128))]
 pub(super) struct Worker {
     setup: Setup,
     io: Io,
@@ -124,6 +125,9 @@ pub(super) struct Worker {
     /// The kind of error of the last lost connection, also counted for requests that are due without a connection.
     outage: ErrorKind,
     next_tick_ns: u64,
+    /// Whether something was read or written in this round, and when the round began, in ns, if the worker never sleeps.
+    has_worked: bool,
+    round_ns: u64,
     /// The last reading of the clock, in ns.
     seen_ns: u64,
     /// When the load ends, in ns; `u64::MAX` if that is not known.
@@ -169,6 +173,8 @@ impl Worker {
             free_since_ns: now_ns,
             outage: ErrorKind::Unreachable,
             next_tick_ns: next_tick_ns(now_ns),
+            has_worked: true,
+            round_ns: now_ns,
             seen_ns: now_ns,
             until_ns: setting.phase.load_ends_ns(),
             stage: Stage::Sending,
@@ -202,7 +208,8 @@ impl Worker {
     /// gets the counts until then, and all connections are closed.
     pub(super) fn run(mut self) -> std::io::Result<()> {
         self.own = Some(OwnThread::current());
-        if self.setup.plan.io == IoMethod::Uring {
+        self.setup.plan.workers.cores.bind(self.setup.index)?;
+        if self.setup.plan.workers.io == IoMethod::Uring {
             self.io.use_ring()?;
         }
         let round = catch_unwind(AssertUnwindSafe(|| self.go_round()));
@@ -218,7 +225,7 @@ impl Worker {
         self.connect(self.setup.clock.now_ns());
         loop {
             let asleep_ns = self.setup.clock.now_ns();
-            let timeout = self.sleep(asleep_ns)?;
+            let timeout = self.sleep_or_spin(asleep_ns)?;
             self.clients.close_those_of_ring(&mut self.io)?;
             self.io.wait(&mut events, timeout)?;
             let now_ns = self.setup.clock.now_ns();
@@ -290,5 +297,18 @@ impl Worker {
         let tick_ns = next_tick_ns(now_ns);
         let is_last = tick_ns < self.until_ns && self.until_ns < tick_ns + TICK_NS / 2;
         if is_last { self.until_ns } else { tick_ns }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Worker;
+    use crate::load::{IntervalBuffer, OperationCounts};
+
+    #[test]
+    fn what_a_worker_writes_for_each_request_begins_and_ends_with_a_cache_line() {
+        // Processors fetch two lines of 64 bytes at a time.
+        let alignments = [align_of::<Worker>(), align_of::<IntervalBuffer>(), align_of::<OperationCounts>()];
+        assert!(alignments.iter().all(|alignment| alignment % 128 == 0), "{alignments:?}");
     }
 }

@@ -24,8 +24,23 @@ const REFUSED_PAUSE_NS: u64 = 1_000_000;
 const LONGEST_SHOWN: usize = 80;
 
 impl Worker {
-    /// Returns how long the poll may sleep from `now_ns` on.
-    pub(super) fn sleep(&mut self, now_ns: u64) -> std::io::Result<Duration> {
+    /// Returns how long the poll may sleep from `now_ns` on, and counts the last round of a worker that never sleeps if there
+    /// was nothing to do in it.
+    ///
+    /// # Errors
+    /// When the system refuses to set the timer.
+    pub(super) fn sleep_or_spin(&mut self, now_ns: u64) -> std::io::Result<Duration> {
+        if !self.setup.plan.workers.busy {
+            return self.sleep(now_ns);
+        }
+        if !std::mem::take(&mut self.has_worked) {
+            self.segments.counts().client.spun_ns += now_ns - self.round_ns;
+        }
+        self.round_ns = now_ns;
+        Ok(Duration::ZERO)
+    }
+
+    fn sleep(&mut self, now_ns: u64) -> std::io::Result<Duration> {
         if self.clients.unread() > 0 {
             return Ok(Duration::ZERO);
         }
@@ -94,7 +109,7 @@ impl Worker {
             return;
         }
         let now_ns = self.setup.clock.now_ns();
-        self.seen_ns = now_ns;
+        (self.seen_ns, self.has_worked) = (now_ns, true);
         let first_due_ns = self.clients.connection(i).and_then(|connection| connection.first_due_ns());
         self.note_lateness(first_due_ns, now_ns);
         let Some(connection) = self.clients.connection(i) else {
@@ -238,9 +253,10 @@ impl Worker {
 
     fn send_ready(&mut self) {
         if !self.pace.is_closed() {
-            return if self.may_send() {
-                self.send_round(self.seen_ns)
-            };
+            if self.may_send() {
+                self.send_round(self.seen_ns);
+            }
+            return;
         }
         // Each client once: a client that can send nothing waits again.
         for _ in 0..self.clients.how_many_ready() {

@@ -45,6 +45,7 @@ impl Worker {
     }
 
     fn send_parcels(&mut self, i: usize, parcels: Vec<Parcel>, now_ns: u64) {
+        self.has_worked = true;
         let requests: usize = parcels.iter().map(|parcel| parcel.requests.len()).sum();
         self.clients.owes(i, requests as u32);
         self.segments.wrote(requests, 0);

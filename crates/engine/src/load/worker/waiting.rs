@@ -95,7 +95,7 @@ mod tests {
         clock::Clock,
         endpoint::{Address, Target},
         knobs::Knobs,
-        load::{FirstWords, IntervalBuffer, Load, LoadEvent, Output, Plan},
+        load::{FirstWords, IntervalBuffer, Load, LoadEvent, Output, Plan, WorkerOptions},
         workload::{Dataset, Workload},
     };
 
@@ -147,6 +147,26 @@ mod tests {
             assert!(waited_ns > 0 || length.is_none(), "{waited_ns}");
             let due: u64 = buffers.iter().map(|buffer| buffer.due).sum();
             assert_eq!(due, buffers.iter().map(|buffer| buffer.unsent).sum::<u64>(), "{rate:?}");
+        }
+    }
+
+    #[test]
+    fn a_worker_that_never_sleeps_counts_the_time_in_which_it_had_nothing_to_do() {
+        let (_server, plan, workload, _file) = bench();
+        for busy in [false, true] {
+            let workers = WorkerOptions { busy, ..plan.workers.clone() };
+            let plan = Plan { workers, length: Some(Duration::from_millis(300)), ..plan.clone() };
+            let dataset = workload.dataset.clone().unwrap();
+            let (mut load, mut output) = load(&plan, &workload, dataset, None);
+            while !load.is_over() {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            load.end();
+            let buffers = buffers(&mut output);
+            let spun_ns: u64 = buffers.iter().map(|buffer| buffer.client.spun_ns).sum();
+            let watched_ns: u64 = buffers.iter().map(|buffer| buffer.client.watched_ns).sum();
+            assert_eq!(spun_ns > 0, busy);
+            assert!(spun_ns <= watched_ns, "{spun_ns} of {watched_ns}");
         }
     }
 
