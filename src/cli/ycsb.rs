@@ -186,12 +186,7 @@ impl YcsbLine {
         if let Some(list) = self.take("hdrhistogram.percentiles", list, "percentiles, 50,95,99.9")? {
             form.percentiles = list;
         }
-        let interval = |text: &str| match text {
-            "op" => Some(YcsbInterval::Op),
-            "intended" => Some(YcsbInterval::Intended),
-            "both" => Some(YcsbInterval::Both),
-            _ => None,
-        };
+        let interval = |text: &str| YcsbInterval::ALL.into_iter().find(|known| known.name() == text);
         if let Some(interval) = self.take("measurement.interval", interval, "op, intended or both")? {
             form.interval = interval;
         }

@@ -10,15 +10,17 @@ use crate::{
     stats::Latency,
 };
 
-/// Which times YCSB's text has (`measurement.interval`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum YcsbInterval {
-    /// The service time of each operation.
-    Op,
-    /// The response times, which count from when a request was due; there are none without a rate.
-    Intended,
-    /// Both.
-    Both,
+redyno_engine::named_values! {
+    /// Which times YCSB's text has (`measurement.interval`).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum YcsbInterval {
+        /// The service time of each operation.
+        Op "op",
+        /// The response times, which count from when a request was due; there are none without a rate.
+        Intended "intended",
+        /// Both.
+        Both "both",
+    }
 }
 
 /// The form of YCSB's text.

@@ -73,14 +73,16 @@ pub(super) enum Requests {
     AllKeys,
 }
 
-/// The rows of the table for commands given by the user.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Breakdown {
-    /// A row for all commands that begin with the same word.
-    #[default]
-    Command,
-    /// A row for each command.
-    Line,
+redyno_engine::named_values! {
+    /// The rows of the table for commands given by the user.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub(super) enum Breakdown {
+        /// A row for all commands that begin with the same word.
+        #[default]
+        Command "command",
+        /// A row for each command.
+        Line "line",
+    }
 }
 
 /// The values of the options about a file of records.

@@ -61,11 +61,7 @@ impl MemtierOptions {
             }
             "--print-all-runs" => self.prints_all_runs = true,
             "--command-stats-breakdown" => {
-                let breakdown = match text {
-                    "command" => Some(Breakdown::Command),
-                    "line" => Some(Breakdown::Line),
-                    _ => None,
-                };
+                let breakdown = Breakdown::ALL.into_iter().find(|known| known.name() == text);
                 self.breakdown = must(breakdown, "command-stats-breakdown must be 'command' or 'line'.")?;
             }
             option => return self.take_load(option, text),
