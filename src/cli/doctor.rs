@@ -13,10 +13,7 @@ use super::{
     target_args::TargetArgs,
     values::seconds,
 };
-use crate::{
-    endpoint::Password,
-    runner::{DoctorPage, DoctorRun},
-};
+use crate::{endpoint::Password, report::Form, runner::DoctorRun};
 
 const AFTER: &str = "\
 The doctor generates no load and writes nothing to the server. It reads the server's own figures (INFO, SLOWLOG, LATENCY, CLIENT LIST, \
@@ -89,10 +86,10 @@ impl Arguments for DoctorArgs {
         // The built-in server is no patient.
         plan.is_named = true;
         let form = match (self.json, self.markdown, self.html) {
-            (true, ..) => DoctorPage::Json,
-            (_, true, _) => DoctorPage::Markdown,
-            (.., true) => DoctorPage::Html,
-            _ => DoctorPage::Text,
+            (true, ..) => None,
+            (_, true, _) => Some(Form::Markdown),
+            (.., true) => Some(Form::Html),
+            _ => Some(Form::Text),
         };
         Ok(Box::new(DoctorRun { plan, page: form }))
     }

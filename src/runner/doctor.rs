@@ -12,29 +12,11 @@ use crate::{
     units,
 };
 
-/// The form of the page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DoctorPage {
-    /// Aligned text.
-    Text,
-    /// One JSON object.
-    Json,
-    /// Markdown.
-    Markdown,
-    /// An HTML page.
-    Html,
-}
-
-impl DoctorPage {
-    /// Returns the writer of the page: the report's, or that of the JSON export.
-    fn sink(self) -> Box<dyn Sink> {
-        let form = match self {
-            Self::Json => return JSON.sink(Rows::default(), None),
-            Self::Text => Form::Text,
-            Self::Markdown => Form::Markdown,
-            Self::Html => Form::Html,
-        };
-        Box::new(Report::of(form, vec![Recording::default()]))
+/// Returns the writer of a page: the report's, or that of the JSON export.
+fn sink(form: Option<Form>) -> Box<dyn Sink> {
+    match form {
+        Some(form) => Box::new(Report::of(form, vec![Recording::default()])),
+        None => JSON.sink(Rows::default(), None),
     }
 }
 
@@ -42,8 +24,8 @@ impl DoctorPage {
 pub struct DoctorRun {
     /// The session, without load.
     pub plan: SessionPlan,
-    /// The form of the page.
-    pub page: DoctorPage,
+    /// The form of the page; `None` is one JSON object.
+    pub page: Option<Form>,
 }
 
 impl Plan for DoctorRun {
@@ -52,7 +34,7 @@ impl Plan for DoctorRun {
         let length = plan.commission.plan.length;
         let session = Running::begin(plan)?;
         announce(length);
-        let mut printed = Printed::page(page.sink(), page == DoctorPage::Text);
+        let mut printed = Printed::page(sink(page), page == Some(Form::Text));
         session.run(&mut [&mut printed, &mut Said::default(), &mut Verdict::default()])
     }
 }

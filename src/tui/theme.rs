@@ -223,29 +223,21 @@ pub enum Choice {
     Fixed(Colours),
 }
 
-/// The names of themes, and what each means.
-const NAMES: [(&str, Choice); 5] = [
-    ("auto", Choice::Auto),
-    ("16", Choice::Fixed(Colours::Ansi16)),
-    ("dark", Choice::Fixed(Colours::Dark)),
-    ("light", Choice::Fixed(Colours::Light)),
-    ("mono", Choice::Fixed(Colours::Mono)),
-];
-
 /// The names of themes, for a list to choose from.
-pub const THEMES: [&str; NAMES.len()] = {
-    let mut names = [""; NAMES.len()];
-    let mut n = 0;
-    while n < NAMES.len() {
-        names[n] = NAMES[n].0;
-        n += 1;
-    }
-    names
-};
+pub const THEMES: [&str; 5] = ["auto", "16", "dark", "light", "mono"];
+
+/// What each name means.
+const CHOICES: [Choice; THEMES.len()] = [
+    Choice::Auto,
+    Choice::Fixed(Colours::Ansi16),
+    Choice::Fixed(Colours::Dark),
+    Choice::Fixed(Colours::Light),
+    Choice::Fixed(Colours::Mono),
+];
 
 /// The name of a theme that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("there is no theme '{given}'; there are {}", NAMES.map(|(name, _)| name).join(", "))]
+#[error("there is no theme '{given}'; there are {}", THEMES.join(", "))]
 pub struct UnknownTheme {
     given: String,
 }
@@ -254,8 +246,8 @@ impl FromStr for Choice {
     type Err = UnknownTheme;
 
     fn from_str(text: &str) -> Result<Self, UnknownTheme> {
-        let known = NAMES.iter().find(|(name, _)| *name == text);
-        known.map(|(_, choice)| *choice).ok_or_else(|| UnknownTheme { given: text.to_owned() })
+        let known = THEMES.iter().position(|name| *name == text).map(|place| CHOICES[place]);
+        known.ok_or_else(|| UnknownTheme { given: text.to_owned() })
     }
 }
 
