@@ -93,16 +93,12 @@ impl Mode {
         match self {
             Self::Screen => None,
             Self::Asking(_) => Some(&[Context::Question]),
-            Self::Typing(Typing { purpose: Purpose::Search, .. }) => {
-                Some(&[Context::Search, Context::Typing])
-            }
-            Self::Typing(Typing { purpose: Purpose::Command { .. }, .. }) => {
-                Some(&[Context::Palette, Context::Typing])
-            }
-            Self::Typing(Typing { purpose: Purpose::Help { .. }, .. }) => {
-                Some(&[Context::Help, Context::Typing])
-            }
-            Self::Typing(_) => Some(&[Context::Typing]),
+            Self::Typing(typing) => Some(match typing.purpose {
+                Purpose::Search => &[Context::Search, Context::Typing],
+                Purpose::Command { .. } => &[Context::Palette, Context::Typing],
+                Purpose::Help { .. } => &[Context::Help, Context::Typing],
+                _ => &[Context::Typing],
+            }),
             Self::Keys => Some(&[Context::Keys]),
             Self::CommandLine(_) | Self::InFull { .. } => Some(&[Context::CommandLine]),
         }

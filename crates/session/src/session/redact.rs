@@ -42,13 +42,7 @@ impl Record {
                 Self::End(end)
             }
             // These texts are redyno's or the user's, or kinds of errors.
-            own @ (Self::Session(_)
-            | Self::Segment(_)
-            | Self::Interval(_)
-            | Self::Ping(_)
-            | Self::Wake(_)
-            | Self::Intrinsic(_)
-            | Self::Mark(_)) => own,
+            own @ redyno_engine::any_of!(Self Session Segment Interval Ping Wake Intrinsic Mark) => own,
         }
     }
 }

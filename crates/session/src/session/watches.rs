@@ -67,12 +67,7 @@ impl Watches {
                 self.pause(*t_s);
                 Vec::new()
             }
-            Record::Session(_)
-            | Record::Interval(_)
-            | Record::Intrinsic(_)
-            | Record::Event(_)
-            | Record::Mark(_)
-            | Record::End(_) => Vec::new(),
+            redyno_engine::any_of!(Record Session Interval Intrinsic Event Mark End) => Vec::new(),
         }
     }
 

@@ -166,15 +166,9 @@ fn refused(alert: AlertDescription) -> TlsFailure {
         AlertDescription::ProtocolVersion | AlertDescription::InsufficientSecurity => {
             TlsFailure::NothingInCommon(alerted(alert))
         }
-        AlertDescription::BadCertificate
-        | AlertDescription::UnsupportedCertificate
-        | AlertDescription::CertificateRevoked
-        | AlertDescription::CertificateExpired
-        | AlertDescription::CertificateUnknown
-        | AlertDescription::UnknownCA
-        | AlertDescription::AccessDenied
-        | AlertDescription::DecryptError
-        | AlertDescription::HandshakeFailure => TlsFailure::Refused(alerted(alert)),
+        crate::any_of!(AlertDescription BadCertificate UnsupportedCertificate CertificateRevoked
+            CertificateExpired CertificateUnknown UnknownCA AccessDenied DecryptError
+            HandshakeFailure) => TlsFailure::Refused(alerted(alert)),
         other => TlsFailure::Other(format!("the server sent the {}", alerted(other))),
     }
 }

@@ -62,16 +62,11 @@ pub struct Cell<'a, T> {
 }
 
 impl<T: Default + Merge> History<T> {
-    /// Returns an empty history with time slots of `step_s` seconds, which become longer after `kept` time slots.
-    pub fn new(step_s: f64, kept: usize) -> Self {
-        Self {
-            step_s,
-            kept: kept.max(2) as u64,
-            newest: 0,
-            coarsest: usize::MAX,
-            longest_s: 0.0,
-            levels: Vec::new(),
-        }
+    /// Returns an empty history with time slots of `step_s` seconds, which become longer after `kept` time slots, up to
+    /// `most_s` seconds, but at least one step.
+    pub fn new(step_s: f64, kept: usize, most_s: f64) -> Self {
+        let (kept, coarsest) = (kept.max(2) as u64, (most_s / step_s).max(1.0).log2() as usize);
+        Self { step_s, kept, newest: 0, coarsest, longest_s: 0.0, levels: Vec::new() }
     }
 
     /// Returns the value of the time slot for a measurement of `length_s` seconds that ended at `t_s`; creates the time
@@ -96,12 +91,6 @@ impl<T: Default + Merge> History<T> {
             slot.until_s = slot.until_s.max(t_s);
         }
         &mut slot.value
-    }
-
-    /// Returns the same history with time slots of at most `longest_s` seconds, but at least one step.
-    pub fn no_coarser(self, longest_s: f64) -> Self {
-        let coarsest = (longest_s / self.step_s).max(1.0).log2();
-        Self { coarsest: coarsest as usize, ..self }
     }
 
     /// Returns the length of the time slot at `t_s`, in seconds.
@@ -193,7 +182,7 @@ mod tests {
 
     #[test]
     fn it_is_fine_near_now_and_coarser_further_back() {
-        let mut history = History::<Sum>::new(1.0, 4);
+        let mut history = History::<Sum>::new(1.0, 4, f64::INFINITY);
         (1..=12).for_each(|s| history.entry(f64::from(s), 1.0).0 += 1);
         let cells = all(&history);
         assert_eq!(cells[cells.len() - 1], (11.0, 12.0, 1));
@@ -203,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_stretch_that_ends_late_is_in_its_own_cell_and_a_long_one_stands_for_all_of_its_time() {
-        let mut history = History::<Sum>::new(0.25, 100);
+        let mut history = History::<Sum>::new(0.25, 100, f64::INFINITY);
         history.entry(0.252, 0.252).0 = 1;
         history.entry(1.5, 1.0).0 = 2;
         assert_eq!(all(&history), [(0.0, 0.25, 1), (0.5, 1.5, 2)]);
@@ -213,7 +202,7 @@ mod tests {
 
     #[test]
     fn long_stretches_that_follow_each_other_leave_no_gap_wherever_they_end() {
-        let mut history = History::<Sum>::new(0.25, 100);
+        let mut history = History::<Sum>::new(0.25, 100, f64::INFINITY);
         // The ends of polls once a second, some of them a little late.
         let ends = [1.0, 2.12, 3.01, 4.11, 5.1];
         let mut before = 0.0;
@@ -227,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_far_jump_costs_no_memory_and_loses_nothing() {
-        let mut history = History::<Sum>::new(0.25, 8);
+        let mut history = History::<Sum>::new(0.25, 8, f64::INFINITY);
         (1..100).for_each(|tick| history.entry(f64::from(tick) * 0.25, 0.25).0 += 1);
         history.entry(1e12, 0.25).0 += 1;
         history.entry(f64::INFINITY, 0.25).0 += 1;
@@ -238,7 +227,7 @@ mod tests {
     #[test]
     fn a_history_of_a_stretch_becomes_no_coarser_than_it_was_asked_to_be() {
         let filled = |longest_s: f64| {
-            let mut history = History::<Sum>::new(0.25, 4).no_coarser(longest_s);
+            let mut history = History::<Sum>::new(0.25, 4, longest_s);
             (1..=400).for_each(|tick| history.entry(f64::from(tick) * 0.25, 0.25).0 += 1);
             history
         };
@@ -254,7 +243,7 @@ mod tests {
     proptest! {
         #[test]
         fn nothing_is_lost_whatever_the_order(times in proptest::collection::vec(0.0_f64..5000.0, 1..400)) {
-            let mut history = History::<Sum>::new(0.25, 16);
+            let mut history = History::<Sum>::new(0.25, 16, f64::INFINITY);
             times.iter().for_each(|t_s| history.entry(*t_s, 0.25).0 += 1);
             let cells = all(&history);
             prop_assert_eq!(cells.iter().map(|(.., n)| n).sum::<u64>(), times.len() as u64);

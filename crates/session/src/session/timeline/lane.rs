@@ -30,7 +30,7 @@ impl Lane {
     /// `longest_s` seconds.
     pub(super) fn new(kept: usize, longest_s: f64) -> Self {
         Self {
-            cells: History::new(seconds(TICK_NS), kept).no_coarser(longest_s),
+            cells: History::new(seconds(TICK_NS), kept, longest_s),
             pieces: VecDeque::new(),
             recent: VecDeque::new(),
             closed: OnceLock::new(),

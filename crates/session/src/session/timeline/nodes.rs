@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The number of ticks that stay as fine as they were recorded. Few, because a cluster may have hundreds of nodes.
-const KEPT: usize = 16;
+pub(super) const KEPT: usize = 16;
 /// The largest number of nodes with a history.
 const MOST_NODES: usize = 1000;
 /// The time that the load on a node is shown for, in seconds: long enough for a p99 of a hundredth of the load.
@@ -58,13 +58,6 @@ pub struct AgentRow {
 #[derive(Debug, Clone, Default)]
 pub(super) struct AgentStates(pub(super) BTreeMap<u16, AgentState>);
 
-impl AgentStates {
-    /// Returns an empty history with time slots of at most `longest_s` seconds.
-    pub(super) fn history(longest_s: f64) -> History<Self> {
-        History::new(seconds(TICK_NS), KEPT).no_coarser(longest_s)
-    }
-}
-
 impl Merge for AgentStates {
     fn merge(&mut self, later: Self) {
         self.0.extend(later.0);
@@ -82,7 +75,7 @@ impl NodeLanes {
         let (t_s, length_s) = (interval.t_s, interval.timed_s());
         for (node, part) in parts.iter().filter(|(_, part)| !part.service.is_empty()) {
             if self.lanes.len() < MOST_NODES || self.lanes.contains_key(node) {
-                let empty = || History::new(seconds(TICK_NS), KEPT).no_coarser(self.longest_s);
+                let empty = || History::new(seconds(TICK_NS), KEPT, self.longest_s);
                 let lane = self.lanes.entry(*node).or_insert_with(empty);
                 lane.entry(t_s, length_s).add(interval.segment, t_s, length_s, &part.service);
             }

@@ -43,7 +43,7 @@ impl OperationLanes {
         }
         let is_known = self.lanes.contains_key(label) || self.lanes.len() < MAX_OPERATIONS;
         let label = if is_known { label } else { OTHER };
-        let empty = || History::new(seconds(TICK_NS), KEPT).no_coarser(self.longest_s);
+        let empty = || History::new(seconds(TICK_NS), KEPT, self.longest_s);
         let cells = self.lanes.entry(label.to_owned()).or_insert_with(empty);
         let (t_s, length_s) = (interval.t_s, interval.timed_s());
         cells.entry(t_s, length_s).add(interval.segment, t_s, length_s, latency);

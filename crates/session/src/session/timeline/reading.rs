@@ -4,7 +4,7 @@ use std::{borrow::Cow, cell::OnceCell};
 
 use super::{
     CommandCell, ErrorLog, IntrinsicRun, Latest, Measure, PingCell, PingWindow, SegmentTotal, Segments,
-    Timeline, by_segment::BySegment, history::Merge,
+    ServerCell, Timeline, by_segment::BySegment, history::Merge,
 };
 use crate::{
     clock::{TICK_NS, seconds},
@@ -240,11 +240,7 @@ impl<'a> Reading<'a> {
         if self.is_latest {
             return self.held.map_or(&self.timeline.status, |held| &held.status).as_ref();
         }
-        let last = |timeline: &'a Timeline| {
-            let cells = timeline.server.between(0.0, self.t_s);
-            cells.rev().find_map(|cell| cell.value.last.as_deref())
-        };
-        last(self.cells).or_else(|| last(self.timeline))
+        self.last_cell(|cell| cell.last.as_deref())
     }
 
     /// Returns the last sample of redyno's machine before the moment.
@@ -252,10 +248,13 @@ impl<'a> Reading<'a> {
         if self.is_latest {
             return self.held.map_or(&self.timeline.host, |held| &held.host).as_ref();
         }
-        let last = |timeline: &'a Timeline| {
-            let cells = timeline.server.between(0.0, self.t_s);
-            cells.rev().find_map(|cell| cell.value.host.as_deref())
-        };
+        self.last_cell(|cell| cell.host.as_deref())
+    }
+
+    /// Returns what the last cell of the server before this moment has of something.
+    fn last_cell<T>(&self, of: impl Fn(&'a ServerCell) -> Option<&'a T>) -> Option<&'a T> {
+        let cells = |timeline: &'a Timeline| timeline.server.between(0.0, self.t_s);
+        let last = |timeline| cells(timeline).rev().find_map(|cell| of(cell.value));
         last(self.cells).or_else(|| last(self.timeline))
     }
 
