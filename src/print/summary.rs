@@ -2,7 +2,6 @@
 
 mod failures;
 pub(super) mod nodes;
-mod received;
 mod table;
 
 use crate::{
@@ -15,6 +14,9 @@ use crate::{
     },
     units,
 };
+
+/// How many receivers the summary names.
+const MOST_RECEIVERS: usize = 5;
 
 /// Returns the results of the session in a few lines that end with a newline. `files` are those of its recording. Sums
 /// are printed only for a single setting, since they have no meaning for several. Without a load, the lines are those
@@ -135,7 +137,7 @@ fn totals(text: &mut String, sum: &Summary) {
     if sum.response.is_some() {
         line(text, "response", &levels(&row, &figures::RESPONSE));
     }
-    received::add(text, sum);
+    received(text, sum);
 }
 
 /// The most workers that are listed.
@@ -155,6 +157,14 @@ fn workers(text: &mut String, sum: &Summary) {
     all.extend((more > 0).then(|| format!("and {more} more")));
     if !all.is_empty() {
         line(text, "workers", &all.join("; "));
+    }
+}
+
+/// Adds the times and counts of each kind of receipts.
+fn received(text: &mut String, sum: &Summary) {
+    for (name, received) in sum.arrivals.iter() {
+        line(text, name, &Level::line(|level| level.of(&received.times)));
+        received.lines(name, MOST_RECEIVERS).iter().for_each(|counts| line(text, "", counts));
     }
 }
 
@@ -231,187 +241,4 @@ fn levels(row: &Row, of: &[Figure]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{
-        knobs::Knobs,
-        session::{Client, Interval, Opening, Record, Segment, WorkerCost},
-        stats::fixture::repeated,
-        workload::Workload,
-    };
-
-    fn begin(timeline: &mut Timeline, segment: u32, knobs: Knobs) {
-        timeline.push(&Record::Segment(Segment::new(0.0, segment, knobs)));
-    }
-
-    #[test]
-    fn the_summary_says_what_was_done_and_every_error() {
-        let mut timeline = Timeline::default();
-        begin(&mut timeline, 1, Knobs { load: true, ..Knobs::default() });
-        timeline.push(&Record::Interval(Box::new(Interval {
-            t_s: 2.0,
-            length_s: 2.0,
-            segment: 1,
-            ops: 200,
-            hits: 150,
-            misses: 50,
-            conflicts: 7,
-            errors: [("OOM".to_owned(), 3)].into(),
-            service: repeated(250_000, 200),
-            ..Interval::default()
-        })));
-        let expected = "\
-00:00:02 measured
-  load      200 ops in 2.0 s under load, 100/s
-  knobs     50 clients × 1, rate max, SET:GET 1:10, 32 B values, 10 k keys
-  service   p50 250 µs  p90 250 µs  max 250 µs
-  hits      75 % of 200 lookups
-  conflicts 7 times another client had stored the key in between
-  errors    OOM 3
-";
-        assert_eq!(summary(&timeline, &Episodes::default(), &[]), expected);
-    }
-
-    #[test]
-    fn requests_connections_and_attempts_to_connect_are_counted_apart() {
-        let mut timeline = Timeline::default();
-        begin(&mut timeline, 1, Knobs { load: true, rate: Some(100), ..Knobs::default() });
-        let of = |kind: &str, n| [(kind.to_owned(), n)].into();
-        timeline.push(&Record::Interval(Box::new(Interval {
-            length_s: 2.0,
-            segment: 1,
-            due: 200,
-            ops: 150,
-            shed: 7,
-            unsent: 3,
-            errors: of("reset", 40),
-            connections_lost: of("reset", 5),
-            connects_failed: of("refused", 12),
-            response: Some(repeated(250_000, 150)),
-            ..Interval::default()
-        })));
-        let text = summary(&timeline, &Episodes::default(), &[]);
-        for line in [
-            "send lag  at most 0 ns, 7 of 200 requests that were due were given up (shed), 3 of 200 were due and not sent when the load ended (unsent)",
-            "errors    reset 40\n",
-            "lost      5 connections: reset\n",
-            "connects  12 attempts to connect failed: refused\n",
-        ] {
-            assert!(text.contains(line), "{line}:\n{text}");
-        }
-    }
-
-    #[test]
-    fn connections_that_are_not_kept_are_reported_by_stage_and_are_no_operations() {
-        let mut timeline = Timeline::default();
-        let of = |reconnect| Knobs { load: true, reconnect, ..Knobs::default() };
-        let opening = Opening {
-            connect: repeated(45_000, 2000),
-            greeting: repeated(90_000, 2000),
-            ..Opening::default()
-        };
-        let interval = |segment| Interval {
-            length_s: 10.0,
-            segment,
-            ops: 2000,
-            opening: opening.clone(),
-            ..Interval::default()
-        };
-        begin(&mut timeline, 1, of(Some(1)));
-        timeline.push(&Record::Interval(Box::new(interval(1))));
-        let text = summary(&timeline, &Episodes::default(), &[]);
-        for line in [
-            "10 k keys, reconnect 1\n",
-            "opened    2000 connections, 200/s\n  connect   p50 45.0 µs  p90 45.0 µs  p99 45.0 µs  max 45.0 µs\n",
-            "  greeting  p50 90.0 µs",
-        ] {
-            assert!(text.contains(line), "{line}:\n{text}");
-        }
-        let mut kept = Timeline::default();
-        begin(&mut kept, 1, of(None));
-        kept.push(&Record::Interval(Box::new(interval(1))));
-        assert!(!summary(&kept, &Episodes::default(), &[]).contains("opened"));
-    }
-
-    /// Adds ten seconds of a segment with these knobs.
-    fn ten_seconds(timeline: &mut Timeline, segment: u32, knobs: Knobs, ops: u64) {
-        let response = knobs.rate.map(|_| repeated(800_000, 2000));
-        begin(timeline, segment, knobs);
-        timeline.push(&Record::Interval(Box::new(Interval {
-            t_s: f64::from(segment) * 10.0,
-            length_s: 10.0,
-            segment,
-            ops,
-            ops_per_s: ops as f64 / 10.0,
-            service: repeated(312_000, 2000),
-            response,
-            ..Interval::default()
-        })));
-    }
-
-    #[test]
-    fn sums_stand_where_one_setting_ran_and_a_table_where_there_were_several_segments() {
-        let mut timeline = Timeline::default();
-        let knobs = Knobs { load: true, ..Knobs::default() };
-        ten_seconds(&mut timeline, 1, knobs.clone(), 1000);
-        ten_seconds(&mut timeline, 2, Knobs { load: false, ..knobs.clone() }, 0);
-        ten_seconds(&mut timeline, 3, knobs.clone(), 1000);
-        let text = summary(&timeline, &Episodes::default(), &[]);
-        assert!(
-            text.contains("2000 ops in 20.0 s under load, 100/s") && text.contains("  service "),
-            "{text}"
-        );
-        assert!(text.contains("    3   as before"), "{text}");
-        ten_seconds(&mut timeline, 4, Knobs { clients: 200, ..knobs }, 4000);
-        let text = summary(&timeline, &Episodes::default(), &[]);
-        assert!(!text.contains("  service ") && !text.contains("under load,"), "{text}");
-        assert!(text.contains("10 k keys; later settings: see the table"), "{text}");
-    }
-
-    #[test]
-    fn the_file_is_named_that_holds_the_session() {
-        let text = summary(&Timeline::default(), &Episodes::default(), &["run.jsonl".to_owned()]);
-        assert_eq!(text, "00:00:00 measured\n  file      run.jsonl\n");
-    }
-
-    #[test]
-    fn a_client_that_was_the_limit_is_reported_with_its_segments() {
-        let mut timeline = Timeline::default();
-        for (segment, cpu) in [(1, 0.5), (2, 0.96), (3, 0.93)] {
-            let knobs = Knobs { load: true, ..Knobs::default() };
-            begin(&mut timeline, segment, knobs);
-            let client = Some(Client::of(vec![WorkerCost { cpu, ..WorkerCost::default() }]));
-            let interval = Interval { length_s: 1.0, segment, ops: 1, client, ..Interval::default() };
-            timeline.push(&Record::Interval(Box::new(interval)));
-        }
-        let expected =
-            "  finding   seg 2, 3: client limit: load-0 uses 96 % of a core; run redyno on another host";
-        let text = summary(&timeline, &Episodes::default(), &[]);
-        assert!(text.contains(expected), "{text}");
-    }
-
-    #[test]
-    fn records_are_reported_as_a_search_bencher_reports_them() {
-        let dataset_line = |commands: &[&str]| {
-            let words: Vec<_> = commands.iter().map(|word| (*word).to_owned()).collect();
-            let workload = Workload::of_commands(&words).unwrap().into();
-            let mut timeline = Timeline::default();
-            let knobs = Knobs { load: true, workload, ..Knobs::default() };
-            ten_seconds(&mut timeline, 1, knobs, 5000);
-            let text = summary(&timeline, &Episodes::default(), &[]);
-            text.lines().find_map(|line| line.strip_prefix("  dataset   ").map(str::to_owned))
-        };
-        assert_eq!(
-            dataset_line(&["SET", "doc:__field:id__", "x"]).as_deref(),
-            Some("5000 records written in 10.00 s, 500 records/s, mean 0.312 ms")
-        );
-        let sent = dataset_line(&["GET", "doc:__field:id__"]);
-        assert!(sent.is_some_and(|records| records.starts_with("5000 records sent in ")));
-        assert_eq!(dataset_line(&["GET", "doc:__field:id__", ";", "PING"]), None, "not each is of a record");
-    }
-
-    #[test]
-    fn a_session_without_load_is_one_line() {
-        assert_eq!(summary(&Timeline::default(), &Episodes::default(), &[]), "00:00:00 measured\n");
-    }
-}
+mod tests;
