@@ -248,11 +248,14 @@ pub(super) fn refused(now: &Now, stands: bool) -> Option<Finding> {
     let queue = || {
         let (queue, limit) = (now.gauge(Gauge::AcceptQueue)?, now.gauge(Gauge::AcceptLimit)?);
         // Beyond its limit, the kernel drops the client's packets, and the client waits a second.
-        let is_full = limit > 0.0 && queue >= limit * if stands { 0.5 } else { 0.8 };
+        let is_short = limit > 0.0 && queue >= limit * if stands { 0.5 } else { 0.8 };
         let known_by = format!("{queue:.0} connections wait, {limit:.0} have room");
         let next = "raise tcp-backlog and net.core.somaxconn; ss -ltn shows the queue";
-        let cause = "the server's accept queue is full";
-        is_full.then(|| {
+        let cause = match queue >= limit {
+            true => "the server's accept queue is full",
+            false => "the server's accept queue is filling up",
+        };
+        is_short.then(|| {
             Finding::of(Severity::Warning, cause, cause).with([Some(known_by), now.pings.slowed()], next)
         })
     };
@@ -335,6 +338,11 @@ mod tests {
         });
         assert_eq!((queue.rule, queue.long.as_str()), ("refused", "the server's accept queue is full"));
         assert_eq!(queue.evidence, ["128 connections wait, 128 have room"]);
+        let nearly = first(4, |second| {
+            set(second, Gauge::AcceptQueue, 4.0);
+            set(second, Gauge::AcceptLimit, 5.0);
+        });
+        assert_eq!(nearly.long, "the server's accept queue is filling up");
     }
 
     #[test]
