@@ -26,14 +26,14 @@ impl Worker {
                 Token(client) => {
                     let came_ns = arrival.of_next(|| self.setup.clock.now_ns());
                     self.on_event(client, event, came_ns);
-                    self.send_if_spread()?;
+                    self.send_within_round()?;
                     reads += u64::from(event.is_readable());
                 }
             }
         }
         while let Some(arrival) = self.io.next(&mut self.buffer) {
             self.on_arrival(arrival, now_ns);
-            self.send_if_spread()?;
+            self.send_within_round()?;
             reads += 1;
         }
         if reads > 0 {

@@ -269,12 +269,12 @@ impl Worker {
         }
     }
 
-    /// Lets the client whose replies were just read send at once if the rhythm is spread.
+    /// Sends at once for the client whose replies were just read, if the rhythm is spread.
     ///
     /// # Errors
     /// When the system refuses to send by the ring.
     #[inline]
-    pub(super) fn send_if_spread(&mut self) -> std::io::Result<()> {
+    pub(super) fn send_within_round(&mut self) -> std::io::Result<()> {
         if self.setting.knobs.rhythm == Rhythm::Grouped {
             return Ok(());
         }
