@@ -26,7 +26,7 @@ use super::background::{Background, Late};
 use crate::app::{Gesture, Key, KeyCode};
 
 /// The interval at which the reader checks whether the screen is closed.
-const LOOK: Duration = Duration::from_millis(20);
+const LOOK: Duration = Duration::from_millis(40);
 
 /// The longest time that the start waits for the reader thread to listen to the terminal.
 const LONGEST: Duration = Duration::from_secs(1);

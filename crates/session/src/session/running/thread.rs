@@ -15,7 +15,7 @@ use super::{
 use crate::session::FileError;
 
 /// How often the thread checks for records, replies and signals. Orders wake the thread.
-const LOOK_EVERY: Duration = Duration::from_millis(25);
+const LOOK_EVERY: Duration = Duration::from_millis(40);
 
 /// Why a session ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
