@@ -62,7 +62,7 @@ pub struct CleanArgs {
     // The first field, because the target's heading applies to everything after it.
     #[arg(long)]
     pub yes: bool,
-    /// By HTTP, send the header fields of this workload's [http], such as Authorization
+    /// By HTTP, send the header fields in this workload's table http, such as Authorization
     #[arg(long, value_name = "FILE")]
     pub workload: Option<String>,
     /// The server.
