@@ -48,7 +48,7 @@ fn a_terminal_that_stalls_stops_the_screen_and_nothing_else() {
     assert!(terminal.is_full(), "the knob was turned while the terminal took nothing");
     terminal.stall(false);
     terminal.wait_for("the new figures", |screen| {
-        (screen.contains("7 clients") && screen.contains("● LOAD")).then_some(())
+        (screen.contains("2 clients 7") && screen.contains("● LOAD")).then_some(())
     });
     terminal.press("q");
     assert_eq!(terminal.end().0, Some(0));
