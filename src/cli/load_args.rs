@@ -83,8 +83,8 @@ pub struct LoadArgs {
     #[arg(long, value_name = "N", value_parser = count, requires = "workload")]
     pub receivers: Option<u32>,
     /// Fill the placeholders __field:NAME__ and __record__ from this file, one record for each operation, in a loop.
-    /// Formats: CSV, TSV, JSON lines, XML like Wikipedia's abstracts, fvecs, bvecs and npy, also with gzip. A run without a screen ends
-    /// after one pass, unless -n or --duration is given
+    /// Formats: CSV, TSV, JSON lines, XML like Wikipedia's abstracts, fvecs, bvecs and npy, also with gzip. A run without a
+    /// screen ends after one pass, unless -n or --duration is given
     #[arg(long, value_name = "FILE")]
     pub dataset: Option<PathBuf>,
     /// Use only the first N records of the dataset

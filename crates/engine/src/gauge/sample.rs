@@ -85,7 +85,7 @@ impl Gauges {
             self.set(Gauge::LoopMean, Some(us / cycles));
         }
         if let (Some(commands), Some(cycles)) = (self[Gauge::CommandsRun], self[Gauge::LoopCycles]) {
-            self.set(Gauge::LoopShare, Some(commands / cycles));
+            self.set(Gauge::CommandsPerCycle, Some(commands / cycles));
         }
     }
 }

@@ -64,8 +64,8 @@ gauges! {
         "Microseconds in which commands ran, within the event loop, since the previous poll.";
     LoopMean "eventloop_mean_us" Work "event loop" Micros, Level Own, 0.0 Never
         "Mean microseconds of a cycle of the event loop since the previous poll.";
-    LoopShare "eventloop_commands" Work "commands a cycle" Count, Level Own, 0.0 Never
-        "Mean commands in a cycle of the event loop since the previous poll: the more at a time, the less each costs the server.";
+    CommandsPerCycle "eventloop_commands" Work "commands a cycle" Count, Level Own, 0.0 Never
+        "Mean commands in a cycle of the event loop since the previous poll.";
     IoThreads "io_threads_active" Work "i/o threads" YES_NO, Level Info("io_threads_active"), 1.0 Never
         "Whether I/O threads help the main thread now.";
     IoReads "io_threads_reads" Work "i/o thread reads" Count, Added Info("io_threaded_reads_processed"), 0.0 Never

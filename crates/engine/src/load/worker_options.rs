@@ -55,6 +55,9 @@ impl Cores {
     /// # Errors
     /// Names the first core that the system refuses.
     pub(super) fn check(&self) -> Result<(), String> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
         let cores = self.0.clone();
         let refused = move || cores.into_iter().find_map(|core| Some((core, bind_to(core).err()?)));
         match std::thread::spawn(refused).join().unwrap_or_default() {

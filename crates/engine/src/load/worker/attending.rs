@@ -238,9 +238,7 @@ mod tests {
             let server = TcpListener::bind("127.0.0.1:0").unwrap();
             let mut worker = worker(&server, rhythm);
             worker.connect(0);
-            attend_until(&mut worker, |worker| {
-                worker.clients.how_many_ready() == 2 || worker.clients.connected() == 2
-            });
+            attend_until(&mut worker, |worker| worker.clients.connected() == 2);
             worker.send_due();
             worker.io.flush().unwrap();
             let mut streams = [0, 1].map(|_| server.accept().unwrap().0);
