@@ -131,8 +131,17 @@ impl Cluster {
     pub fn of_ring(servers: &[Target]) -> Result<Self, RingError> {
         ring::check(servers)?;
         let topology = Topology::of_ring(servers.iter().map(|server| server.address.clone()));
-        let shared = Shared::new(servers[0].clone(), topology);
-        Ok(Self { shared: Arc::new(shared), setbacks: Lulls::apart(SECOND_NS) })
+        Ok(Self::fixed(&servers[0], topology))
+    }
+
+    /// Returns one server as a cluster whose topology stays as it is.
+    pub fn of_one(server: &Target) -> Self {
+        Self::fixed(server, Topology::of_one(&server.address))
+    }
+
+    fn fixed(target: &Target, topology: Topology) -> Self {
+        let shared = Arc::new(Shared::new(target.clone(), topology));
+        Self { shared, setbacks: Lulls::apart(SECOND_NS) }
     }
 
     /// Returns whether this is not a cluster, but servers that store keys by consistent hash.

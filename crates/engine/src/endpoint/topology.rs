@@ -148,15 +148,19 @@ impl Topology {
         Self { nodes, owners, placement: Placement::Ring(Arc::new(ring)) }
     }
 
+    /// Returns the topology of one server without replicas.
+    pub fn of_one(server: &Address) -> Self {
+        let primary = Node { address: server.clone(), id: String::new(), role: Role::Primary };
+        Self { nodes: vec![primary], owners: vec![0; usize::from(SLOTS)], placement: Placement::Copies }
+    }
+
     /// Returns the topology of the primary at `asked`, which gets the number 0, and its replicas, in a reply to INFO
     /// replication.
     ///
     /// # Errors
     /// When the server is no primary, or has too many replicas.
     pub fn of_copies(reply: &[u8], asked: &Address) -> Result<Self, TopologyError> {
-        let primary = Node { address: asked.clone(), id: String::new(), role: Role::Primary };
-        let placement = Placement::Copies;
-        Self { nodes: vec![primary], owners: vec![0; usize::from(SLOTS)], placement }.read(reply, asked)
+        Self::of_one(asked).read(reply, asked)
     }
 
     fn read_copies(&self, reply: &[u8], asked: &Address) -> Result<Self, TopologyError> {

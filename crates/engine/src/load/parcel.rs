@@ -37,6 +37,10 @@ pub(super) struct Parcel {
     pub(super) hops: u32,
     /// How often the requests had to wait.
     pub(super) pauses: u32,
+    /// Whether every error reply is a refusal, since failed requests may be sent again.
+    pub(super) may_be_retried: bool,
+    /// How often the requests were sent again after an error.
+    pub(super) retries: u32,
     pub(super) requests: Vec<Kept>,
     /// When each request was due; empty in a closed loop.
     pub(super) dues: Vec<u64>,
@@ -86,7 +90,7 @@ impl Parcel {
     pub(super) fn pick(&mut self, places: &[usize]) -> Self {
         let mut picked = Self::new(self.client, self.generation, self.since_ns);
         (picked.written_ns, picked.from) = (self.written_ns, self.from);
-        (picked.hops, picked.pauses) = (self.hops, self.pauses);
+        (picked.hops, picked.pauses, picked.retries) = (self.hops, self.pauses, self.retries);
         for (to, from) in places.iter().enumerate() {
             let request = &self.requests[*from];
             let begin = from.checked_sub(1).map_or(0, |before| self.requests[before].end);
@@ -150,7 +154,8 @@ impl Flight {
             self.preface_error = Some(line.to_vec());
             return true;
         }
-        let Some(refusal) = Refusal::of(line).filter(|_| replies == 1) else { return false };
+        let retried = || self.parcel.may_be_retried.then(|| Refusal::Failed(line.into()));
+        let Some(refusal) = Refusal::of(line).or_else(retried).filter(|_| replies == 1) else { return false };
         inserted.hand_over(answered.whole, &mut self.parcel.inserted, answered.whole);
         self.refused.push((answered.place(), refusal));
         answered.whole += 1;
@@ -167,8 +172,12 @@ pub(super) enum Refusal {
     Ask(Box<[u8]>, u16),
     /// The request can be carried out later: `TRYAGAIN`, `CLUSTERDOWN`, `LOADING`, `READONLY`, `MASTERDOWN`.
     Later(&'static str),
+    /// Another error line, after which the request may be sent again.
+    Failed(Box<[u8]>),
     /// The node cannot be reached, for this kind of error; the request was not written.
     Unreachable(ErrorKind),
+    /// The connection was lost, for this kind of error, before the reply arrived.
+    Lost(ErrorKind),
     /// All connections that may be open are in use; the request was not written.
     NoLane,
 }
@@ -199,7 +208,8 @@ impl Refusal {
             Self::Moved(..) => "MOVED".into(),
             Self::Ask(..) => "ASK".into(),
             Self::Later(code) => (*code).into(),
-            Self::Unreachable(kind) => return kind.clone(),
+            Self::Failed(line) => return ErrorKind::of_line(line),
+            Self::Unreachable(kind) | Self::Lost(kind) => return kind.clone(),
             Self::NoLane => return ErrorKind::Timeout,
         })
     }
@@ -220,6 +230,8 @@ impl Refusal {
             Self::Moved(host, port) => format!("MOVED to {}:{port}", untrusted::bytes(host)),
             Self::Ask(host, port) => format!("ASK {}:{port}", untrusted::bytes(host)),
             Self::Later(code) => (*code).to_owned(),
+            Self::Failed(line) => untrusted::bytes(line),
+            Self::Lost(kind) => format!("{kind}: the connection was lost before the reply arrived"),
             Self::Unreachable(kind) => format!("{kind}: the node of the key's slot cannot be reached"),
             Self::NoLane => "all connections that may be open were in use (--max-connections)".to_owned(),
         }

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Fleet, Requests, WorkerOptions, phase::Phase};
+use super::{Fleet, Requests, Retries, WorkerOptions, phase::Phase};
 use crate::{
     clock::Clock,
     endpoint::{Address, Cluster, Endpoints, Greeting, PingMedians, ReadFrom, Target},
@@ -65,6 +65,9 @@ pub struct ClusterPlan {
     pub read_from: ReadFrom,
     /// The median round trips of PING to the nodes, for reads from the nearest.
     pub pings: PingMedians,
+    /// How failed requests are sent again; `None` sends only those again that a redirect or a node without its slots
+    /// refused.
+    pub retries: Option<Arc<Retries>>,
 }
 
 /// The event that ends a latency. The latency begins when the request is written.
@@ -117,7 +120,8 @@ pub enum LoadError {
 impl ClusterPlan {
     /// Returns the plan for at most this many connections, and reads from primaries.
     pub fn new(cluster: Arc<Cluster>, max_connections: usize) -> Self {
-        Self { cluster, max_connections, read_from: ReadFrom::default(), pings: PingMedians::default() }
+        let (read_from, pings) = (ReadFrom::default(), PingMedians::default());
+        Self { cluster, max_connections, read_from, pings, retries: None }
     }
 }
 

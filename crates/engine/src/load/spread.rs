@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, io, sync::Arc};
 
 use super::{
-    ClusterPlan, Plan,
+    ClusterPlan, Plan, Retries,
     gathered::{Gathered, Receiver},
     parcel::{Kept, Parcel, Refusal},
     reads::Reads,
@@ -43,6 +43,8 @@ pub(super) struct Spread {
     pub(super) reads: Reads,
     /// How keys are placed on the nodes.
     placement: Placement,
+    /// How failed requests are sent again.
+    pub(super) retries: Option<Arc<Retries>>,
     /// The requests by slot.
     pub(super) slots: SlotCounts,
     /// The largest number of connections of this worker.
@@ -54,7 +56,7 @@ pub(super) struct Spread {
 impl Spread {
     /// Returns the cluster that a worker of this plan drives, if there is one.
     pub(super) fn of(plan: &Plan) -> Option<Self> {
-        let ClusterPlan { cluster, max_connections, read_from, pings } = plan.cluster.clone()?;
+        let ClusterPlan { cluster, max_connections, read_from, pings, retries } = plan.cluster.clone()?;
         Some(Self {
             placement: cluster.topology().placement().clone(),
             cluster,
@@ -65,6 +67,7 @@ impl Spread {
             entries: 0,
             keyless: 0,
             reads: Reads::new(read_from, pings),
+            retries,
             slots: SlotCounts::new(),
             most_lanes: (max_connections / plan.threads).max(1),
             gives_back_after: 0,
@@ -180,8 +183,19 @@ impl Spread {
     pub(super) fn hold(&mut self, mut parcel: Parcel, why: Refusal, (now_ns, end_ns): (u64, u64)) {
         let pause_ns = (FIRST_PAUSE_NS << parcel.pauses.min(10)).min(LONGEST_PAUSE_NS);
         parcel.pauses += 1;
+        self.hold_until((now_ns + pause_ns).min(end_ns), parcel, why);
+    }
+
+    /// Keeps a parcel until `at_ns`.
+    pub(super) fn hold_until(&mut self, at_ns: u64, parcel: Parcel, why: Refusal) {
         self.entries += 1;
-        self.held.insert(((now_ns + pause_ns).min(end_ns), self.entries), (parcel, why));
+        self.held.insert((at_ns, self.entries), (parcel, why));
+    }
+
+    /// Returns how failed requests are sent again, if this refusal is such a failure. The redirects of a cluster are not.
+    pub(super) fn retries_after(&self, refusal: &Refusal) -> Option<&Arc<Retries>> {
+        let is_redirect = refusal.is_redirect() && self.placement == Placement::Slots;
+        self.retries.as_ref().filter(|_| !is_redirect)
     }
 
     /// Returns when the next parcel may be sent again.

@@ -17,7 +17,9 @@ impl Worker {
             None => drop(self.segments.counts().connects_failed.count(&kind, 1)),
             Some(connection) => {
                 let due_ns = connection.unanswered_due_ns().filter(|_| self.spread.is_none());
-                connection.count_lost(&kind, now_ns, &mut self.segments);
+                if self.spread.as_ref().is_none_or(|spread| spread.retries.is_none()) {
+                    connection.count_lost(&kind, now_ns, &mut self.segments);
+                }
                 // In that case this side closes the connection.
                 if !matches!(broken, Broken::Unanswered) {
                     self.segments.counts().connections_lost.count(&kind, 1);

@@ -6,14 +6,15 @@
 //! TRYAGAIN, CLUSTERDOWN, LOADING, …             ──► after a pause, to the owner of the slot, until the timeout
 //! a lane that cannot be opened, no owner        ──► the same
 //! ```
+//! With [`Retries`], every other error reply and every lost connection is followed by another attempt, too.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, sync::Arc};
 
 use super::{Worker, stopping::Stage};
 use crate::{
     endpoint::{Lulls, NodeNumber},
     load::{
-        ErrorKind,
+        ErrorKind, FailedRequest, Retries,
         connection::Connection,
         parcel::{Flight, Parcel, Refusal},
         spread::MOST_HOPS,
@@ -78,12 +79,15 @@ impl Worker {
         if let Some(spread) = &mut self.spread {
             spread.avoid_replica(by, now_ns);
         }
-        for (_, refusal) in &refused {
-            self.segments.counts().redirects.count(&refusal.kind(), 1);
-        }
         let places: Vec<_> = refused.iter().map(|(place, _)| *place).collect();
         let again = parcel.pick(&places);
         for (refusal, parcel) in again.divide(|place, _| refused[place].1.clone()) {
+            if let Some(retries) = self.spread.as_ref().and_then(|spread| spread.retries_after(&refusal)) {
+                let retries = Arc::clone(retries);
+                self.retry(&retries, parcel, refusal, now_ns);
+                continue;
+            }
+            self.segments.counts().redirects.count(&refusal.kind(), parcel.requests.len() as u64);
             let hops = parcel.hops + u32::from(refusal.is_redirect());
             let from = parcel.from.or(refusal.is_of_moved_slots().then_some(by));
             self.setback_of(from.filter(|from| *from == by), parcel.due_ns(0));
@@ -107,9 +111,34 @@ impl Worker {
         }
     }
 
+    /// Sends failed requests again after a pause, or gives them up.
+    fn retry(&mut self, retries: &Retries, parcel: Parcel, why: Refusal, now_ns: u64) {
+        let (kind, text) = (why.kind(), why.text());
+        let line = (!matches!(why, Refusal::Lost(_))).then_some(text.as_str());
+        if !retries.allows(line, parcel.retries) || matches!(self.stage, Stage::Over { .. }) {
+            return self.give_up(&parcel, &kind, &text, now_ns);
+        }
+        self.report_error(&kind, || text);
+        retries.count(parcel.requests.len(), parcel.retries);
+        self.segments.counts().redirects.count(&kind, parcel.requests.len() as u64);
+        let at_ns = now_ns.saturating_add(retries.pause_ns(parcel.retries));
+        let again = parcel.retries + 1;
+        if let Some(spread) = &mut self.spread {
+            spread.hold_until(at_ns, Parcel { node: None, asks: false, retries: again, ..parcel }, why);
+        }
+    }
+
+    /// Returns when a parcel is given up that waits. Requests that failed are sent again without a limit on the time.
+    fn end_ns(&self, parcel: &Parcel) -> u64 {
+        match parcel.retries {
+            0 => parcel.since_ns.max(parcel.written_ns).saturating_add(self.timeout_ns),
+            _ => u64::MAX,
+        }
+    }
+
     /// Keeps a parcel for a later attempt, or gives it up if its requests have waited for the timeout.
     pub(super) fn hold(&mut self, parcel: Parcel, why: Refusal, now_ns: u64) {
-        let end_ns = parcel.since_ns.max(parcel.written_ns).saturating_add(self.timeout_ns);
+        let end_ns = self.end_ns(&parcel);
         if now_ns >= end_ns {
             return self.give_up(&parcel, &why.kind(), &why.text(), now_ns);
         }
@@ -122,9 +151,10 @@ impl Worker {
     /// Sends the parcels again whose pause is over.
     pub(super) fn send_held(&mut self, now_ns: u64) {
         while let Some((parcel, why)) = self.spread.as_mut().and_then(|spread| spread.next_held(now_ns)) {
-            let end_ns = parcel.since_ns.max(parcel.written_ns).saturating_add(self.timeout_ns);
             match parcel.node {
-                _ if now_ns >= end_ns => self.give_up(&parcel, &why.kind(), &why.text(), now_ns),
+                _ if now_ns >= self.end_ns(&parcel) => {
+                    self.give_up(&parcel, &why.kind(), &why.text(), now_ns);
+                }
                 Some(node) => self.deliver(parcel, node, now_ns),
                 None => self.route(parcel, now_ns),
             }
@@ -137,6 +167,7 @@ impl Worker {
         let again =
             if parcel.hops > MOST_HOPS { format!(", after {MOST_HOPS} redirects") } else { String::new() };
         self.report_error(kind, || format!("{why}{again}"));
+        self.report_failed(parcel, why);
         for request in &parcel.requests {
             let mut replies = self.segments.replies(parcel.generation, now_ns, 0);
             replies.node = parcel.node;
@@ -144,6 +175,21 @@ impl Worker {
         }
         self.give_back(parcel, 0);
         self.settle(parcel.client, parcel.requests.len(), now_ns);
+    }
+
+    /// Reports the requests of a parcel that failed in the end, if somebody wants to know them.
+    fn report_failed(&self, parcel: &Parcel, why: &str) {
+        let retries = self.spread.as_ref().and_then(|spread| spread.retries.as_ref());
+        let Some(failed) = retries.and_then(|retries| retries.failed.as_ref()) else { return };
+        let (program, mut begin) = (&self.setting.program, 0);
+        for request in &parcel.requests {
+            let bytes = &parcel.bytes[std::mem::replace(&mut begin, request.end)..request.end];
+            let key = program.first_key(request.op, bytes).unwrap_or_default().to_vec();
+            let operation = program.operations().of(request.op).label.clone();
+            let (error, retries) = (why.to_owned(), parcel.retries);
+            // The receiver is gone only while the session ends.
+            drop(failed.send(FailedRequest { operation, key, error, retries }));
+        }
     }
 
     /// Puts the requests of a prefill back that are lost: those of a parcel after the first `answered`.
@@ -189,7 +235,19 @@ impl Worker {
                 now_ns,
             );
         }
-        let Some(flight) = remains.flight else { return };
+        let Some(mut flight) = remains.flight else { return };
+        let retries = self.spread.as_ref().and_then(|spread| spread.retries.clone());
+        if let Some(retries) = retries {
+            let lost: Vec<_> = (remains.answered..flight.parcel.requests.len()).collect();
+            let lost = flight.parcel.pick(&lost);
+            let settled = remains.answered - flight.refused.len();
+            self.follow(*flight, now_ns);
+            self.settle(client, settled, now_ns);
+            if !lost.requests.is_empty() {
+                self.retry(&retries, lost, Refusal::Lost(kind.clone()), now_ns);
+            }
+            return;
+        }
         // A lane keeps its last parcel only while replies are awaited.
         let (total, refused) = (flight.parcel.requests.len(), flight.refused.len());
         if remains.answered < total {

@@ -202,9 +202,11 @@ impl Worker {
 
     /// Writes a parcel on its client's lane to `node`, at once if the lane is idle.
     pub(super) fn deliver(&mut self, parcel: Parcel, node: NodeNumber, now_ns: u64) {
-        let most = self.spread.as_ref().map_or(0, |spread| spread.most_lanes);
+        let spread = self.spread.as_ref();
+        let most = spread.map_or(0, |spread| spread.most_lanes);
+        let may_be_retried = spread.is_some_and(|spread| spread.retries.is_some());
         let lane = self.clients.lane_to(parcel.client, node, most);
-        let parcel = Parcel { node: Some(node), ..parcel };
+        let parcel = Parcel { node: Some(node), may_be_retried, ..parcel };
         match lane.and_then(|i| Some((i, self.clients.lane(i)?))) {
             Some((i, lane)) if lane.is_idle() => self.write_parcel(i, parcel),
             Some((_, lane)) => lane.waiting.push_back(parcel),

@@ -60,7 +60,7 @@ pub(super) fn figures(report: &Report, row: &ResultRow, totals: Option<&Results>
 }
 
 fn accumulated(part: &OperationInterval) -> Json {
-    Json::Whole((part.service.sum_ns() / 1_000_000) as u64)
+    Json::from((part.service.sum_ns() / 1_000_000) as u64)
 }
 
 /// Returns the values of each second from the first to the last, including seconds without requests.

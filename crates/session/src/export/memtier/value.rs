@@ -9,7 +9,7 @@ pub enum Json {
     /// An unknown value.
     Null,
     /// A whole number.
-    Whole(u64),
+    Whole(i64),
     /// Any other number.
     Decimal(f64),
     /// Text.
@@ -27,7 +27,7 @@ fn in_order<S: Serializer>(fields: &[(String, Json)], to: S) -> Result<S::Ok, S:
 
 impl From<u64> for Json {
     fn from(number: u64) -> Self {
-        Self::Whole(number)
+        i64::try_from(number).map_or(Self::Decimal(number as f64), Self::Whole)
     }
 }
 

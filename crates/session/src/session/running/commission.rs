@@ -162,6 +162,7 @@ impl Commission {
         let is_ring = cluster.is_ring();
         let all = || most_connections(self.plan.threads, self.targets().count()) / (1 + self.others.len());
         Some(ClusterPlan {
+            retries: None,
             cluster,
             max_connections: self.max_connections.map_or_else(all, |most| most as usize),
             read_from: if is_ring { ReadFrom::Primary } else { self.read_from },

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     io::{Read, Write},
     net::{TcpListener, TcpStream},
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, mpsc::sync_channel},
     time::{Duration, Instant},
 };
 
@@ -12,7 +12,7 @@ use crate::{
     clock::Clock,
     endpoint::{Address, Cluster, Target},
     knobs::Knobs,
-    load::{ClusterPlan, FirstWords, Load, Plan, Requests},
+    load::{ClusterPlan, FirstWords, Load, Plan, Requests, Retries},
     protocol::{Dialect, RespValue},
     workload::Workload,
 };
@@ -160,7 +160,12 @@ fn answer_all(mut stream: TcpStream, mut answer: impl FnMut(&[String]) -> String
             let command: Vec<u8> = received.drain(..length).collect();
             let words = RespValue::read(&command).unwrap();
             let text = |word: &RespValue| String::from_utf8(word.text().unwrap().to_vec()).unwrap();
-            replies += &answer(&words.list().unwrap().iter().map(text).collect::<Vec<_>>());
+            let reply = answer(&words.list().unwrap().iter().map(text).collect::<Vec<_>>());
+            if reply == CLOSE {
+                drop(stream.write_all(replies.as_bytes()));
+                return;
+            }
+            replies += &reply;
         }
         if stream.write_all(replies.as_bytes()).is_err() {
             return;
@@ -172,6 +177,8 @@ fn one(kind: &str, n: u64) -> BTreeMap<String, u64> {
     [(kind.to_owned(), n)].into()
 }
 
+/// A server that closes its connection in place of a reply.
+const CLOSE: &str = "";
 const GOOD: &str = "$1\r\nx\r\n";
 const SECONDS: Duration = Duration::from_secs(20);
 
@@ -275,4 +282,62 @@ fn other_errors_are_not_sent_again() {
     let outcome = played.load(10, SECONDS);
     assert_eq!((outcome.ops, outcome.errors), (5, one("OOM", 5)));
     assert_eq!((played.received("GET"), outcome.redirects), (10, BTreeMap::new()));
+}
+
+/// Sends `n` GETs to one server, whose failed requests are sent again.
+fn retried(played: &Played, n: u64, retries: Retries) -> (Outcome, u64) {
+    let (plan, retries) = (played.plan(), Arc::new(retries));
+    let cluster = Arc::new(Cluster::of_one(&plan.target));
+    let cluster = ClusterPlan { retries: Some(Arc::clone(&retries)), ..ClusterPlan::new(cluster, 100) };
+    let outcome = played.run(&Plan { cluster: Some(cluster), requests: Some(Requests::InAll(n)), ..plan });
+    (outcome, retries.requests())
+}
+
+#[test]
+fn with_retries_a_request_is_sent_again_until_its_reply_is_good() {
+    for refusal in ["-OOM later\r\n", "-LOADING later\r\n", "-MOVED 1 127.0.0.1:1\r\n"] {
+        let played = Played::start(move |asked, _| match asked.times {
+            1 | 2 if is_odd(asked.key) => refusal.to_owned(),
+            _ => GOOD.to_owned(),
+        });
+        let pause = Duration::from_millis(3);
+        let (outcome, requests) = retried(&played, 10, Retries { pause, factor: 2.0, ..Retries::default() });
+        let kind = refusal[1..].split(' ').next().unwrap();
+        assert_eq!((outcome.ops, outcome.redirects, requests), (10, one(kind, 10), 5), "{refusal}");
+        assert_eq!((played.received("GET"), outcome.errors), (20, BTreeMap::new()));
+        assert!(outcome.slowest_ns >= 9_000_000, "{}", outcome.slowest_ns);
+    }
+}
+
+#[test]
+fn a_request_that_fails_in_the_end_is_an_error_and_is_reported_with_its_key() {
+    let played = Played::start(|asked, _| match is_odd(asked.key) {
+        true => "-BUSY wait\r\n".to_owned(),
+        false => "-WRONGTYPE no\r\n".to_owned(),
+    });
+    let (sender, failed) = sync_channel(100);
+    let retries = Retries { most: Some(2), failed: Some(sender), ..Retries::default() };
+    let (outcome, _) = retried(&played, 10, retries);
+    let errors = [one("BUSY", 5), one("WRONGTYPE", 5)].into_iter().flatten().collect();
+    assert_eq!((outcome.ops, outcome.errors, outcome.redirects), (0, errors, one("BUSY", 10)));
+    let failed: Vec<_> = failed.try_iter().collect();
+    assert_eq!((failed.len(), played.received("GET")), (10, 20));
+    for request in failed {
+        let is_busy = is_odd(std::str::from_utf8(&request.key).unwrap());
+        let (error, retries) = if is_busy { ("BUSY wait", 2) } else { ("WRONGTYPE no", 0) };
+        assert_eq!((request.error.as_str(), request.retries), (error, retries));
+    }
+}
+
+#[test]
+fn with_retries_requests_of_a_lost_connection_are_sent_again_on_the_next_one() {
+    let played = Played::start(|asked, _| match asked.times {
+        1 if is_odd(asked.key) => CLOSE.to_owned(),
+        _ => GOOD.to_owned(),
+    });
+    let (outcome, _) = retried(&played, 10, Retries::default());
+    assert_eq!((outcome.ops, outcome.errors), (10, BTreeMap::new()), "{:?}", outcome.redirects);
+    let never = Played::start(|_, _| CLOSE.to_owned());
+    let (outcome, _) = retried(&never, 3, Retries { most: Some(4), ..Retries::default() });
+    assert_eq!((outcome.ops, outcome.errors, never.received("GET")), (0, one("reset", 3), 5));
 }

@@ -1,0 +1,120 @@
+//! Which requests are sent again after an error reply or a lost connection, how often, and after which pause.
+
+use std::{
+    sync::{
+        atomic::{AtomicU64, Ordering::Relaxed},
+        mpsc::SyncSender,
+    },
+    time::Duration,
+};
+
+use crate::clock::SECOND_NS;
+
+/// Errors that another attempt cannot mend, as memtier_benchmark lists them.
+const PERMANENT: [&str; 10] = [
+    "WRONGTYPE",
+    "NOAUTH",
+    "NOPERM",
+    "NOSCRIPT",
+    "NOREPLICAS",
+    "ERR wrong number of arguments",
+    "ERR syntax error",
+    "ERR unknown command",
+    "ERR Unknown subcommand",
+    "CLIENT_ERROR",
+];
+
+/// The longest pause before an attempt: 60 s.
+const LONGEST_PAUSE_NS: u64 = 60 * SECOND_NS;
+
+/// How failed requests are sent again. A server may carry such a request out twice, if the connection was lost before the
+/// reply.
+#[derive(Debug, Default)]
+pub struct Retries {
+    /// How often a request is sent again; `None` means that there is no limit.
+    pub most: Option<u32>,
+    /// The pause before the second attempt, at most 60 s.
+    pub pause: Duration,
+    /// The factor by which each further pause of a request is longer; 0 means that all pauses are equal.
+    pub factor: f64,
+    /// The beginnings of the error lines after which a request is sent again; empty means all that are not permanent.
+    pub only: Vec<String>,
+    /// Receives the requests that fail in the end. A full channel delays the load.
+    pub failed: Option<SyncSender<FailedRequest>>,
+    /// How many different requests were sent again. The load counts them.
+    pub requests: AtomicU64,
+}
+
+/// A request that failed, and was not sent again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedRequest {
+    /// The name of the operation.
+    pub operation: String,
+    /// The first key of the request; empty if it has no key.
+    pub key: Vec<u8>,
+    /// The error line of the server, or the error of the connection.
+    pub error: String,
+    /// How often the request was sent again.
+    pub retries: u32,
+}
+
+impl Retries {
+    /// Returns how many different requests were sent again.
+    pub fn requests(&self) -> u64 {
+        self.requests.load(Relaxed)
+    }
+
+    /// Counts that `n` requests are sent again, which were sent again `retries` times before.
+    pub(super) fn count(&self, n: usize, retries: u32) {
+        if retries == 0 {
+            self.requests.fetch_add(n as u64, Relaxed);
+        }
+    }
+
+    /// Returns whether a request is sent again that was sent again `retries` times before; `line` is the server's error
+    /// line, `None` if the connection was lost.
+    pub(super) fn allows(&self, line: Option<&str>, retries: u32) -> bool {
+        let begins = |line: &str, known: &str| {
+            line.get(..known.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(known))
+        };
+        let is_mendable = line.is_none_or(|line| {
+            !PERMANENT.iter().any(|known| begins(line, known))
+                && (self.only.is_empty() || self.only.iter().any(|known| begins(line, known)))
+        });
+        is_mendable && self.most.is_none_or(|most| retries < most)
+    }
+
+    /// Returns the pause before a request is sent again that was sent again `retries` times before.
+    pub(super) fn pause_ns(&self, retries: u32) -> u64 {
+        let factor = if self.factor > 0.0 { self.factor.powi(retries.min(1 << 20) as i32) } else { 1.0 };
+        ((self.pause.as_secs_f64() * factor * 1e9) as u64).min(LONGEST_PAUSE_NS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_permanent_error_is_final_even_if_the_list_has_it() {
+        let every = Retries::default();
+        assert!(every.allows(Some("LOADING Redis is loading"), 7) && every.allows(None, 7));
+        assert!(
+            !every.allows(Some("WRONGTYPE Operation"), 0) && !every.allows(Some("err Syntax Error, x"), 0)
+        );
+        let some = Retries { only: vec!["loading".to_owned(), "WRONGTYPE".to_owned()], ..Retries::default() };
+        assert!(some.allows(Some("LOADING x"), 0) && !some.allows(Some("BUSY x"), 0));
+        assert!(!some.allows(Some("WRONGTYPE x"), 0) && some.allows(None, 0));
+    }
+
+    #[test]
+    fn the_number_of_attempts_has_a_limit_and_pauses_grow_by_the_factor_to_one_minute() {
+        let retries =
+            Retries { most: Some(2), pause: Duration::from_millis(10), factor: 3.0, ..Retries::default() };
+        assert_eq!([0, 1, 2].map(|n| retries.allows(None, n)), [true, true, false]);
+        let pauses = [0, 1, 2, 2_000_000_000].map(|n| retries.pause_ns(n) / 1_000_000);
+        assert_eq!(pauses, [10, 30, 90, 60_000]);
+        let equal = Retries { factor: 0.0, ..retries };
+        assert_eq!(equal.pause_ns(5), 10_000_000);
+    }
+}
