@@ -1,6 +1,9 @@
 //! What `redyno memtier` sends where it comes from somewhere else: from replies to SCAN, and from files.
 
-use crate::{memtier_files::run_in, support::Server};
+use crate::{
+    memtier_files::run_in,
+    support::{Server, wait_for},
+};
 
 /// The cursors of the SCANs that the server's slow log has, in the order of their arrival.
 fn cursors(server: &Server) -> Vec<String> {
@@ -72,4 +75,53 @@ fn records_of_a_file_are_set_in_their_order_by_each_client_and_read_back() {
         .replace("0          keys f", "1          keys f");
     assert_eq!(outcome.out, verified);
     assert!(outcome.err.contains("error: key [a]: it is not as in the file\n"), "{}", outcome.err);
+}
+
+#[test]
+fn a_refused_request_is_sent_again_until_the_server_accepts_it() {
+    let (server, directory) = (Server::redis().start(), tempfile::tempdir().unwrap());
+    server.cli(&["CONFIG", "SET", "maxmemory", "1"]);
+    let refused = || {
+        let stats = server.cli(&["INFO", "commandstats"]);
+        let set = stats.lines().find(|line| line.starts_with("cmdstat_set:"))?.to_owned();
+        set.contains("rejected_calls=").then(|| !set.contains("rejected_calls=0,"))?.then_some(())
+    };
+    let (outcome, json) = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            wait_for("a refused SET", refused);
+            server.cli(&["CONFIG", "SET", "maxmemory", "0"]);
+        });
+        let words =
+            "-n 50 -c 2 -t 2 --pipeline 3 --ratio 1:0 --retry-on-error --retry-backoff-ms 5 --retry-on OOM";
+        run_in(directory.path(), &server, &words.split(' ').collect::<Vec<_>>())
+    });
+    assert_eq!(json["ALL STATS"]["Sets"]["Count"], 200);
+    assert_eq!(server.calls(&[], "set"), 200, "accepted once each");
+    let counts = outcome.err.rsplit("retries ").next().unwrap();
+    assert!(counts.contains(" retried_ops ") && !counts.starts_with("0 "), "{}", outcome.err);
+    assert!(!outcome.err.contains("requests failed"), "{}", outcome.err);
+}
+
+#[test]
+fn requests_that_fail_in_the_end_are_in_the_file_of_failed_keys() {
+    let (server, directory) = (Server::redis().start(), tempfile::tempdir().unwrap());
+    server.cli(&["SET", "a \"key\"", "text"]);
+    let file = directory.path().join("failed.csv");
+    for lines in [4, 7] {
+        let path = file.to_str().unwrap();
+        let words = ["--retry-on-error", "--failed-keys-file", path, "-n", "3", "-c", "1", "-t", "1"];
+        let command = ["--command", "LPUSH 'a \"key\"' x"];
+        let (outcome, json) = run_in(directory.path(), &server, &[&command[..], &words].concat());
+        assert!(outcome.err.ends_with("3 requests failed: WRONGTYPE\n"), "{}", outcome.err);
+        assert_eq!(json["configuration"]["max_retries"], -1);
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert_eq!(text.lines().next(), Some("timestamp,command,key,status,retries"));
+        assert_eq!(text.lines().count(), lines, "{text}");
+        for line in text.lines().skip(1) {
+            assert!(
+                line.contains("Z,LPUSH,\"a \"\"key\"\"\",\"WRONGTYPE ") && line.ends_with("\",0"),
+                "{line}"
+            );
+        }
+    }
 }

@@ -63,7 +63,7 @@ fn a_scraper_gets_counters_that_grow_and_the_server_counts_the_same() {
 fn memtier_serves_the_sums_of_all_its_runs_below_the_names_of_memtier_benchmark() {
     let server = Server::redis().start();
     let port = server.port_text();
-    let words = ["-t", "1", "-c", "2", "--rate-limiting", "200", "-n", "150", "-x", "2", "--hide-histogram"];
+    let words = ["-t", "1", "-c", "2", "--rate-limiting", "200", "-n", "400", "-x", "2", "--hide-histogram"];
     let prometheus = ["--prometheus-port=0", "--prometheus-run-label=note=a\"b\\c"];
     let buckets = "--prometheus-latency-buckets=0.001,0.5";
     let running = Running::start(redyno(
@@ -76,7 +76,7 @@ fn memtier_serves_the_sums_of_all_its_runs_below_the_names_of_memtier_benchmark(
     let scrape = || Some(ask(TcpStream::connect(&*address).ok()?, "GET /metrics"));
     let value = |text: &str, name: &str| counted(text, &format!("memtier_{name}{{"));
     let text = wait_for("replies of the second run", || {
-        scrape().filter(|text| value(text, "run") == 2.0 && value(text, "ops_total") > 310.0)
+        scrape().filter(|text| value(text, "run") == 2.0 && value(text, "ops_total") > 810.0)
     });
     assert!(text.contains("text/plain; version=0.0.4; charset=utf-8"), "{text}");
     let ops = value(&text, "ops_total");

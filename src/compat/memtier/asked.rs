@@ -2,7 +2,10 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use super::{import::ImportedRecord, monitor::Monitor, prometheus::PrometheusOptions, statsd::StatsdOptions};
+use super::{
+    import::ImportedRecord, monitor::Monitor, prometheus::PrometheusOptions, retries::RetryOptions,
+    statsd::StatsdOptions,
+};
 use crate::{
     compat::{
         numbers::{Ratio, Span},
@@ -138,6 +141,7 @@ pub(super) struct MemtierOptions {
     /// How many attempts of each client may fail before the run ends.
     pub(super) most_attempts: Option<u64>,
     pub(super) has_backoff_factor: bool,
+    pub(super) retries: RetryOptions,
     pub(super) read_from: ReadFrom,
     pub(super) connection_timeout_s: u64,
     pub(super) multi_key_get: u32,

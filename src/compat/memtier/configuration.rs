@@ -181,7 +181,7 @@ fn others(asked: &MemtierOptions) -> Fields {
         ("wait-timeout", span(asked.wait_timeout, '-')),
         ("print-all-runs", truth(asked.prints_all_runs)),
     ];
-    usual.into_iter().chain(staircase).collect()
+    usual.into_iter().chain(staircase).chain(asked.retries.fields()).collect()
 }
 
 #[cfg(test)]

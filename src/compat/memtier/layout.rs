@@ -4,10 +4,13 @@
 #[cfg(test)]
 mod tests;
 
+use std::{collections::BTreeMap, sync::Arc};
+
 use super::{asked::MemtierOptions, configuration::configuration, import::Verified, requests::Requests};
 use crate::{
     endpoint::Target,
     export::memtier::{self, Json, Results, STEPS, kib, ms, plural},
+    load::Retries,
     session::{Interval, Summary},
     stats::{
         Latency,
@@ -124,12 +127,18 @@ pub(in crate::compat::memtier) struct Progress<'a> {
     all: Summary,
     /// The sums of the last second.
     last: Summary,
+    /// The counts of requests that were sent again.
+    retries: Option<Arc<Retries>>,
 }
 
 impl<'a> Progress<'a> {
     /// Creates the progress of the run with this number, from 1.
-    pub(in crate::compat::memtier) fn new(run: u32, asked: &'a MemtierOptions) -> Self {
-        Self { run, asked, all: Summary::default(), last: Summary::default() }
+    pub(in crate::compat::memtier) fn new(
+        run: u32,
+        asked: &'a MemtierOptions,
+        retries: Option<Arc<Retries>>,
+    ) -> Self {
+        Self { run, asked, all: Summary::default(), last: Summary::default(), retries }
     }
 
     /// Adds an interval; returns whether it ends a second.
@@ -197,10 +206,19 @@ impl<'a> Progress<'a> {
             0 => String::new(),
             n => format!(" {n} conn errors"),
         };
+        let sum = |counts: &BTreeMap<String, u64>| counts.values().sum::<u64>();
+        let retries = self.retries.as_ref().map_or_else(String::new, |retries| {
+            let [errors, new_errors] = [all, last].map(|of| sum(&of.errors));
+            let [attempts, new_attempts] = [all, last].map(|of| sum(&of.redirects));
+            let retried = retries.requests();
+            format!(
+                " errors {errors} (+{new_errors}) retries {attempts} (+{new_attempts}) retried_ops {retried}"
+            )
+        });
         let (run, threads, clients) = (self.run, self.asked.threads, self.asked.clients);
         format!(
             "[RUN #{run} {percent:.0}%, {:>3} secs] {threads:>2} threads {clients:>2} conns{errors}: {:>11} ops, {:>7.0} \
-             (avg: {:>7.0}) ops/sec, {}/sec (avg: {}/sec), {:>5.2} (avg: {:>5.2}) msec latency\r",
+             (avg: {:>7.0}) ops/sec, {}/sec (avg: {}/sec), {:>5.2} (avg: {:>5.2}) msec latency{retries}\r",
             all.length_s as u64,
             all.ops,
             per_s(last, last.ops),

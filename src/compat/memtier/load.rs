@@ -31,7 +31,11 @@ impl Memtier {
             cluster: self.cluster.clone().map(|cluster| {
                 // With replicas, a client has more connections.
                 let max_connections = asked.connections() as usize * cluster.topology().nodes().count();
-                ClusterPlan { read_from: asked.read_from, ..ClusterPlan::new(cluster, max_connections) }
+                ClusterPlan {
+                    read_from: asked.read_from,
+                    retries: self.retrying.retries.clone(),
+                    ..ClusterPlan::new(cluster, max_connections)
+                }
             }),
             target: self.target.clone(),
             first_words: FirstWords::Bare { tracks: false },
@@ -74,7 +78,8 @@ impl Memtier {
     }
 }
 
-/// Returns the nodes of the cluster (`--cluster-mode`), or the servers that share the load (`--hash`).
+/// Returns the nodes of the cluster (`--cluster-mode`), the servers that share the load (`--hash`), or the server whose
+/// failed requests are sent again (`--retry-on-error`).
 ///
 /// # Errors
 /// When the cluster cannot be read, or an operation has keys of several servers.
@@ -87,8 +92,12 @@ pub(super) fn find_nodes(
         requests.workload.check_one_key(target.dialect).map_err(|error| error.to_string())?;
         return Ok(Some(ring));
     }
-    let find = || Cluster::find(target, FIND_LIMIT).map_err(|error| error.to_string());
-    Ok(asked.is_cluster.then(find).transpose()?.map(Arc::new))
+    let cluster = match asked.is_cluster {
+        true => Cluster::find(target, FIND_LIMIT).map_err(|error| error.to_string())?,
+        false if asked.retries.is_on => Cluster::of_one(target),
+        false => return Ok(None),
+    };
+    Ok(Some(Arc::new(cluster)))
 }
 
 /// Returns how many primaries a client is connected to: 1 without a cluster.

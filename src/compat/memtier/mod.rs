@@ -20,6 +20,7 @@ mod options;
 mod parse;
 mod prometheus;
 mod requests;
+mod retries;
 mod run;
 mod statsd;
 mod take;

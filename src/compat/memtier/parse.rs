@@ -83,6 +83,7 @@ fn check(asked: &MemtierOptions) -> Result<(), Refusal> {
         ),
     ];
     first_of(&contradictions)?;
+    asked.retries.check(asked)?;
     [check_staircase, check_scan, check_import, check_cluster].iter().try_for_each(|check| check(asked))
 }
 
@@ -239,6 +240,11 @@ pub(super) fn without_effect(asked: &MemtierOptions) -> Vec<String> {
             "--reconnect-backoff-factor",
             asked.has_backoff_factor,
             "in redyno: the pauses between attempts double from 10 ms to 1 s",
+        ),
+        (
+            "--max-retries, --retry-backoff-ms, --retry-on, --max-retry-queue or --failed-keys-file",
+            asked.retries.is_idle(),
+            "without --retry-on-error",
         ),
         (
             "--transaction",

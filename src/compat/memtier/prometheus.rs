@@ -142,6 +142,8 @@ struct Sums {
     threads: u32,
     connections: u32,
     all: Summary,
+    /// How many different requests were sent again.
+    retried: u64,
     heard: Instant,
     written: Option<(Instant, String)>,
     writes: u64,
@@ -181,10 +183,11 @@ impl Prometheus {
         with(&self.sums, |sums| (sums.run, sums.threads, sums.heard) = (run, threads, Instant::now()));
     }
 
-    /// Adds an interval.
-    pub(super) fn add(&self, interval: &Interval) {
+    /// Adds an interval; `retried` requests have been sent again since the first run began.
+    pub(super) fn add(&self, interval: &Interval, retried: u64) {
         with(&self.sums, |sums| {
             sums.all.add(interval, true);
+            sums.retried = retried;
             if interval.timed_s() > 0.0 {
                 sums.connections = interval.clients;
             }
@@ -210,6 +213,7 @@ impl Sums {
             threads: 0,
             connections: 0,
             all: Summary::default(),
+            retried: 0,
             heard: Instant::now(),
             written: None,
             writes: 0,
@@ -233,6 +237,7 @@ impl Sums {
         let counts = [&all.connections_lost, &all.connects_failed, &all.errors]
             .map(|counts| counts.values().sum::<u64>());
         let found = [all.hits, all.misses];
+        let attempts = if asked.retries.is_on { all.redirects.values().sum() } else { 0_u64 };
         let (gets, others) = if asked.commands.is_empty() { (found, [0; 2]) } else { ([0; 2], found) };
         [
             (
@@ -253,8 +258,8 @@ impl Sums {
                 "Connections that were lost or could not be opened.",
                 (counts[0] + counts[1]).to_string(),
             ),
-            ("retry_attempts_total", "counter", "Requests that were sent again.", 0.to_string()),
-            ("retried_ops_total", "counter", "Good replies to requests that were sent again.", 0.to_string()),
+            ("retry_attempts_total", "counter", "How often requests were sent again.", attempts.to_string()),
+            ("retried_ops_total", "counter", "Requests that were sent again.", self.retried.to_string()),
             ("arbitrary_hits_total", "counter", "Values that a --command found.", others[0].to_string()),
             ("arbitrary_misses_total", "counter", "Nulls in replies to a --command.", others[1].to_string()),
             ("connections", "gauge", "Open connections.", self.connections.to_string()),

@@ -19,6 +19,7 @@ use super::{
     parse::{parse, without_effect},
     prometheus::Prometheus,
     requests::Requests,
+    retries::Retrying,
     statsd::Statsd,
 };
 use crate::{
@@ -60,8 +61,10 @@ pub(super) struct Memtier {
     pub(super) asked: MemtierOptions,
     pub(super) requests: Requests,
     pub(super) target: Target,
-    /// The cluster (`--cluster-mode`), or the servers that share the load (`--hash`).
+    /// The cluster (`--cluster-mode`), the servers that share the load (`--hash`), or the server whose failed requests
+    /// are sent again.
     pub(super) cluster: Option<Arc<Cluster>>,
+    pub(super) retrying: Retrying,
     pub(super) seed: u64,
     clock: Clock,
     interrupts: Receiver<Signal>,
@@ -91,9 +94,12 @@ impl Memtier {
         let (mut out, mut err): (Box<dyn Write>, _) = (Box::new(StreamText::stdout()), StreamText::stderr());
         let (statsd, said) = Statsd::open(&asked.statsd);
         let prometheus = Prometheus::open(&asked).map_err(Stop::error)?;
+        let (retrying, unwritten) = Retrying::begin(&asked.retries, &requests);
         prometheus.iter().try_for_each(|prometheus| writeln!(out, "{}", prometheus.line()))?;
         out.flush()?;
-        for line in without_effect(&asked).into_iter().chain(imported).chain(monitored).chain(said) {
+        for line in
+            without_effect(&asked).into_iter().chain(imported).chain(monitored).chain(said).chain(unwritten)
+        {
             writeln!(err, "{line}")?;
         }
         if asked.shows_config {
@@ -124,6 +130,7 @@ impl Memtier {
             requests,
             target,
             cluster,
+            retrying,
             seed,
             clock,
             interrupts,
@@ -148,6 +155,9 @@ impl Memtier {
             }
         }
         self.report(&runs)?;
+        if let Some(warning) = self.retrying.end() {
+            writeln!(self.err, "{warning}")?;
+        }
         match self.loss.take() {
             Some((loss, _)) => {
                 writeln!(self.err, "{loss}")?;
@@ -210,9 +220,9 @@ impl Memtier {
         let asked = self.asked.clone();
         self.begin_metrics(number);
         let mut failed = 0;
-        let mut progress = Progress::new(number, &asked);
+        let mut progress = Progress::new(number, &asked, self.retrying.retries.clone());
         let mut results = Results::none(self.requests.rows.len(), clock::unix_ms());
-        results.redirects = self.cluster.is_some().then(BTreeMap::new);
+        results.redirects = self.has_redirects().then(BTreeMap::new);
         let end = to_its_end(alone, "error", |seen| match seen {
             LoadReport::Error(kind, message) => self.fail(kind, message),
             LoadReport::OfWorker(client, interval) => {
@@ -220,7 +230,8 @@ impl Memtier {
                 Ok(ControlFlow::Continue(()))
             }
             LoadReport::Interval(interval, so_far) => {
-                self.prometheus.iter().for_each(|prometheus| prometheus.add(interval));
+                let retried = self.retrying.requests();
+                self.prometheus.iter().for_each(|prometheus| prometheus.add(interval, retried));
                 results.add(interval, |name| self.requests.row_of.get(name).copied());
                 failed = if interval.ops > 0 { 0 } else { failed + failures(interval) };
                 if let Some(most) = asked.most_attempts.filter(|most| failed >= most * asked.connections()) {
@@ -256,6 +267,11 @@ impl Memtier {
         results.length_s = end.summary.length_s;
         self.write_files(number, &results, &of_clients)?;
         Ok(results)
+    }
+
+    /// Returns whether the results have columns for redirects: those of several servers.
+    fn has_redirects(&self) -> bool {
+        self.cluster.as_ref().is_some_and(|cluster| !cluster.is_of_copies())
     }
 
     /// Reports the beginning of a run to StatsD and Prometheus.

@@ -43,6 +43,7 @@ impl MemtierOptions {
             option if option.starts_with("--prometheus-") => {
                 self.prometheus.take(option, text).or_else(|line| refused_with(&line))?;
             }
+            option if self.retries.take(option, text)? => {}
             "-P" => self.protocol = protocol(text)?,
             "-a" => self.authenticate = Some(text.to_owned()),
             "-u" => self.uris.push(text.to_owned()),
@@ -258,7 +259,7 @@ pub(super) fn refused_with<T>(line: &str) -> Result<T, Refusal> {
 }
 
 /// Returns the parsed value, or a refusal with the message `line`.
-fn must<T>(read: Option<T>, line: &str) -> Result<T, Refusal> {
+pub(super) fn must<T>(read: Option<T>, line: &str) -> Result<T, Refusal> {
     read.map_or_else(|| refused_with(line), Ok)
 }
 

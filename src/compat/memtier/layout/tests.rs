@@ -104,7 +104,7 @@ fn in_snapshots(assert: impl FnOnce()) {
 #[test]
 fn a_line_is_drawn_each_second() {
     let asked = asked("-n 1000 -c 5 -t 2");
-    let mut progress = Progress::new(1, &asked);
+    let mut progress = Progress::new(1, &asked, None);
     let interval = Interval {
         length_s: 0.25,
         ops: 500,

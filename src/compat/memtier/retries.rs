@@ -1,0 +1,223 @@
+//! `--retry-on-error`: the values of its options, and the file of the requests that failed in the end.
+
+use std::{
+    collections::BTreeMap,
+    fs::{File, OpenOptions},
+    io::{self, Write},
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        mpsc::{Receiver, sync_channel},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use time::OffsetDateTime;
+
+use super::{
+    asked::MemtierOptions,
+    requests::Requests,
+    take::{must, refused_with},
+};
+use crate::{
+    compat::{numbers::number, options::Refusal, server::plain},
+    export::memtier::{Json, truth},
+    load::{FailedRequest, Retries},
+    untrusted,
+};
+
+/// The first line of the file of failed requests.
+const COLUMNS: &str = "timestamp,command,key,status,retries";
+/// How many failed requests may wait to be written.
+const WAITING: usize = 4096;
+
+/// The values of the options.
+#[derive(Debug, Clone, Default)]
+pub(super) struct RetryOptions {
+    /// Whether requests are sent again (`--retry-on-error`).
+    pub(super) is_on: bool,
+    most: Option<u32>,
+    backoff_ms: u32,
+    backoff_factor: f64,
+    only: String,
+    queue: u32,
+    failed_keys: Option<PathBuf>,
+}
+
+impl RetryOptions {
+    /// Handles an option with its value. Returns whether it is one of these options.
+    ///
+    /// # Errors
+    /// What is wrong with the value.
+    pub(super) fn take(&mut self, option: &str, text: &str) -> Result<bool, Refusal> {
+        let name = option.trim_start_matches('-');
+        match option {
+            "--retry-on-error" => self.is_on = true,
+            "--max-retries" => {
+                let most = number(text).filter(|most| (-1..=i64::from(u32::MAX)).contains(most));
+                let most = must(most, "max-retries must be -1 (unlimited), 0 (no retries) or greater.")?;
+                self.most = u32::try_from(most).ok();
+            }
+            "--retry-backoff-ms" => {
+                self.backoff_ms = must(number(text), &format!("{name} must be a number of milliseconds."))?;
+            }
+            "--retry-backoff-factor" => {
+                let factor = number(text).filter(|factor: &f64| *factor >= 0.0 && factor.is_finite());
+                self.backoff_factor = must(factor, &format!("{name} must be 0 or greater."))?;
+            }
+            "--retry-on" => text.clone_into(&mut self.only),
+            "--max-retry-queue" => {
+                self.queue = must(number(text), &format!("{name} must be a number."))?;
+            }
+            "--failed-keys-file" => self.failed_keys = Some(text.into()),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Checks that the options fit together and to the others.
+    ///
+    /// # Errors
+    /// The first contradiction.
+    pub(super) fn check(&self, asked: &MemtierOptions) -> Result<(), Refusal> {
+        let apart = [
+            (asked.follows_cursors, "scan-incremental-iteration"),
+            (asked.is_transaction, "transaction"),
+            (asked.reconnect_interval.is_some(), "reconnect-interval"),
+        ];
+        if let Some((_, option)) = apart.into_iter().find(|(is_given, _)| *is_given && self.is_on) {
+            return refused_with(&format!(
+                "retry-on-error and {option} cannot be used together: retries change the order of requests."
+            ));
+        }
+        if (1..asked.pipeline).contains(&self.queue) {
+            return refused_with(
+                "max-retry-queue must be 0, or at least the pipeline, since all its requests can fail.",
+            );
+        }
+        Ok(())
+    }
+
+    /// Returns whether an option is given that has no effect without `--retry-on-error`.
+    pub(super) fn is_idle(&self) -> bool {
+        let is_given = self.most.is_some()
+            || self.backoff_ms > 0
+            || !self.only.is_empty()
+            || self.queue > 0
+            || self.failed_keys.is_some();
+        is_given && !self.is_on
+    }
+
+    /// Returns the fields of the configuration, as of memtier_benchmark 2.4; none without retries.
+    pub(super) fn fields(&self) -> Vec<(&'static str, Json)> {
+        if !self.is_on {
+            return Vec::new();
+        }
+        let file = self.failed_keys.as_ref().map(|path| path.display().to_string());
+        vec![
+            ("retry_on_error", truth(true)),
+            ("max_retries", Json::Whole(self.most.map_or(-1, i64::from))),
+            ("retry_backoff_ms", self.backoff_ms.into()),
+            ("retry_backoff_factor", Json::Decimal(self.backoff_factor)),
+            ("retry_on", self.only.clone().into()),
+            ("max_retry_queue", self.queue.into()),
+            ("failed_keys_file", file.unwrap_or_default().into()),
+        ]
+    }
+}
+
+/// The retries of all runs.
+#[derive(Default)]
+pub(super) struct Retrying {
+    /// How requests are sent again; `None` if they are not.
+    pub(super) retries: Option<Arc<Retries>>,
+    /// The thread that writes the file of failed requests.
+    writer: Option<JoinHandle<io::Result<()>>>,
+}
+
+impl Retrying {
+    /// Begins to write the file of failed requests, if one is given. Returns a warning as well if that is impossible.
+    pub(super) fn begin(options: &RetryOptions, requests: &Requests) -> (Self, Option<String>) {
+        if !options.is_on {
+            return (Self::default(), None);
+        }
+        let only = options.only.split(',').map(str::trim).filter(|word| !word.is_empty());
+        let mut retries = Retries {
+            most: options.most,
+            pause: Duration::from_millis(options.backoff_ms.into()),
+            factor: options.backoff_factor,
+            only: only.map(str::to_owned).collect(),
+            ..Retries::default()
+        };
+        let writer = options.failed_keys.as_ref().map(|path| {
+            let (sender, failed) = sync_channel(WAITING);
+            retries.failed = Some(sender);
+            write_failed(path, failed, requests)
+                .map_err(|error| format!("warning: failed-keys-file {}: {error}", untrusted::path(path)))
+        });
+        let (writer, warning) = match writer.transpose() {
+            Ok(writer) => (writer, None),
+            Err(warning) => (None, Some(warning)),
+        };
+        (Self { retries: Some(Arc::new(retries)), writer }, warning)
+    }
+
+    /// Returns how many different requests were sent again.
+    pub(super) fn requests(&self) -> u64 {
+        self.retries.as_ref().map_or(0, |retries| retries.requests())
+    }
+
+    /// Waits until all failed requests are written, after the last run. Returns a warning if a line could not be written.
+    pub(super) fn end(&mut self) -> Option<String> {
+        self.retries = None;
+        let written = self.writer.take()?.join();
+        let error = written.unwrap_or_else(|_| Err(io::Error::other("its thread panicked"))).err()?;
+        Some(format!("warning: failed-keys-file: {}; later lines are missing", plain(&error)))
+    }
+}
+
+/// Opens the file and starts the thread that adds a line for each failed request.
+fn write_failed(
+    path: &Path,
+    failed: Receiver<FailedRequest>,
+    requests: &Requests,
+) -> io::Result<JoinHandle<io::Result<()>>> {
+    let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+    if file.metadata()?.len() == 0 {
+        writeln!(file, "{COLUMNS}")?;
+    }
+    let row_of = requests.row_of.iter().map(|(name, row)| (name.clone(), requests.rows[*row].clone()));
+    let rows: BTreeMap<_, _> = row_of.collect();
+    let write = move || {
+        failed.iter().try_for_each(|request| {
+            let command = rows.get(&request.operation).unwrap_or(&request.operation);
+            write(&mut file, &request, command, OffsetDateTime::now_utc())
+        })
+    };
+    thread::Builder::new().name("failed keys".to_owned()).spawn(write)
+}
+
+/// Writes a failed request at once, so that the line remains if this process is killed.
+fn write(file: &mut File, request: &FailedRequest, command: &str, at: OffsetDateTime) -> io::Result<()> {
+    let (date, time) = (at.date(), at.time());
+    let (key, status) = (quoted(&request.key), quoted(request.error.as_bytes()));
+    let line = format!(
+        "{date}T{:02}:{:02}:{:02}.{:06}Z",
+        time.hour(),
+        time.minute(),
+        time.second(),
+        time.microsecond()
+    );
+    file.write_all(format!("{line},{command},{key},{status},{}\n", request.retries).as_bytes())
+}
+
+/// Returns bytes as a field of CSV in quotes; those that are no printable ASCII are `\xHH`.
+fn quoted(bytes: &[u8]) -> String {
+    let sign = |byte: &u8| match byte {
+        b'"' => "\"\"".to_owned(),
+        b' '..=b'~' => char::from(*byte).to_string(),
+        byte => format!("\\x{byte:02x}"),
+    };
+    format!("\"{}\"", bytes.iter().map(sign).collect::<String>())
+}
