@@ -1,6 +1,6 @@
-//! The least that a load generator can do, as a yardstick for `benches/versus`: an epoll loop in which each connection
-//! writes a fixed batch of GETs, reads until as many replies have come, and writes again. It measures nothing and draws
-//! nothing, and runs until a signal ends it.
+//! The smallest possible load generator, as a reference for `benches/versus`. This load generator is an epoll loop in
+//! which each connection writes a fixed batch of GETs, reads until all replies have arrived, and writes again. The
+//! loop measures nothing, uses no random numbers, and runs until a signal ends the process.
 //!
 //! ```text
 //! cargo bench --bench bare_loop -- -p 6379 -c 50 -P 16
@@ -14,12 +14,12 @@ use std::{
 
 use mio::{Events, Interest, Poll, Token, unix::SourceFd};
 
-/// A request for a key that does not exist; each reply is one line.
+/// A request for a key that does not exist, so that each reply is one line.
 const GET: &[u8] = b"*2\r\n$3\r\nGET\r\n$24\r\nbare-loop:key:0000000001\r\n";
 
 struct Connection {
     stream: TcpStream,
-    /// How many replies are missing.
+    /// How many replies have not arrived yet.
     missing: usize,
 }
 
@@ -52,7 +52,7 @@ fn main() -> io::Result<()> {
             };
             *missing -= memchr::memchr_iter(b'\n', &buffer[..n]).count();
             if *missing == 0 {
-                // The server has read the last batch, so its socket has room for this one.
+                // The server has read the last batch, so its socket has room for this batch.
                 stream.write_all(&batch)?;
                 *missing = pipeline;
             }

@@ -1,10 +1,11 @@
-//! What one request costs in each stage of the hot path, without sockets.
+//! The cost of one request in each stage of the hot path, without sockets.
 //!
 //! ```text
 //! encode ─► (write, read) ─► skip ─► record        pace: when the next may go
 //! ```
-//! `cargo bench --bench stages` prints times. Instructions do not depend on what else the machine does; where valgrind is
-//! installed, callgrind counts those of one stage (here `encode` of GET, of which each call is a batch of 1000 requests):
+//! `cargo bench --bench stages` prints times. Instruction counts do not depend on other processes of the machine. If
+//! valgrind is installed, callgrind counts the instructions of one stage. In this example, the stage is `encode` of
+//! GET, and each call is a batch of 1000 requests:
 //!
 //! ```text
 //! bench=$(cargo bench --bench stages --no-run --message-format json |
@@ -12,7 +13,8 @@
 //! valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect='stages::encode_batch*' \
 //!     "$bench" --bench 'encode.*get' --sample-count 1 --sample-size 100
 //! ```
-//! "Collected" divided by the 100 000 requests of 100 calls is the figure; the stages are the functions `*_batch` below.
+//! The number of instructions per request is "Collected" divided by the 100 000 requests of 100 calls. The stages are
+//! the functions `*_batch` in this file.
 
 use std::{hint::black_box, sync::Arc};
 
@@ -26,7 +28,8 @@ use redyno::{
     workload::{Draws, KeyNames, Operation, Outgoing, Program, RunId, Values, Workload},
 };
 
-/// Requests in a batch: what a stage is called for at once, so that the call itself does not count.
+/// The number of requests in a call of a stage. The number is large, so that the cost of the call per request is
+/// negligible.
 const BATCH: usize = 1000;
 
 fn main() {
@@ -53,7 +56,7 @@ fn encode(bencher: Bencher, what: &str) {
     bencher.counter(ItemsCount::new(BATCH)).bench_local(|| encode_batch(&program, &mut draws, &mut out));
 }
 
-/// Operations that draw keys, sizes of values and times to live.
+/// Operations with random keys, value sizes and TTLs.
 const FIVE: [&str; 5] = [
     "GET {key}",
     "SET {key} {value} EX {number 60..3600}",
@@ -62,7 +65,7 @@ const FIVE: [&str; 5] = [
     "HSET {key} field {value}",
 ];
 
-/// These operations, with values of this kind.
+/// Creates a workload of these operations, with values of this kind.
 fn several(values: &str, steps: &[&str]) -> Arc<Workload> {
     let values = values.parse().expect("it is a kind of values");
     let operations = steps.iter().map(|step| Operation::command(step, 1)).collect();
@@ -132,7 +135,7 @@ fn pace_batch(stage: &mut PaceStage) {
     }
 }
 
-/// What a worker asks about itself, once a tick.
+/// The measurement of a worker's own CPU time, once per tick.
 #[divan::bench]
 fn lap(bencher: Bencher) {
     let mut own = OwnThread::current();

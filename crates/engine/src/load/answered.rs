@@ -24,8 +24,8 @@ pub(super) struct Answered {
 }
 
 impl Answered {
-    /// Counts a reply that is an error or is examined on its own. Returns whether the reply completes an operation
-    /// without an error.
+    /// Counts a reply that is an error, or that is not counted together with others. Returns whether the reply
+    /// completes an operation without an error.
     pub(super) fn take_part(&mut self, op: OpId, found: Option<Found>, replies: &mut Replies) -> bool {
         if let Some(found) = found {
             replies.count_part(op, self.replies, found);
@@ -43,7 +43,7 @@ impl Answered {
         !has_failed
     }
 
-    /// Returns the index of the operation that the next reply belongs to.
+    /// Returns the index of the operation to which the next reply belongs.
     #[inline]
     pub(super) fn place(self) -> usize {
         self.whole as usize

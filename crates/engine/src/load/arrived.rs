@@ -1,64 +1,67 @@
-//! What the receivers got in an interval.
+//! The messages that the receivers of a workload got in an interval.
 
 use std::cmp::Reverse;
 
 use crate::{stats::Recorder, workload::ReceiverKind};
 
-/// How many receivers an interval names.
+/// The largest number of receivers that an interval lists by number.
 const MOST_NAMED: usize = 16;
-/// A receiver stands out if its median is this many times that of all, and at least so much longer.
+/// A receiver is slow if its median time is more than this multiple of the median of all receivers.
 const FACTOR: f64 = 2.0;
+/// A receiver is slow only if its median time exceeds the median of all receivers by more than this, in ns.
 const LEAST_NS: u64 = 500_000;
-/// The fewest messages by which a receiver is judged.
+/// A receiver with fewer messages in an interval is never called slow.
 const FEWEST: u64 = 10;
-/// Every receiver has a histogram if there are at most so many; else those whose mean stands out.
+/// With at most this many receivers, every receiver has a histogram. With more receivers, only slow receivers have a
+/// histogram.
 const ALL_WATCHED: usize = 64;
 
-/// What the receivers got in an interval, from sends of one segment.
+/// The messages that the receivers of a workload got in an interval. All were sent in the same segment.
 #[derive(Debug)]
 pub struct Arrived {
-    /// How they receive.
+    /// The mechanism by which the receivers get messages.
     pub kind: ReceiverKind,
-    /// How many receivers were connected at the end.
+    /// How many receivers were connected at the end of the interval.
     pub receivers: u32,
-    /// How many there were to be.
+    /// How many receivers the workload requires.
     pub ordered: u32,
-    /// Times from sending to receipt.
+    /// The time from sending to receipt of each message.
     pub times: Recorder,
-    /// Messages, or for a kind that gets only keys, invalidations.
+    /// Received messages, or received invalidations if the receivers get only keys.
     pub received: u64,
     /// Messages that are known to be lost.
     pub lost: u64,
-    /// Messages that the server still keeps at the end.
+    /// Messages that the server still stores at the end of the interval.
     pub left: u64,
-    /// Messages of another session or workload; they are in no other count.
+    /// Messages of another session or workload, which no other field counts.
     pub foreign: u64,
-    /// Messages that came after they had been counted as lost.
+    /// Messages that arrived after they had been counted as lost.
     pub late: u64,
-    /// Messages that came again; they are in no time.
+    /// Messages that arrived a second time. The latency of such messages is not measured.
     pub doubled: u64,
-    /// Invalidations whose write is not known, since the key was written several times meanwhile; they are in no time.
+    /// Invalidations whose write is unknown, because the key was written several times, and messages that were under
+    /// way when the receivers were replaced.
     pub unclear: u64,
-    /// Messages that a receiver took over from another one.
+    /// Messages that a receiver claimed from another receiver.
     pub claimed: u64,
     /// Lost connections of receivers.
     pub reconnects: u64,
-    /// Receivers that stand out.
+    /// Receivers that are slow, lost messages, or lost their connection.
     pub named: Vec<OfReceiver>,
 }
 
-/// What one receiver got in an interval.
+/// The messages that one receiver got in an interval.
 #[derive(Debug)]
 pub struct OfReceiver {
     /// The number of the receiver, from 1.
     pub receiver: u32,
-    /// Its messages.
+    /// Messages that the receiver got.
     pub received: u64,
-    /// Messages that it lost.
+    /// Messages that the receiver lost.
     pub lost: u64,
-    /// Its lost connections.
+    /// Lost connections of the receiver.
     pub reconnects: u64,
-    /// Times from sending to receipt, if it is slower than the others.
+    /// The times from sending to receipt, if the receiver is slower than the others.
     pub times: Option<Box<Recorder>>,
 }
 
@@ -101,7 +104,7 @@ impl Arrived {
         own.times.iter_mut().for_each(|times| times.record(ns));
     }
 
-    /// Adds the receivers that stand out, and empties the counts of each.
+    /// Lists the receivers that are slow or had losses, and clears the counts of every receiver.
     pub(super) fn name<'a>(&mut self, all: impl ExactSizeIterator<Item = &'a mut Own>) {
         let all_ns = self.times.latency();
         let stands_out =
@@ -134,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_many_receivers_that_lose_messages_those_with_most_losses_are_named() {
+    fn the_receivers_with_the_most_losses_are_listed() {
         let mut all: Vec<Own> = (0..40).map(|lost| Own { lost, ..Own::default() }).collect();
         let mut arrived = Arrived::new(ReceiverKind::Pubsub);
         arrived.name(all.iter_mut());

@@ -24,11 +24,11 @@ pub(super) enum Broken {
     Refused(String),
     #[error("{0}")]
     Protocol(#[from] ProtocolError),
-    #[error("a reply came that no request had asked for")]
+    #[error("a reply arrived for which there was no request")]
     Unasked,
     #[error("no reply for {0} ms")]
     Timeout(u128),
-    #[error("the session ended before the reply came")]
+    #[error("the session ended before the reply arrived")]
     Unanswered,
     /// The worker that owned the connection died, for this reason.
     #[error("its worker died: {0}")]
@@ -43,14 +43,15 @@ fn words(error: &io::Error) -> String {
     }
 }
 
-/// The explanation of the error that no local port is free: a connection that redyno closed keeps its port for a
+/// The explanation of the error that no local port is free. A connection that redyno closed occupies its port for a
 /// minute.
-const NO_PORT: &str = "no local port is free, for closed connections keep theirs for a minute (TIME_WAIT); reconnect after \
-    more requests, lower the rate, widen net.ipv4.ip_local_port_range, or set net.ipv4.tcp_tw_reuse to 1";
+const NO_PORT: &str = "no local port is free, because each closed connection occupies its port for a minute \
+    (TIME_WAIT); reconnect after more requests, lower the rate, widen net.ipv4.ip_local_port_range, or set \
+    net.ipv4.tcp_tw_reuse to 1";
 
 impl Broken {
-    /// Returns why a connection ends if a reply arrives that belongs to no request. If the reply is an error, its
-    /// text says why the server is about to close the connection.
+    /// Returns why a connection ends after a reply that belongs to no request. The text of an error reply says why the
+    /// server is about to close the connection.
     #[cold]
     pub(super) fn unasked(reply: Reply, dialect: Dialect) -> Self {
         match reply {

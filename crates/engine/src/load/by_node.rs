@@ -1,8 +1,7 @@
 //! A worker's counts by node of a cluster, and its busiest slots.
 //!
-//! A histogram for each of a hundred nodes, in each buffer on its way between worker and collector, would take a hundred
-//! megabytes. So a worker only lists the answers, and the collector makes the histograms. Without a cluster, nothing is
-//! counted here.
+//! With a hundred nodes, histograms for each node in each buffer would take a hundred megabytes. So a worker only lists
+//! the answers, and the collector builds the histograms. Without a cluster, nothing is counted by node.
 
 use super::ErrorCounts;
 use crate::{
@@ -17,7 +16,7 @@ pub struct ByNode {
     answers: Vec<Answers>,
     /// The other counts, by the number of the node.
     others: Vec<Others>,
-    /// The slots with the most requests, and their requests.
+    /// The slots with the most requests, each with its number of requests.
     pub slots: Vec<(u16, u32)>,
 }
 
@@ -41,14 +40,13 @@ struct Others {
 pub struct NodeCounts<'a> {
     /// The number of the node.
     pub node: u16,
-    /// Operations with an error from this node, or lost with a connection to it, by kind.
+    /// Operations that this node answered with an error or that were lost with a connection to the node, by kind.
     pub errors: &'a ErrorCounts,
     /// Bytes read from the node.
     pub bytes_in: u64,
     /// Bytes written to the node.
     pub bytes_out: u64,
-    /// Latencies from the write of an operation to the last byte of its last reply; their number is the number of
-    /// operations without an error.
+    /// Latencies from the write of an operation to the last byte of its last reply, for operations without an error.
     pub service: Latency,
 }
 

@@ -5,24 +5,25 @@ use crate::{host::Lap, stats::Recorder};
 /// One worker's CPU time and delays during one interval.
 #[derive(Debug, Default)]
 pub struct ClientCounts {
-    /// For how long the CPU time of the worker's thread was measured, in ns. At the end of the load, the measured
-    /// time is longer than the interval, which excludes the wait for the last replies.
+    /// For how long the CPU time of the worker's thread was measured, in ns. At the end of the load, this time is
+    /// longer than the interval, because it includes the wait for the last replies.
     pub watched_ns: u64,
     /// The CPU time of the worker's thread, in ns.
     pub cpu_ns: u64,
     /// Time in which the thread waited for a core, in ns; `None` if the system does not report it.
     pub run_delay_ns: Option<u64>,
-    /// Time of rounds of a worker that never sleeps in which it neither read nor wrote, in ns.
+    /// For a worker that never sleeps: the time of the poll rounds without a read or a write, in ns.
     pub spun_ns: u64,
     /// The core on which the worker ran at the end; `None` if the system does not report it.
     pub core: Option<u16>,
     /// Time in which clients could send but the next record of the dataset was not read yet, in ns; `None` if
     /// records were always available.
     pub record_wait_ns: Option<u64>,
-    /// For each readable connection, the time from the return of poll until the worker had processed its replies,
-    /// and those of the connections before it.
+    /// For each readable connection, the time from the return of poll until the worker had processed the replies of
+    /// the connection.
     pub read_wait: Recorder,
-    /// How late the worker wrote batches in an open loop, counted from when a batch was due and a client was free.
+    /// How late the worker wrote batches in an open loop. The time counts from the moment when a batch was due and a
+    /// client was free.
     pub late: Recorder,
     /// The latencies of good replies that waited for a core of the load generator for at least half of their
     /// latency. A latency begins at the due time, or in a closed loop at the write.

@@ -28,9 +28,9 @@ pub(super) use client::{Client, ClientConnection};
 use lanes::Lanes;
 pub(super) use lanes::{Lane, is_extra};
 
-/// How many connections all workers together may be opening at the same time. With this limit, an accept queue for
-/// 128 connections does not overflow, which is a common size. A connection that a full queue drops is retried only
-/// a second later.
+/// How many connections all workers together may be opening at the same time. An accept queue commonly holds 128
+/// connections, and does not overflow with this limit. A connection that a full queue drops is retried only a second
+/// later.
 const MAX_OPENING: usize = 128;
 
 /// When the number of clients falls, the memory for this many more clients is kept.
@@ -42,14 +42,15 @@ pub(super) struct Clients {
     lanes: Lanes,
     /// How many clients are wanted: the clients with an index below this number.
     wanted: usize,
-    /// How many connections there are.
+    /// How many connections exist.
     open: usize,
-    /// How many connections have not finished their greeting, and the highest allowed number of such connections.
+    /// How many connections have not finished their greeting.
     opening: usize,
+    /// The largest allowed number of connections that have not finished their greeting.
     max_opening: usize,
-    /// How many wanted clients lost their connection and have no new one yet.
+    /// How many wanted clients lost their connection and are not connected again yet.
     lost: usize,
-    /// How many clients closed their connection on purpose and have no new one yet.
+    /// How many clients closed their connection on purpose and are not connected again yet.
     between: usize,
     to_open: VecDeque<usize>,
     retries: BinaryHeap<Reverse<(u64, usize)>>,
@@ -62,7 +63,7 @@ pub(super) struct Clients {
 }
 
 impl Clients {
-    /// Creates a worker's empty set of clients; `workers` is the number of all workers.
+    /// Creates an empty set of clients for one of `workers` workers.
     pub(super) fn new(seed: u64, workers: usize) -> Self {
         Self {
             all: Vec::new(),
@@ -97,7 +98,7 @@ impl Clients {
         }
     }
 
-    /// Returns all connections, with the index of their lane.
+    /// Returns all connections, each with the index of its lane.
     pub(super) fn connections(&mut self) -> impl Iterator<Item = (usize, &mut Connection)> {
         let own = self.all.iter_mut().map(|client| &mut client.lane).enumerate();
         own.chain(self.lanes.with_indices()).filter_map(|(i, lane)| match &mut lane.link {
@@ -106,22 +107,21 @@ impl Clients {
         })
     }
 
-    /// Returns how long the oldest request without a reply has waited since it was written; 0 if there is none.
+    /// Returns how long ago the oldest unanswered request was written; 0 if all requests are answered.
     pub(super) fn longest_wait_ns(&mut self, now_ns: u64) -> u64 {
         let waits = self.connections().filter_map(|(_, connection)| connection.wait_ns(now_ns));
         waits.max().unwrap_or(0)
     }
 
-    /// Returns how many clients are connected: they have finished their greeting, or are replacing their connection
-    /// on purpose.
+    /// Returns how many clients have finished their greeting, or are replacing their connection on purpose.
     #[inline]
     pub(super) fn connected(&self) -> usize {
         self.open - self.opening + self.between
     }
 
     /// Sets the number of wanted clients to `n`; `draws_of` returns the source of random numbers of a new client.
-    /// Clients with an index of `n` or more close their connections: at once if they are idle, otherwise when their
-    /// batch is answered.
+    /// Clients with an index of `n` or more close their connections. Idle clients do so at once, the others when
+    /// their batch is answered.
     pub(super) fn want(&mut self, n: usize, draws_of: impl Fn(usize) -> Draws) {
         self.wanted = n;
         for i in (n..self.all.len()).rev() {
@@ -173,7 +173,7 @@ impl Clients {
         i >= self.wanted
     }
 
-    /// Returns whether a client waits to be connected.
+    /// Returns whether a client is waiting for a connection.
     #[inline]
     pub(super) fn any_to_open(&self) -> bool {
         !self.to_open.is_empty() || self.lanes.any_to_open()
@@ -203,8 +203,8 @@ impl Clients {
         }
     }
 
-    /// Notes that lane `i` has finished its greeting. Returns whether it is a client's own, and the client had lost its
-    /// previous connection.
+    /// Notes that lane `i` has finished its greeting. Returns whether this replaces a connection that the client had
+    /// lost; for a lane to another node of a cluster, returns false.
     pub(super) fn greeted(&mut self, i: usize) -> bool {
         self.count_opening(i, -1);
         if is_extra(i) {
@@ -214,8 +214,8 @@ impl Clients {
         self.forget_loss(i)
     }
 
-    /// Closes the connection of client `i` on purpose and schedules a new one; this is not counted as a lost
-    /// connection.
+    /// Closes the connection of client `i` on purpose and schedules a new connection. The closed connection does not
+    /// count as a loss.
     pub(super) fn renew(&mut self, i: usize) {
         self.take_connection(i);
         self.close_others(i);
@@ -230,8 +230,8 @@ impl Clients {
         self.between -= usize::from(std::mem::take(&mut self.all[i].is_between));
     }
 
-    /// Closes lane `i`, which is not wanted any more. With a client's own lane, all lanes of the client are closed,
-    /// unless it still has requests in flight.
+    /// Closes lane `i`, which is no longer wanted. If it is the client's own lane and the client has no requests in
+    /// flight, all lanes of the client are closed.
     pub(super) fn close(&mut self, i: usize) {
         if is_extra(i) {
             return self.close_lane(i);
@@ -247,9 +247,9 @@ impl Clients {
         self.shrink();
     }
 
-    /// Notes that client `i` lost its connection, or failed to get one. A wanted client tries again later. Returns
-    /// whether this is a new loss: the client had a connection, or was opening its first. A lane to another node of a
-    /// cluster is opened again when it is needed.
+    /// Notes that lane `i` lost its connection, or failed to open one. A client that is still wanted connects again
+    /// later. A lane to another node of a cluster is opened again when it is needed. Returns whether this is a new
+    /// loss: further failures to connect again are not.
     pub(super) fn lost(&mut self, i: usize, now_ns: u64) -> bool {
         let was_open = self.take_connection(i);
         if is_extra(i) {
@@ -270,7 +270,7 @@ impl Clients {
         newly_lost
     }
 
-    /// Returns how many wanted clients lost their connection and have no new one yet.
+    /// Returns how many wanted clients lost their connection and are not connected again yet.
     pub(super) fn how_many_lost(&self) -> usize {
         self.lost
     }
@@ -295,7 +295,8 @@ impl Clients {
         }
     }
 
-    /// Notes that client `i` received all replies to a batch of `batch` requests. This ends its back-off.
+    /// Notes that client `i` received all replies to a batch of `batch` requests. The replies end the client's
+    /// back-off.
     #[inline]
     pub(super) fn answered(&mut self, i: usize, batch: u32) {
         let client = &mut self.all[i];
@@ -335,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_thousand_clients_give_their_memory_back() {
+    fn the_memory_of_ten_thousand_clients_is_freed() {
         let mut clients = Clients::new(1, 1);
         clients.want(10_000, |i| Draws::new(i as u64));
         lose_all(&mut clients, 10_000);
@@ -343,7 +344,7 @@ mod tests {
         assert_eq!(clients.all.len(), 50);
         let room = [clients.all.capacity(), clients.to_open.capacity(), clients.retries.capacity()];
         assert!(room.into_iter().all(|room| room <= 50 + 2 * SPARE), "{room:?}");
-        assert_eq!(clients.how_many_lost(), 50, "those that are not wanted are not missed");
+        assert_eq!(clients.how_many_lost(), 50, "clients that are not wanted are not counted as lost");
     }
 
     #[test]
@@ -365,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_between_two_connections_on_purpose_is_not_lost() {
+    fn a_client_that_replaces_its_connection_on_purpose_is_not_lost() {
         let mut clients = Clients::new(1, 1);
         clients.want(2, |i| Draws::new(i as u64));
         for i in 0..2 {
@@ -373,15 +374,15 @@ mod tests {
             clients.renew(i);
         }
         assert_eq!((clients.connected(), clients.how_many_lost()), (2, 0));
-        assert_eq!((clients.next_to_open(), clients.next_retry_ns()), (Some(0), None), "nobody waits");
+        assert_eq!((clients.next_to_open(), clients.next_retry_ns()), (Some(0), None), "no back-off");
         clients.lost(0, 0);
-        assert_eq!((clients.connected(), clients.how_many_lost()), (1, 1), "the next could not be had");
+        assert_eq!((clients.connected(), clients.how_many_lost()), (1, 1), "connecting again failed");
         clients.close(1);
         assert_eq!(clients.connected(), 0);
     }
 
     #[test]
-    fn connections_in_the_making_are_bounded_over_all_workers() {
+    fn the_number_of_opening_connections_is_limited_over_all_workers() {
         assert_eq!(Clients::new(1, 16).max_opening * 16, MAX_OPENING);
         assert_eq!(Clients::new(1, 500).max_opening, 1);
     }

@@ -38,7 +38,7 @@ pub(super) type FirstErrors = Vec<Vec<u8>>;
 
 /// The data of the worker that a connection needs to read replies.
 pub(super) struct Reading<'a> {
-    /// When the bytes arrived; for the first read, when poll returned.
+    /// When the bytes arrived. For the first read, this is the time when poll returned.
     pub(super) now_ns: u64,
     pub(super) clock: Clock,
     pub(super) latency_to: LatencyTo,
@@ -46,7 +46,7 @@ pub(super) struct Reading<'a> {
     pub(super) greeting: &'a Greeting,
     /// The periods in which this thread waited for a core.
     pub(super) waits: &'a CoreWaits,
-    /// Receives the first error of each new kind.
+    /// A list for the first error of each new kind.
     pub(super) first_errors: FirstErrors,
 }
 
@@ -74,17 +74,16 @@ pub(super) struct Connection {
     number: Option<u32>,
     pub(super) phase: ConnectionPhase,
     skipper: Skipper,
-    /// The operations of the batch in flight, and how many of them are answered.
+    /// The operations of the batch in flight, or of its last written step if there are several steps.
     operations: Vec<OpId>,
     /// When each operation was due; empty in a closed loop.
     dues: Vec<u64>,
     answered: Answered,
-    /// The steps of the batch, if there are several; `operations` then contains the operations of the last written
-    /// step.
+    /// The steps of the batch, if there are several.
     sequence: Option<Box<Sequence>>,
     /// The cursor in the last reply to a SCAN, which the client's next request sends.
     cursor: Option<u64>,
-    /// Keys that the batch inserts and whose inserts are not answered yet.
+    /// New keys in the batch, as long as their inserts are not answered.
     inserted: Insertions,
     /// The expected replies, if replies of the batch are compared.
     expected: Option<Box<ExpectedReplies>>,
@@ -154,8 +153,8 @@ impl Connection {
     }
 
     /// Returns the deadline for the next whole reply: `timeout_ns` after the write or the previous reply.
-    /// Connecting and the greeting together have the same timeout. Without a timeout, a TLS handshake without any answer
-    /// has a limit of its own. Returns `None` if the connection waits for nothing.
+    /// The same timeout holds for connecting and greeting together. If the timeout is off, the TLS handshake still has
+    /// a limit. Returns `None` if the connection is idle.
     pub(super) fn deadline_ns(&self, timeout_ns: u64) -> Option<u64> {
         let since_ns = match self.phase {
             ConnectionPhase::Idle => return None,
@@ -191,7 +190,7 @@ impl Connection {
         self.is_closing = true;
     }
 
-    /// Returns whether the connection is to be replaced before the next request: by HTTP, the server closes it.
+    /// Returns whether the connection is to be replaced before the next request, because an HTTP server closes it.
     #[inline]
     pub(super) fn is_spent(&self) -> bool {
         self.skipper.is_last()
@@ -199,7 +198,7 @@ impl Connection {
 
     /// Counts the unanswered operations of the batch in flight as errors of `kind`, at `now_ns`.
     pub(super) fn count_lost(&self, kind: &ErrorKind, now_ns: u64, segments: &mut Segments) {
-        // A batch that was not written has nothing in flight.
+        // Before a batch is written, no request is in flight.
         if !matches!(self.phase, ConnectionPhase::Busy | ConnectionPhase::Between) {
             return;
         }
@@ -234,8 +233,8 @@ impl Connection {
         &self.operations[self.answered.place()..]
     }
 
-    /// Handles a writable socket, or any event while connecting: continues to connect, sends the greeting, or sends
-    /// the remaining bytes.
+    /// Handles a writable socket, or any event while the connection opens. Continues to connect, sends the greeting, or
+    /// sends the remaining bytes.
     pub(super) fn writable(&mut self, io: &mut Io, read: &mut Reading) -> Result<(), Broken> {
         if self.phase == ConnectionPhase::Connecting {
             if !self.finish_connect(read)? {
@@ -285,7 +284,8 @@ impl Connection {
         now_ns.saturating_sub(std::mem::replace(&mut self.heard_ns, now_ns))
     }
 
-    /// Registers for other events. Data of a connection in the ring is no event.
+    /// Registers the socket for events of this kind. If the ring receives for the connection, poll does not report
+    /// arriving data.
     fn listen(&self, io: &Io, interest: Interest) -> io::Result<()> {
         let (registry, socket) = (io.registry(), self.transport.as_raw_fd());
         let mut source = SourceFd(&socket);
@@ -300,8 +300,8 @@ impl Connection {
             .or_else(|error| if error.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { Err(error) })
     }
 
-    /// Lets the ring receive for this connection, if there is a ring, after which the poll loop reports only when the
-    /// socket accepts more. TLS is not received by the ring.
+    /// Lets the io_uring ring receive for this connection, if there is a ring and the connection has no TLS. From then
+    /// on, the poll loop reports only that the socket accepts more bytes.
     pub(super) fn enter_ring(&mut self, io: &mut Io) -> io::Result<()> {
         if let (Transport::Plain(socket), true) = (&self.transport, self.is_all_sent()) {
             self.number = io.receive(self.token.0, socket)?;
@@ -312,12 +312,12 @@ impl Connection {
         Ok(())
     }
 
-    /// Receives again by the ring, which has stopped to.
+    /// Lets the ring receive again after it has stopped receiving.
     pub(super) fn stay_in_ring(&self, io: &mut Io) -> io::Result<()> {
         self.tag().map_or(Ok(()), |tag| io.receive_on(tag, &self.transport))
     }
 
-    /// Returns how the ring calls this connection, if it receives for it.
+    /// Returns the tag of this connection in the ring, if the ring receives for the connection.
     #[inline]
     pub(super) fn tag(&self) -> Option<Tag> {
         self.number.map(|number| Tag { lane: self.token.0, number })
@@ -329,10 +329,10 @@ impl Connection {
 }
 
 impl Drop for Connection {
-    /// Ends the connection: the ring's receiving would keep it open.
+    /// Shuts the socket down, because a ring that still receives would keep the connection open.
     fn drop(&mut self) {
         if self.number.is_some() {
-            // It fails if the server has ended it already.
+            // The shutdown fails if the server has already closed the connection.
             drop(self.transport.socket().shutdown(Shutdown::Both));
         }
     }

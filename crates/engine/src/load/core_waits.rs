@@ -1,13 +1,13 @@
-//! Finds the requests that waited for a core of the load generator: compares their latencies with the time that a
-//! worker spent in the run queue.
+//! Finds the requests that waited for a core of the load generator, by comparing their latencies with the time that
+//! the worker spent in the run queue.
 //!
 //! ```text
 //!  request        |──────────────── 7 ms ───|
 //!  worker   ██                 ░░░░░░░░░░███     ░ could run, and had no core: 5 ms of the 7
 //! ```
-//! An average over a second hides such waits: 10 % of the second may be the whole latency of the slowest 1 % of the
+//! An average over a second hides short waits: 10 % of the second may be the whole latency of the slowest 1 % of the
 //! requests. A worker reads the system's counter when it wakes up, at most once per 0.5 ms, so it notices every
-//! longer wait. Pure: the caller reads the counter.
+//! longer wait. The caller reads the counter, so that this module does no I/O.
 
 use std::collections::VecDeque;
 
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_spent_half_its_time_in_the_run_queue_was_held() {
+    fn a_request_was_held_if_its_worker_spent_half_of_the_time_in_the_run_queue() {
         let waits = waits(&[(1, 0), (2, 0), (9, 5)]);
         assert!(waits.held(2 * MS, 9 * MS), "5 of 7 ms");
         assert!(waits.held(3 * MS, 9 * MS), "the reading before it began counts");
@@ -104,14 +104,14 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_not_worth_mentioning_is_none() {
+    fn a_wait_of_less_than_a_tenth_of_a_millisecond_is_ignored() {
         let mut waits = waits(&[(1, 0)]);
         waits.read(2 * MS, 90_000);
         assert!(!waits.held(2 * MS - 100_000, 2 * MS));
     }
 
     #[test]
-    fn the_account_is_read_twice_a_millisecond_at_most_and_memory_is_bounded() {
+    fn the_counter_is_read_at_most_twice_a_millisecond_and_memory_is_bounded() {
         let mut waits = CoreWaits::new();
         let mut readings = 0;
         for wake_up in 0..100_000 {

@@ -31,7 +31,7 @@ use crate::{
     workload::{Program, Values},
 };
 
-/// A setting that took longer than this to build is built again; the usual time is one or two microseconds.
+/// A setting whose build took longer than this is built again. A build usually takes one or two microseconds.
 const AT_ONCE_NS: u64 = 10_000;
 
 /// A change of the knobs that is in effect.
@@ -51,7 +51,7 @@ pub struct Turned {
 pub struct Output {
     /// One ring of interval buffers for each worker.
     pub rings: Vec<RingEnd>,
-    /// The rings of threads that are started later: that of the receivers.
+    /// The rings of threads that are started later, such as the ring of the receivers' thread.
     pub joined: Receiver<RingEnd>,
     /// Events of the workers.
     pub events: Receiver<LoadEvent>,
@@ -67,27 +67,27 @@ pub struct Load {
     threads: Vec<JoinHandle<()>>,
     setbacks: Lulls,
     endpoints: Arc<Endpoints>,
-    /// The receivers of a workload, since the first workload that has some.
+    /// The receivers of the workload; `None` before the first workload with receivers.
     reception: Mutex<Option<Reception>>,
-    /// The knobs whose receivers are being connected, and the program that sends to them.
+    /// The knobs whose receivers are being connected, and the program that sends messages to these receivers.
     coming: Mutex<Option<(Knobs, Arc<Program>)>>,
     joined: Sender<RingEnd>,
     events: Sender<LoadEvent>,
 }
 
 impl Load {
-    /// Starts the workers. The first segment has the number 1, and is a warm-up if `warmup` is given. If the load has to
-    /// wait for receivers, it is off in this segment, and the time of the load stands still.
+    /// Starts the workers. The first segment has the number 1, and is a warm-up if `warmup` is given. If the workload
+    /// has receivers, the load is off in this segment, and the load's time is paused.
     ///
     /// # Errors
-    /// When the target's host does not resolve, or a worker cannot be set up.
+    /// When the host name of the target has no address, or a worker cannot be set up.
     pub fn start(
         plan: &Plan,
         knobs: Knobs,
         warmup: Option<Duration>,
         clock: Clock,
     ) -> Result<(Self, Output), LoadError> {
-        // Called because it raises the limit: a connection that exceeds the limit anyway reports its own error.
+        // This call raises the limit of open files. A connection that still exceeds the limit reports its own error.
         most_clients(plan.threads, 1);
         // This runs before the first segment begins: resolving a name and building values may take time.
         let endpoints = Arc::new(plan.endpoints(clock.now_ns())?);
@@ -102,7 +102,7 @@ impl Load {
         let program = Arc::new(plan.program(&knobs, &phase, values, clock));
         let (phase, knobs) = receive_first(phase, knobs, since_ns);
         let (plan, operations) = (Arc::new(plan.clone()), program.operations().count());
-        // The first segment of an agent is one of the session's.
+        // An agent's first real segment has the number that the session gives it.
         let generation = if let Fleet::Agent(_) = plan.fleet { 0 } else { 1 };
         let first = Setting { generation, knobs, since_ns, phase, program, filled: Vec::new() };
         plan.fleet.agents().inspect(|agents| agents.turn(first.for_agents(), clock));
@@ -153,8 +153,8 @@ impl Load {
         Ok((load, Output { rings, joined, events }))
     }
 
-    /// Returns for each node when the load's requests to it were refused or lost, until there were good replies again; a
-    /// server without a cluster is node 0.
+    /// Returns the periods in which requests to a node were refused or lost, for each node. Such a period ends with
+    /// the next good replies of the node. A server without a cluster is node 0.
     pub fn setbacks(&self) -> &Lulls {
         &self.setbacks
     }
@@ -164,8 +164,8 @@ impl Load {
         self.settings.load().knobs.clone()
     }
 
-    /// Returns whether the load can begin with these knobs: their receivers are ready, or have had 10 s. The first call
-    /// lets them connect; [`set`](Self::set) does not wait for them.
+    /// Returns whether the load can begin with these knobs: the receivers are ready, or have had 10 s. The first call
+    /// starts to connect the receivers; [`set`](Self::set) does not wait for them.
     pub fn is_ready_for(&self, knobs: &Knobs) -> bool {
         let now = self.settings.load();
         let (phase, _) = now.phase_for(knobs, self.clock.now_ns(), &self.stops, self.is_filled());
@@ -194,7 +194,8 @@ impl Load {
         self.turn(&now.forgetting(&knobs.workload), knobs)
     }
 
-    /// Lets receivers wait for the messages of a program that is about to run, or ends those of another workload.
+    /// Starts the receivers for the messages of a program that is about to run, or ends the receivers of another
+    /// workload.
     fn receive(&self, knobs: &Knobs, program: &Program, phase: &Phase) {
         let mut reception = self.reception.lock();
         let messages = program.messages().filter(|_| knobs.load);
@@ -230,7 +231,7 @@ impl Load {
         let program = coming
             .map_or_else(|| now.program_for(knobs, &self.plan, &phase, self.clock), |(_, program)| program);
         self.receive(knobs, &program, &phase);
-        // Published only now: building the values takes time, in which the old knobs stay in effect.
+        // The old knobs stay in effect while the values are built, which takes time.
         self.publish(|since_ns| {
             let (phase, filled) = now.phase_for(knobs, since_ns, &self.stops, is_filled);
             let (knobs, program) = (knobs.clone(), Arc::clone(&program));
@@ -239,8 +240,8 @@ impl Load {
         self.turned()
     }
 
-    /// Takes over a setting of the session, of which this engine is an agent. Waits until the setting takes effect, at most
-    /// a second.
+    /// Applies a setting of the session for which this engine is an agent. Waits until the setting takes effect, at
+    /// most a second.
     pub fn follow(&self, turn: &Turn) {
         let now = self.settings.load_full();
         let phase = now.followed_by(turn, self.plan.fleet.share(), &self.stops);
@@ -254,8 +255,8 @@ impl Load {
         });
     }
 
-    /// Returns the number of the last setting, and whether all requests of its prefill, or of a limited load, are answered
-    /// or given up.
+    /// Returns the number of the last setting, and whether its prefill or its limited load is done. Each request is
+    /// then answered or given up.
     pub fn progress(&self) -> (u32, bool) {
         (self.turned().segment, self.is_filled() || self.is_over())
     }
@@ -289,8 +290,8 @@ impl Load {
         Turned { segment, since_ns, is_warmup, prefill }
     }
 
-    /// Returns whether the load is over: its time has passed, or its quota is spent and every request is answered
-    /// or lost.
+    /// Returns whether the load is over. The load ends when its time has passed, or when its quota is spent and every
+    /// request is answered or lost.
     pub fn is_over(&self) -> bool {
         let phase = &self.settings.load().phase;
         let quota = phase.quota().filter(|_| phase.filling().is_none());
@@ -318,9 +319,9 @@ impl Load {
         self.reception.lock().take().into_iter().for_each(Reception::end);
     }
 
-    /// Publishes the setting that `make` builds for the current time. Workers see the setting a moment later;
-    /// meanwhile they still send by the old setting. If this thread was delayed before it could publish the
-    /// setting, it builds another one.
+    /// Publishes the setting that `make` builds for the current time. Workers see the setting a moment later, and
+    /// until then they use the old setting. If this thread was delayed between building and publishing, it builds the
+    /// setting again.
     fn publish(&self, make: impl Fn(u64) -> Setting) {
         let made = || {
             let now_ns = self.clock.now_ns();
@@ -338,7 +339,7 @@ impl Load {
     }
 }
 
-/// Returns how long a setting is published before it takes effect.
+/// Returns how long before its effect a setting is published, in ns.
 fn lead_ns(plan: &Plan) -> u64 {
     plan.fleet.agents().map_or(0, |_| LEAD_NS)
 }

@@ -1,4 +1,4 @@
-//! The kinds of errors that requests end in, and how often each kind occurred.
+//! The kinds of errors of requests, and how often each kind occurred.
 
 use std::{collections::BTreeMap, fmt, io};
 
@@ -20,19 +20,19 @@ pub enum ErrorKind {
     Reset,
     /// This machine has no free local port for another connection.
     NoPort,
-    /// The server's host or socket could not be reached, for a reason that is not one of the other kinds.
+    /// The server's host or socket could not be reached, and no other kind names the reason.
     Unreachable,
     /// TLS failed: a certificate, the handshake or a record was invalid.
     Tls,
-    /// The received bytes are not a valid reply, or are a reply without a request.
+    /// The received bytes are no valid reply, or are a reply that belongs to no request.
     Protocol,
-    /// No replica of the slot's shard answers; the request was read from the primary.
+    /// No replica of the slot's shard answers, so the primary got the read request.
     NoReplica,
-    /// The key that was drawn for the request is not valid, so the request was not sent.
+    /// The key of the request is not valid, so the request was not sent.
     Key,
     /// The session, or a thread of the load, ended before the reply arrived.
     Unanswered,
-    /// An error of the server whose kind is not counted separately, since [`MAX_KINDS`] other kinds are.
+    /// The server answered with an error after [`MAX_KINDS`] other kinds, so its kind is not counted separately.
     Other,
 }
 
@@ -75,7 +75,7 @@ impl ErrorKind {
     }
 }
 
-/// Errors by kind. The list is short: at most [`MAX_KINDS`] server kinds and the client's own.
+/// Errors by kind: at most [`MAX_KINDS`] kinds of server errors, and the kinds of this client.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ErrorCounts(Vec<(ErrorKind, u64)>);
 
@@ -99,8 +99,8 @@ impl ErrorCounts {
         }
     }
 
-    /// Counts one error reply of the server; a known kind causes no allocation. Returns whether the list had no
-    /// error of this kind before.
+    /// Counts one error reply of the server, without an allocation if its kind is known. Returns whether the list had
+    /// no error of this kind before.
     pub fn count_line(&mut self, line: &[u8]) -> bool {
         let code = error_code(line);
         for (kind, count) in &mut self.0 {

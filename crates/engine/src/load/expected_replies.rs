@@ -1,21 +1,21 @@
-//! Compares replies with those that are expected, while they arrive.
+//! Compares arriving replies with the expected replies.
 
 use crate::protocol::Reply;
 
-/// The error in the place of a reply that is not the expected one.
+/// The error that replaces an unexpected reply.
 const OTHER: Reply = Reply::Error(b"UNEXPECTED_STATE the reply is not the expected one");
 
 /// The expected replies to a batch, all of the same length.
 #[derive(Debug, Default, Clone)]
 pub(super) struct ExpectedReplies {
     bytes: Vec<u8>,
-    /// The length of one.
+    /// The length of each reply, in bytes.
     length: usize,
-    /// Where the reply in progress begins.
+    /// Where the expected reply to compare next begins, as an index in `bytes`.
     start: usize,
-    /// How many bytes of this reply have arrived.
+    /// How many bytes of the current reply have arrived.
     arrived: usize,
-    /// Whether they differ from the expected ones.
+    /// Whether the arrived bytes differ from the expected bytes.
     differs: bool,
 }
 
@@ -26,14 +26,14 @@ impl ExpectedReplies {
         (!bytes.is_empty()).then(|| Box::new(Self { bytes, length, ..Self::default() }))
     }
 
-    /// Compares the next bytes of the reply in progress. After all replies to first steps, there is nothing to compare.
+    /// Compares the next bytes of the current reply. Only replies to first steps are compared.
     pub(super) fn take(&mut self, bytes: &[u8]) {
         let at = self.start + self.arrived;
         self.differs |= self.bytes.get(at..at + bytes.len()).is_none_or(|expected| expected != bytes);
         self.arrived += bytes.len();
     }
 
-    /// Ends the reply in progress, and returns whether it is the expected one.
+    /// Ends the current reply, and returns whether it is the expected reply.
     fn end(&mut self) -> bool {
         let is_whole = std::mem::take(&mut self.arrived) == self.length;
         self.start += self.length;
@@ -41,8 +41,8 @@ impl ExpectedReplies {
     }
 }
 
-/// Returns the reply, or an error in its place if it is not the expected one. The last `n` of these `bytes` are the last
-/// of the reply, if it is compared.
+/// Returns the reply if it is the expected reply, otherwise an error. If the reply is compared, its last bytes are the
+/// last `n` of `bytes`.
 #[inline]
 pub(super) fn compared<'r>(
     expected: &mut Option<Box<ExpectedReplies>>,
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reply_is_compared_whole_in_any_pieces() {
+    fn a_reply_is_compared_as_a_whole_even_if_it_arrives_in_pieces() {
         let bytes = b"*1\r\n$1\r\na\r\n*1\r\n$1\r\nb\r\n*1\r\n$1\r\nc\r\n".to_vec();
         let mut expected = ExpectedReplies::of((bytes, 11));
         for (first, last, is_expected) in [

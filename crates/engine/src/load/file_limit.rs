@@ -1,4 +1,4 @@
-//! How many connections the system lets this process open.
+//! The limit of open files, and how many connections it allows.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -8,30 +8,30 @@ use crate::knobs::MAX_CLIENTS;
 /// a recording had 20 open files in total, a session on the screen with the built-in server 30. First contact, name
 /// lookup, system figures and pictures open some more files for a short time.
 const BESIDE_THE_LOAD: u64 = 40;
-/// The number of open files for each further node that is watched: PING, the control plane's connection, and what its
-/// thread waits with.
+/// The number of open files for each further observed node: PING, the control plane's connection, and the poll loop of
+/// the node's thread.
 const OF_A_NODE: u64 = 10;
 /// The number of open files of each worker: poll, waker, timer, and the system's statistics of its thread.
 const OF_A_WORKER: u64 = 4;
 
-/// Raises the soft limit of open files to what [`MAX_CLIENTS`] clients need, but not above the hard limit. Returns
-/// how many clients the limit then allows with this many workers, at most [`MAX_CLIENTS`]. `ends_here` says how
-/// many ends of each connection are in this process: 1, or 2 with the built-in server.
+/// Raises the soft limit of open files as far as [`MAX_CLIENTS`] clients need and the hard limit permits. Returns how
+/// many clients the new limit allows with this many workers, at most [`MAX_CLIENTS`]. `ends_here` is the number of
+/// ends of each connection in this process: 1, or 2 with the built-in server.
 pub fn most_clients(workers: usize, ends_here: u64) -> u32 {
     let beside = BESIDE_THE_LOAD + OF_A_WORKER * workers as u64;
     fitting(raised(u64::from(MAX_CLIENTS) * ends_here + beside), beside, ends_here)
 }
 
-/// Raises the soft limit of open files to what [`MAX_CLIENTS`] clients with a connection to each of `nodes` nodes need,
-/// but not above the hard limit. Returns how many connections the limit then allows with this many workers.
+/// Raises the soft limit of open files as far as the hard limit permits, so that [`MAX_CLIENTS`] clients can connect to
+/// each of `nodes` nodes. Returns how many connections the new limit allows with this many workers.
 pub fn most_connections(workers: usize, nodes: usize) -> usize {
     let beside = BESIDE_THE_LOAD + OF_A_WORKER * workers as u64 + OF_A_NODE * nodes as u64;
     let files = raised(u64::from(MAX_CLIENTS) * nodes as u64 + beside);
     usize::try_from(files.saturating_sub(beside)).unwrap_or(usize::MAX)
 }
 
-/// Raises the soft limit of open files to `wanted`, but not above the hard limit. Returns the limit then, at most
-/// `wanted` if there is none.
+/// Raises the soft limit of open files to `wanted`, but not above the hard limit. Returns the new limit, or `wanted` if
+/// the system has no limit.
 fn raised(wanted: u64) -> u64 {
     let limit = getrlimit(Resource::Nofile);
     let possible = limit.maximum.map_or(wanted, |maximum| wanted.min(maximum));
@@ -45,7 +45,7 @@ fn raised(wanted: u64) -> u64 {
     }
 }
 
-/// Returns the largest number of workers that leaves half of the open-file limit to clients; at least one.
+/// Returns the largest number of workers that leaves half of the open-file limit to clients, at least 1.
 pub fn most_workers() -> usize {
     let files = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
     let workers = files.saturating_sub(BESIDE_THE_LOAD) / (2 * OF_A_WORKER);

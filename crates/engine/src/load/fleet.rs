@@ -1,5 +1,5 @@
-//! A load that several machines carry out: the engine of the session has no workers, and publishes each setting to the
-//! engines of the agents, which follow it.
+//! A load that several machines generate. The engine of the session has no workers, and publishes each setting to the
+//! engines of the agents.
 //!
 //! ```text
 //!  session   Load without workers ── Turn 1, Turn 2, … ──►┬─► agent 0   Load that follows, share 0 of 2
@@ -12,28 +12,28 @@ use serde::{Deserialize, Serialize};
 
 use crate::{clock::Clock, knobs::Knobs, workload::Share};
 
-/// How far ahead of its beginning a setting is published, so that all agents have it in time: 0.1 s.
+/// How long before its effect a setting is published, so that all agents receive it in time: 0.1 s.
 pub(super) const LEAD_NS: u64 = 100_000_000;
 
-/// The part of an engine in a load that several machines carry out.
+/// The role of an engine in a load that several machines may generate.
 #[derive(Debug, Clone, Default)]
 pub enum Fleet {
-    /// This engine carries the whole load out.
+    /// This engine generates the whole load.
     #[default]
     Alone,
-    /// The agents carry the load out, and this engine has no workers.
+    /// The agents generate the load, and this engine has no workers.
     Led(Arc<dyn Agents>),
-    /// This engine is an agent's: it follows the settings of a session, and carries this share of the load out.
+    /// This engine belongs to an agent: it applies the settings of a session, and generates this share of the load.
     Agent(Share),
 }
 
 impl Fleet {
-    /// Returns the share of the load that this engine carries out.
+    /// Returns the share of the load that this engine generates.
     pub(super) fn share(&self) -> Share {
         if let Self::Agent(share) = self { *share } else { Share::ALL }
     }
 
-    /// Returns whether agents carry the load out.
+    /// Returns whether agents generate the load.
     pub fn is_led(&self) -> bool {
         self.agents().is_some()
     }
@@ -45,21 +45,22 @@ impl Fleet {
 
 /// The agents of a load.
 pub trait Agents: Debug + Send + Sync {
-    /// Passes a setting on to all agents; `clock` is the session's.
+    /// Passes a setting on to all agents. The times of the setting are relative to `clock`, the clock of the session.
     fn turn(&self, turn: Turn, clock: Clock);
 
-    /// Ends the load of all agents after the last setting, and waits until they send nothing more, for a limited time.
+    /// Ends the load of all agents after the last setting. Waits for a limited time until the agents have stopped
+    /// sending.
     fn end(&self);
 
-    /// Returns whether all agents that are not lost have sent all requests of the prefill or of the load in this setting,
-    /// and have got the replies.
+    /// Returns whether all connected agents have finished the prefill or the limited load of this setting: every
+    /// request is sent and answered.
     fn are_done(&self, generation: u32) -> bool;
 }
 
-/// A setting, as it is passed on to agents. Times are those of the session's clock.
+/// A setting, as it is passed on to agents. The times of the setting are relative to the session's clock.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
-    /// The number of the setting, which is that of its segment.
+    /// The number of the setting and of its segment.
     pub generation: u32,
     /// When the setting takes effect.
     pub since_ns: u64,
@@ -73,7 +74,7 @@ pub struct Turn {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TurnPhase {
-    /// The prefill that began at this time.
+    /// The prefill, which writes the keys of the workload.
     Prefill {
         /// When the prefill began.
         since_ns: u64,
@@ -82,22 +83,22 @@ pub enum TurnPhase {
     },
     /// The warm-up, or the measured load.
     Load {
-        /// Whether the load is measured, so that the limit on requests holds.
+        /// Whether the load is measured, and not a warm-up. Only the measured load has a limit on requests.
         is_measured: bool,
-        /// When the load ends; `u64::MAX` if that is not known.
+        /// When the load ends; `u64::MAX` if the end is not known.
         until_ns: u64,
     },
 }
 
 impl Turn {
-    /// Returns this setting with all times later by this many nanoseconds, on another clock.
+    /// Returns this setting for another clock: all times are later by `ns` nanoseconds.
     #[must_use]
     pub fn later_by(mut self, ns: i64) -> Self {
         let shift = |at_ns: &mut u64| {
             *at_ns = if *at_ns == u64::MAX { u64::MAX } else { at_ns.saturating_add_signed(ns) }
         };
         shift(&mut self.since_ns);
-        // The beginning of a prefill is its name, whatever the clock.
+        // The start time of a prefill identifies it and must stay the same on every clock.
         if let TurnPhase::Load { until_ns, .. } = &mut self.phase {
             shift(until_ns);
         }
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_that_leads_publishes_each_setting_ahead_and_sends_nothing_itself() {
+    fn a_leading_engine_publishes_each_setting_ahead_and_sends_nothing_itself() {
         let agents = Arc::new(Stub::default());
         let requests = Some(Requests::InAll(100));
         let plan = Plan { fleet: Fleet::Led(Arc::clone(&agents) as _), requests, ..Plan::fixture() };
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_requests_are_answered_when_all_agents_have_said_so() {
+    fn the_load_is_over_when_all_agents_report_that_they_are_done() {
         let agents = Arc::new(Stub::default());
         let requests = Some(Requests::InAll(100));
         let plan = Plan { fleet: Fleet::Led(Arc::clone(&agents) as _), requests, ..Plan::fixture() };
@@ -164,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_takes_over_the_number_of_a_setting_and_its_share_of_a_prefill() {
+    fn an_agent_uses_the_number_of_the_setting_and_its_share_of_the_prefill() {
         let plan = Plan { fleet: Fleet::Agent(Share { index: 1, of: 2 }), ..Plan::fixture() };
         let off = Knobs::default();
         let (load, _output) = Load::start(&plan, off.clone(), None, Clock::start()).unwrap();

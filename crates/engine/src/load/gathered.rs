@@ -1,14 +1,14 @@
-//! Requests for the nodes of a cluster that are drawn and not sent yet. In a closed loop with a pipeline each batch goes
-//! to one node, as in redis-benchmark: a worker draws requests, gathers them by node, and a client sends the first batch
-//! that is complete.
+//! Requests for the nodes of a cluster that are generated and not sent yet. In a closed loop with a pipeline, each
+//! batch goes to one node, as in redis-benchmark. A worker generates requests and gathers them by node, and a client
+//! sends the first complete batch.
 //!
 //! ```text
 //!  drawn  A B A C A B C A …  ──►  node A [A A A A]  complete: a client sends it
 //!                                 node B [B B]
 //!                                 node C [C C]
 //! ```
-//! The requests of each node are the same as without this, in the same order. A client that divided each batch of 16 over
-//! three nodes would need three times as many system calls, and more than twice the CPU time.
+//! Gathering changes neither the requests of a node nor their order. A client that divided each batch of 16 over three
+//! nodes would need three times as many system calls, and more than twice the CPU time.
 
 use std::{collections::VecDeque, mem};
 
@@ -18,23 +18,24 @@ use crate::{
     workload::{Outgoing, Values},
 };
 
-/// A node and whether it is a replica; without a node, the slot has no owner.
+/// The node that gets a request, and whether the node is a replica. The node is `None` if the slot has no owner.
 pub(super) type Receiver = (Option<NodeNumber>, bool);
 
-/// The most bytes that are gathered: 4 MiB. Larger requests are not gathered.
+/// The largest number of gathered bytes: 4 MiB. If a setting exceeds it, its requests are not gathered.
 const MOST_BYTES: usize = 4 << 20;
-/// A client sends to another node than its own when this many batches are complete for that node.
+/// When this many batches are complete for a node, any client sends one of them.
 const WAITING_BATCHES: usize = 2;
 
-/// Drawn requests by node.
+/// Generated requests, by node.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
-    /// By the number of the node plus 1, and at 0 those without a node. All parcels but the last of a node are complete.
+    /// The parcels of each node, at the number of the node plus 1. Parcels without a node are at 0. Only the last
+    /// parcel of a node may be incomplete.
     by_node: Vec<VecDeque<Parcel>>,
     bytes: usize,
     /// The bytes of the longest batch.
     longest: usize,
-    /// Whether the requests of this setting are too large.
+    /// Whether the requests of this setting are too large to be gathered.
     is_refused: bool,
 }
 
@@ -44,8 +45,8 @@ impl Gathered {
         !self.is_refused
     }
 
-    /// Returns whether more bytes are gathered than permitted; no more can be gathered then before
-    /// [`take_all`](Self::take_all) is called for another setting.
+    /// Returns whether more bytes are gathered than permitted. When the limit is exceeded, nothing more can be
+    /// gathered until [`take_all`](Self::take_all) is called for another setting.
     pub(super) fn is_too_large(&mut self) -> bool {
         self.is_refused |= self.bytes > MOST_BYTES;
         self.is_refused
@@ -79,7 +80,8 @@ impl Gathered {
         }
     }
 
-    /// Removes and returns a complete batch for `node`, if it is the client's `own` node or has more than its share.
+    /// Removes and returns a complete batch for `node`. For another node than the client's `own` node, several batches
+    /// must be complete.
     pub(super) fn take_complete(
         &mut self,
         node: Option<NodeNumber>,
@@ -104,7 +106,8 @@ impl Gathered {
         self.without(parcel)
     }
 
-    /// Removes and returns everything. The next setting may gather again, unless this one goes on.
+    /// Removes and returns all parcels. Requests that were too large may be gathered again unless the setting
+    /// `goes_on`.
     pub(super) fn take_all(&mut self, goes_on: bool) -> Vec<Parcel> {
         let is_refused = self.is_refused && goes_on;
         mem::replace(self, Self { is_refused, ..Self::default() }).by_node.into_iter().flatten().collect()
@@ -140,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_complete_batch_is_for_the_clients_own_node_or_for_one_with_more_than_its_share() {
+    fn a_complete_batch_is_for_the_clients_own_node_or_for_a_node_with_several_batches() {
         let address = Address::Tcp { host: "a".to_owned(), port: 1 };
         let own = Topology::of_ring([address].into_iter()).primaries().next();
         let (mut gathered, other) = (Gathered::default(), None);

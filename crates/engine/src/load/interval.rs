@@ -10,7 +10,8 @@ use crate::{
 };
 
 /// One worker's counts of one segment during one interval. The worker sends the buffer to the collector, which
-/// clears and returns it. No other thread writes to its cache lines, of which processors fetch two at a time.
+/// clears the buffer and returns it. The buffer is aligned to 128 bytes, so that it shares no cache lines, because
+/// processors fetch two lines at a time.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct IntervalBuffer {
@@ -35,25 +36,25 @@ pub struct IntervalBuffer {
     pub bytes_in: u64,
     /// Bytes written.
     pub bytes_out: u64,
-    /// Messages that the server sent without a request: RESP3 pushes, such as the invalidations of CLIENT TRACKING.
+    /// RESP3 pushes, which the server sends without a request, such as the invalidations of CLIENT TRACKING.
     pub pushes: u64,
-    /// Requests that were due by the schedule; in a closed loop the requests that were sent.
+    /// Requests that were due by the schedule. In a closed loop, these are the sent requests.
     pub due: u64,
-    /// Requests that were due and dropped on purpose: they would have been too late, or the pace changed.
+    /// Due requests that were dropped on purpose, because they were too late or the pace changed.
     pub shed: u64,
-    /// Requests that were due and not sent when the load ended.
+    /// Due requests that were not sent when the load ended.
     pub unsent: u64,
-    /// The longest time for which a request was due and not sent, in ns.
+    /// The longest time for which a due request was not sent, in ns.
     pub behind_ns: u64,
-    /// How long the oldest unanswered request had waited at the end of the interval, in ns. The wait is measured
-    /// only if fewer replies arrived than there were connections.
+    /// How long the oldest unanswered request had waited at the end of the interval, in ns. The longest wait is
+    /// measured only if the interval had fewer replies than connections.
     pub waiting_ns: u64,
     /// The worker's own cost.
     pub client: ClientCounts,
-    /// Requests that were due and could not be sent because there was no connection.
+    /// Due requests that failed because there was no connection, by kind of error.
     pub errors: ErrorCounts,
-    /// Requests that a node of a cluster refused for the time being, by kind. They were sent again, and are no errors.
-    /// Reads from a primary for lack of a replica are counted here too.
+    /// Requests that a node of a cluster temporarily refused, by kind. Refused requests were sent again and are no
+    /// errors. Reads that went to a primary because no replica answered are counted here too.
     pub redirects: ErrorCounts,
     /// Connections that opened.
     pub openings: Openings,
@@ -67,10 +68,10 @@ pub struct IntervalBuffer {
     pub counts: Vec<OperationCounts>,
     /// Counts by node of a cluster; empty without a cluster.
     pub by_node: ByNode,
-    /// What the receivers of the workload got, in the buffers of their thread.
+    /// The messages that the receivers of the workload got; `Some` only in the buffers of the receivers' thread.
     pub arrived: Option<Box<Arrived>>,
-    /// The data of a replaced setting, up to 300 MiB. To free these data would delay the worker, so the collector
-    /// frees them.
+    /// The data of a replaced setting, up to 300 MiB. The collector frees these data, because this would delay the
+    /// worker.
     pub(super) spent: Option<(Arc<Setting>, Outgoing)>,
 }
 
@@ -86,13 +87,13 @@ pub struct OperationCounts {
     pub misses: u64,
     /// Replies that report that another client had changed the data.
     pub conflicts: u64,
-    /// Operations that received their last reply, with or without an error.
+    /// Operations whose last reply has arrived, with or without an error.
     pub answered: u64,
     /// Operations with an error, by the kind of their first error.
     pub errors: ErrorCounts,
     /// Bytes read as replies to these operations.
     pub bytes_in: u64,
-    /// Bytes of the requests of these operations, including steps that are not written yet.
+    /// Bytes of the requests of these operations, including later steps that are not written yet.
     pub bytes_out: u64,
     /// Latencies from the write of an operation to the last byte of its last reply.
     pub service: Recorder,
@@ -110,7 +111,7 @@ impl IntervalBuffer {
         self.end_ns = start_ns;
     }
 
-    /// Notes that the oldest request that is due and not sent is late by `behind_ns`.
+    /// Notes that the oldest unsent request is late by `behind_ns`.
     #[inline]
     pub(super) fn late_by(&mut self, behind_ns: u64) {
         self.behind_ns = self.behind_ns.max(behind_ns);

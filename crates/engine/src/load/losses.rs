@@ -4,7 +4,7 @@
 /// An event of the engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoadEvent {
-    /// A worker lost connections, or regained lost ones, since its last tick; the event is sent before the counts
+    /// A worker lost connections or got lost connections back since its last tick. This event is sent before the counts
     /// of the tick.
     Losses {
         /// The worker's number, from 0.
@@ -12,14 +12,14 @@ pub enum LoadEvent {
         /// The losses.
         report: LossReport,
     },
-    /// A worker lost its last connection.
+    /// A worker lost its only remaining connection.
     Down {
         /// When the connection was lost.
         at_ns: u64,
         /// The worker's number, from 0.
         worker: usize,
     },
-    /// A worker that had lost its last connection has one again.
+    /// A worker without any connection has a connection again.
     Up {
         /// When the connection came back.
         at_ns: u64,
@@ -53,7 +53,7 @@ pub struct LossReport {
     pub cause: String,
     /// When the last lost connection came back; 0 if none did.
     pub back_ns: u64,
-    /// Clients that lost their connection and have no new one yet.
+    /// Clients that lost their connection and are not connected again yet.
     pub still_lost: u64,
 }
 
@@ -80,7 +80,7 @@ impl Losses {
         self.report.back_ns = at_ns;
     }
 
-    /// Returns whether all connections are lost, if this has changed since the last call.
+    /// Returns `is_down`, which says whether all connections are lost, if it has changed since the last call.
     pub(super) fn turned(&mut self, is_down: bool) -> Option<bool> {
         (std::mem::replace(&mut self.is_down, is_down) != is_down).then_some(is_down)
     }

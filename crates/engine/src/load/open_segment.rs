@@ -3,13 +3,13 @@
 use super::{IntervalBuffer, Ring, replies::Taken};
 use crate::workload::Operations;
 
-/// The current segment, or an earlier one with requests in flight.
+/// The current segment, or an earlier segment with requests in flight.
 pub(super) struct Open {
     pub(super) generation: u32,
     /// Operations that wait for a reply.
     pub(super) in_flight: u64,
     pub(super) buffer: Box<IntervalBuffer>,
-    /// Counts of good operations, by their number, while the replies of one read are processed.
+    /// Counts of good operations while the replies of one read are processed, by the number of the operation.
     pub(super) taken: Vec<Taken>,
 }
 
@@ -27,7 +27,7 @@ impl Open {
         next
     }
 
-    /// Extends the drain to `now_ns` if requests are in flight; otherwise the drain ended with the last reply.
+    /// Extends the drain to `now_ns` if requests are in flight. Otherwise, the drain has ended with the last reply.
     pub(super) fn end_drain(&mut self, now_ns: u64) {
         if self.in_flight > 0 {
             self.buffer.end_ns = self.buffer.end_ns.max(now_ns);

@@ -1,15 +1,16 @@
-//! When a worker may write: at once in a closed loop, when a request is due in an open loop.
+//! When a worker may write: in a closed loop at once, in an open loop when a request is due.
 //!
 //! ```text
 //! closed   a client writes when its last batch is answered
 //! open     due ──► sent             a connection is free
 //!              ├─► waits, then sent  none is free              (Backlog::Queue)
 //!              ├─► shed              none is free for 10 ms    (Backlog::Shed)
-//!              ├─► shed              the rate was turned before it could be sent
-//!              ├─► unsent            the load ended, or was turned off, before it could be sent
+//!              ├─► shed              the rate changed before it could be sent
+//!              ├─► unsent            the load ended, or was switched off, before it could be sent
 //!              └─► failed            there is no connection at all
 //! ```
-//! Each request that was due ends in exactly one way: sent, shed, unsent or failed. Pure.
+//! Each request that was due ends in exactly one way: sent, shed, unsent or failed. This module does no I/O and reads
+//! no clock.
 
 use std::ops::RangeInclusive;
 
@@ -26,11 +27,12 @@ pub(super) struct Pace {
     source: Option<ScheduleKey>,
     schedule: Option<Schedule>,
     backlog: Backlog,
-    /// Whether requests are due yet: the worker has had a connection under this load, or failed to open one.
+    /// Whether requests are due yet. Requests are due once the worker has had a connection under this load, or has
+    /// failed to open one.
     begun: bool,
-    /// The due requests that [`take_due`](Self::take_due) has not returned yet: `uncounted` of earlier schedules,
-    /// and those of the current schedule from position `counted` on.
+    /// How many due requests of earlier schedules [`take_due`](Self::take_due) has not returned yet.
     uncounted: u64,
+    /// The position in the current schedule from which [`take_due`](Self::take_due) has not returned requests yet.
     counted: u64,
 }
 
@@ -50,8 +52,8 @@ impl Pace {
         Self { source: None, schedule: None, backlog: Backlog::Queue, begun: false, uncounted: 0, counted: 0 }
     }
 
-    /// Changes the pace to that of `knobs`, from `since_ns` on. `share` is `None` for a worker without clients.
-    /// Returns how many due requests are dropped because the pace changes. Requests of the new pace are due only
+    /// Changes the pace to the pace of `knobs` from `since_ns` on. `share` is `None` for a worker without clients.
+    /// Returns how many due requests are dropped because the pace changes. Requests of the new pace become due only
     /// after a call of [`begin`](Self::begin).
     pub(super) fn follow(&mut self, knobs: &Knobs, share: Option<Share>, since_ns: u64, seed: u64) -> u64 {
         self.backlog = knobs.backlog;
@@ -77,7 +79,7 @@ impl Pace {
         unsent
     }
 
-    /// Returns whether the loop is closed: clients send again as soon as they are answered.
+    /// Returns whether the loop is closed, so that each client sends again as soon as its batch is answered.
     #[inline]
     pub(super) fn is_closed(&self) -> bool {
         self.schedule.is_none()
@@ -95,8 +97,8 @@ impl Pace {
         Some(window(schedule.due_ns, schedule.mean_gap_ns, now_ns, slack_ns))
     }
 
-    /// Notes that the worker has a connection, or cannot get one. Requests are due from the first such call on, so
-    /// the time needed to connect is not counted as a delay of the server.
+    /// Notes that the worker has a connection, or has failed to open one. Requests are due from the first call on, so
+    /// that the time needed to connect is not counted as a delay of the server.
     pub(super) fn begin(&mut self, now_ns: u64) {
         if !self.begun
             && let Some(schedule) = &mut self.schedule
@@ -117,8 +119,8 @@ impl Pace {
         due
     }
 
-    /// Subtracts `n` skipped requests from those that [`take_due`](Self::take_due) will return: they are beyond the
-    /// limit on requests, so they were not due.
+    /// Subtracts `n` from the count that [`take_due`](Self::take_due) returns next. The `n` requests exceed the limit
+    /// on requests, so they were not due.
     pub(super) fn were_not_due(&mut self, n: u64) {
         let of_earlier = n.min(self.uncounted);
         self.uncounted -= of_earlier;
@@ -140,12 +142,12 @@ impl Pace {
         Some(due_ns)
     }
 
-    /// Returns how late the oldest request is that is due and not sent; 0 if there is none.
+    /// Returns how late the oldest unsent request is, in ns; 0 if no unsent request is due.
     pub(super) fn behind_ns(&self, now_ns: u64) -> u64 {
         self.due_ns().filter(|_| self.begun).map_or(0, |due_ns| now_ns.saturating_sub(due_ns))
     }
 
-    /// Skips the requests that are too late to be sent, if late requests are to be shed. Returns how many.
+    /// Skips the requests that are too late to be sent, if the backlog is shed. Returns the number of skipped requests.
     pub(super) fn shed(&mut self, now_ns: u64) -> u64 {
         match (self.backlog, &mut self.schedule) {
             (Backlog::Shed, Some(schedule)) if self.begun => {
@@ -155,7 +157,7 @@ impl Pace {
         }
     }
 
-    /// Skips every request that was due before `now_ns`. Returns how many.
+    /// Skips every request that was due before `now_ns`. Returns the number of skipped requests.
     pub(super) fn give_up(&mut self, now_ns: u64) -> u64 {
         match &mut self.schedule {
             Some(schedule) if self.begun => schedule.pass(now_ns),
@@ -234,7 +236,7 @@ mod tests {
         let (mut sets, mut wake_ups, mut late) = (0, 0, Vec::new());
         while now_ns < SECOND_NS {
             let window = pace.wake_window(now_ns, SLACK_NS).unwrap();
-            assert!(*window.start() > now_ns, "all that was due is sent");
+            assert!(*window.start() > now_ns, "all due requests are sent");
             if let Some(at_ns) = moved(set_for_ns, &window) {
                 set_for_ns = Some(at_ns);
                 sets += 1;
@@ -250,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_is_due_alone_is_woken_for_when_it_is_due() {
+    fn a_worker_wakes_exactly_when_a_single_request_is_due() {
         for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
             let (sets, wake_ups, late) = second(&Knobs { arrivals, ..at(1000) }, 0, None);
             assert_eq!((sets, wake_ups), (late.len(), late.len()), "{arrivals}");
@@ -271,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_replies_wake_sets_its_alarm_once_in_a_slack_and_sends_what_is_due_each_time() {
+    fn a_worker_that_replies_wake_sets_its_alarm_once_per_slack_and_sends_at_each_wake_up() {
         let (sets, wake_ups, late) = second(&at(100_000), 30_000, Some(15_000));
         assert!((66_000..=67_000).contains(&wake_ups), "{wake_ups}");
         assert!(sets <= (SECOND_NS / SLACK_NS) as usize + 1, "{sets}");
@@ -279,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn each_worker_goes_by_its_own_share() {
+    fn each_worker_wakes_for_its_own_share_of_the_requests() {
         let window = |of| {
             let mut pace = Pace::new();
             pace.follow(&at(30_000), Some(Share { index: 0, of }), 0, 1);
@@ -287,10 +289,10 @@ mod tests {
             pace.wake_window(0, SLACK_NS)
         };
         assert_eq!(window(1), Some(16_666..=SLACK_NS));
-        assert_eq!(window(2), Some(16_666..=16_666), "its next but one is due 67 µs later");
+        assert_eq!(window(2), Some(16_666..=16_666), "the second request is due 67 µs later");
     }
 
-    /// After a stall, wrk2 sends its backlog as fast as it can; this rate was misread as the server's speed.
+    /// After a stall, wrk2 sends its backlog as fast as it can. This rate was mistaken for the speed of the server.
     /// `behind_ns` shows how large the backlog is, and when it is gone.
     #[test]
     fn after_a_stall_the_backlog_is_sent_at_once_and_behind_returns_to_0() {
@@ -302,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn shed_requests_are_counted_and_what_is_fresh_is_sent() {
+    fn shed_requests_are_counted_and_recent_requests_are_sent() {
         let mut pace = pace(&Knobs { backlog: Backlog::Shed, ..at(1000) });
         assert_eq!(pace.shed(SECOND_NS), 990);
         assert_eq!(sent_by(&mut pace, SECOND_NS), 10);
@@ -312,7 +314,7 @@ mod tests {
     fn a_change_of_the_rate_takes_effect_at_once_and_without_a_burst() {
         let mut pace = pace(&at(1000));
         let unsent = pace.follow(&at(2000), ALONE, SECOND_NS, 1);
-        assert_eq!(unsent, 1000, "what was due and not sent is counted");
+        assert_eq!(unsent, 1000, "due requests that were not sent are counted");
         pace.begin(SECOND_NS);
         assert_eq!(sent_by(&mut pace, SECOND_NS), 0);
         assert_eq!(sent_by(&mut pace, SECOND_NS + 10_000_000), 20);
@@ -330,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_to_the_first_connection_is_not_the_servers() {
+    fn no_request_is_due_before_the_first_connection() {
         let mut pace = Pace::new();
         pace.follow(&at(1000), ALONE, 0, 1);
         assert_eq!((pace.behind_ns(SECOND_NS), pace.give_up(SECOND_NS), pace.take_due()), (0, 0, 0));
@@ -341,10 +343,10 @@ mod tests {
         assert_eq!((sent_by(&mut pace, 2 * SECOND_NS), pace.take_due()), (1000, 1000));
     }
 
-    /// A worker notices a change of the knobs a moment later, and used to drop the requests that were due in
-    /// between.
+    /// A worker notices a change of the knobs a moment later. It used to drop the requests that became due in this
+    /// moment.
     #[test]
-    fn what_comes_due_between_a_turn_and_its_being_heard_of_is_sent() {
+    fn requests_that_become_due_before_the_worker_notices_a_change_are_sent() {
         let mut pace = pace(&at(1000));
         sent_by(&mut pace, SECOND_NS);
         assert_eq!(pace.follow(&at(100_000), ALONE, SECOND_NS, 1), 0);
@@ -355,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_due_is_a_function_of_the_schedules_and_the_time() {
+    fn the_number_of_due_requests_depends_only_on_the_schedules_and_the_time() {
         let mut pace = pace(&Knobs { backlog: Backlog::Shed, ..at(1000) });
         let (sent, shed) = (sent_by(&mut pace, SECOND_NS) as u64, pace.shed(2 * SECOND_NS));
         assert_eq!(pace.take_due(), sent + shed);

@@ -1,5 +1,5 @@
-//! A parcel: requests of one client for one node of a cluster. A parcel is kept until its replies have arrived, so that
-//! requests which the node refused by a redirect can be sent again.
+//! A parcel consists of requests from one client to one node of a cluster. A worker keeps a parcel until its replies
+//! have arrived, so that redirected requests can be sent again.
 //!
 //! ```text
 //!  a client's batch   A B C D ──► parcels by node   [A C] [B] [D]
@@ -14,28 +14,28 @@ use crate::{
     workload::{Insertions, OpId, Outgoing, Values},
 };
 
-/// Requests of one client for one node.
+/// Requests from one client to one node of a cluster.
 #[derive(Debug, Default)]
 pub(super) struct Parcel {
     /// The index of the client.
     pub(super) client: usize,
-    /// The node that gets the requests; `None` if it is the owner of their slots, by the next topology.
+    /// The node that gets the requests; `None` if the next topology determines it, by the owner of their slots.
     pub(super) node: Option<NodeNumber>,
-    /// The segment in which the requests were drawn.
+    /// The number of the segment in which the requests were generated.
     pub(super) generation: u32,
-    /// When the requests were drawn.
+    /// When the requests were generated.
     pub(super) since_ns: u64,
-    /// When the requests were first written; 0 before that.
+    /// When the requests were first written; 0 if they were not written yet.
     pub(super) written_ns: u64,
-    /// Whether ASKING precedes the request, because the node does not own the slot yet. The parcel has one request then.
+    /// Whether ASKING precedes the request, because the node does not own the slot yet. Such a parcel has one request.
     pub(super) asks: bool,
-    /// Whether the node is a replica, so that READONLY precedes the first such parcel of a connection.
+    /// Whether the node is a replica. READONLY precedes the first parcel for a replica on a connection.
     pub(super) is_for_replica: bool,
-    /// The node that refused the requests first, or did not get them.
+    /// The node that was the first to refuse the requests, or that could not be reached.
     pub(super) from: Option<NodeNumber>,
     /// How often the requests were redirected.
     pub(super) hops: u32,
-    /// How often the requests had to wait.
+    /// How often the requests had to pause before they were sent again.
     pub(super) pauses: u32,
     /// Whether every error reply is a refusal, since failed requests may be sent again.
     pub(super) may_be_retried: bool,
@@ -44,26 +44,26 @@ pub(super) struct Parcel {
     pub(super) requests: Vec<Kept>,
     /// When each request was due; empty in a closed loop.
     pub(super) dues: Vec<u64>,
-    /// The number of each request; empty outside a prefill.
+    /// The number of each request in a prefill; empty outside a prefill.
     pub(super) numbers: Vec<Numbered>,
     /// The bytes of all requests.
     pub(super) bytes: Vec<u8>,
     /// The new keys in the requests.
     pub(super) inserted: Insertions,
-    /// The later steps of the only request, and their values.
+    /// The later steps and their values, if the only request of the parcel is an operation with several steps.
     pub(super) later: Option<Box<(Vec<Outgoing>, Values)>>,
 }
 
-/// A request that is kept until its reply arrives. It is small, since with many clients and a pipeline all requests in
-/// flight together do not stay in the processor's cache.
+/// A request in a parcel. This type is small, because with many clients and a pipeline the requests in flight exceed
+/// the processor's cache.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Kept {
     pub(super) op: OpId,
-    /// The slot of its first key; `None` if any node can get the request.
+    /// The slot of the first key of the request; `None` if any node can get the request.
     pub(super) slot: Option<u16>,
-    /// Whether it only reads, and reads are divided over the nodes of a shard.
+    /// Whether the request only reads, and reads are divided over the nodes of a shard.
     pub(super) reads: bool,
-    /// The end of its bytes.
+    /// The end of the request's bytes, as an index in the bytes of the parcel.
     pub(super) end: usize,
 }
 
@@ -73,7 +73,7 @@ impl Parcel {
         Self { client, generation, since_ns, ..Self::default() }
     }
 
-    /// Adds the request in `out`, which has no other.
+    /// Adds the request in `out`, which must be the only request in `out`.
     pub(super) fn add(&mut self, request: Kept, out: &mut Outgoing, values: &Values) {
         let place = self.requests.len() as u32;
         out.inserted().hand_over(0, &mut self.inserted, place);
@@ -85,8 +85,8 @@ impl Parcel {
         self.requests.push(Kept { end: self.bytes.len(), ..request });
     }
 
-    /// Removes the requests at these places, in ascending order, and returns them as a parcel. The places of the other
-    /// requests stay the same.
+    /// Copies the requests at these ascending places into a new parcel and returns it. The new parcel also gets the
+    /// due times, numbers and new keys of these requests.
     pub(super) fn pick(&mut self, places: &[usize]) -> Self {
         let mut picked = Self::new(self.client, self.generation, self.since_ns);
         (picked.written_ns, picked.from) = (self.written_ns, self.from);
@@ -103,12 +103,12 @@ impl Parcel {
         picked
     }
 
-    /// Returns when the request at this place was due, or when it was drawn if it has no due time.
+    /// Returns when the request at this place was due, or when it was generated if it has no due time.
     pub(super) fn due_ns(&self, place: usize) -> u64 {
         self.dues.get(place).copied().unwrap_or(self.since_ns)
     }
 
-    /// Divides the requests by what `key` returns for them.
+    /// Divides the parcel into one parcel for each different `key` of its requests.
     pub(super) fn divide<K: PartialEq>(mut self, mut key: impl FnMut(usize, &Kept) -> K) -> Vec<(K, Self)> {
         let mut groups: Vec<(K, Vec<usize>)> = Vec::new();
         for (place, request) in self.requests.iter().enumerate() {
@@ -138,9 +138,9 @@ pub(super) struct Flight {
 }
 
 impl Flight {
-    /// Takes the reply to ASKING or READONLY, or to the request after those that are `answered` if the node refused it for the time
-    /// being; `inserted` are the new keys without a reply. Returns false for every other reply, which is to be counted. A request with several `replies`
-    /// is not sent again, since the node may have carried a part of it out.
+    /// Processes the reply to ASKING or READONLY, or a temporary refusal of the first request that is not `answered`.
+    /// Returns false for any other reply, which the caller must count. `inserted` contains the new keys without a
+    /// reply. A request with several `replies` is not sent again, because the node may have executed a part of it.
     pub(super) fn takes(
         &mut self,
         reply: Reply,
@@ -163,27 +163,27 @@ impl Flight {
     }
 }
 
-/// Why a node of a cluster did not carry a request out, although the request can be carried out elsewhere or later.
+/// Why a node of a cluster did not execute a request that can be executed by another node or later.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// The slot belongs to the node at this host and port.
     Moved(Box<[u8]>, u16),
-    /// The slot is being moved to the node at this host and port, and this key is there already.
+    /// The slot is moving to the node at this host and port, which already has this key.
     Ask(Box<[u8]>, u16),
-    /// The request can be carried out later: `TRYAGAIN`, `CLUSTERDOWN`, `LOADING`, `READONLY`, `MASTERDOWN`.
+    /// The request can be executed later. The text is `TRYAGAIN`, `CLUSTERDOWN`, `LOADING`, `READONLY` or `MASTERDOWN`.
     Later(&'static str),
     /// Another error line, after which the request may be sent again.
     Failed(Box<[u8]>),
-    /// The node cannot be reached, for this kind of error; the request was not written.
+    /// The node cannot be reached because of this kind of error, so the request was not written.
     Unreachable(ErrorKind),
-    /// The connection was lost, for this kind of error, before the reply arrived.
+    /// The connection was lost because of this kind of error before the reply arrived.
     Lost(ErrorKind),
-    /// All connections that may be open are in use; the request was not written.
+    /// All permitted connections are in use, so the request was not written.
     NoLane,
 }
 
 impl Refusal {
-    /// Returns the meaning of an error line; `None` if the error is not a refusal for the time being.
+    /// Parses an error line; returns `None` if the error is no temporary refusal.
     #[cold]
     pub(super) fn of(line: &[u8]) -> Option<Self> {
         let address = || {
@@ -202,7 +202,7 @@ impl Refusal {
         }
     }
 
-    /// Returns the kind under which the redirect is counted.
+    /// Returns the kind of error under which the refusal is counted.
     pub(super) fn kind(&self) -> ErrorKind {
         ErrorKind::Server(match self {
             Self::Moved(..) => "MOVED".into(),
@@ -214,17 +214,17 @@ impl Refusal {
         })
     }
 
-    /// Returns whether the request goes to another node.
+    /// Returns whether the refusal names another node for the request.
     pub(super) fn is_redirect(&self) -> bool {
         matches!(self, Self::Moved(..) | Self::Ask(..))
     }
 
-    /// Returns whether the node may have lost all its slots, and not only a part of one.
+    /// Returns whether the node may have lost whole slots. ASK and TRYAGAIN concern only a part of one slot.
     pub(super) fn is_of_moved_slots(&self) -> bool {
         !matches!(self, Self::Ask(..) | Self::Later("TRYAGAIN"))
     }
 
-    /// Returns the redirect as text.
+    /// Returns the refusal as text.
     pub(super) fn text(&self) -> String {
         match self {
             Self::Moved(host, port) => format!("MOVED to {}:{port}", untrusted::bytes(host)),
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_divided_batch_has_the_same_requests_in_their_order_for_each_node() {
+    fn a_divided_parcel_keeps_the_requests_of_each_node_in_order() {
         let (whole, slots) = parcel(100);
         let bytes = whole.bytes.clone();
         let ends: Vec<_> = whole.requests.iter().map(|request| request.end).collect();
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_node_refuses_for_the_time_being_is_distinguished_from_errors() {
+    fn temporary_refusals_of_a_node_are_distinguished_from_errors() {
         let moved = |host: &[u8], port| Some(Refusal::Moved(host.into(), port));
         assert_eq!(Refusal::of(b"MOVED 3999 127.0.0.1:6381"), moved(b"127.0.0.1", 6381));
         assert_eq!(Refusal::of(b"MOVED 3999 :6381"), moved(b"", 6381));

@@ -5,8 +5,8 @@
 //!     │                        │                               ├── its quota: sent, answered ───┼──► the session ends it
 //!     └────────────────────────┴────────────── by hand ────────┴── by hand ──► ended            ┘
 //! ```
-//! If a new workload needs a prefill, the measured phase is paused until the prefill is done. At the start, the load waits in
-//! the same way for the receivers of its workload. Pure.
+//! If a new workload needs a prefill, the measured phase is paused until the prefill is done. At the start, the load
+//! also waits until the receivers of its workload are connected. This module does no I/O and reads no clock.
 
 use std::{sync::Arc, time::Duration};
 
@@ -37,9 +37,9 @@ pub(super) enum Phase {
         /// When the warm-up is over, in ns.
         until_ns: u64,
     },
-    /// The load that is measured.
+    /// The measured load.
     Measured {
-        /// When the load ends; `None` if its quota or the user ends it.
+        /// When the load ends; `None` if the quota or the user ends the load.
         until_ns: Option<u64>,
         /// How many operations may be sent; `None` means no limit.
         quota: Option<Arc<Quota>>,
@@ -85,8 +85,8 @@ impl Phase {
         Self::Measured { until_ns, quota: stops.quota.clone() }
     }
 
-    /// Returns this phase; if it is a prefill or a wait, returns the phase after it, prolonged by the time that it took
-    /// until `now_ns`.
+    /// Returns the phase that follows this prefill or this wait for receivers, prolonged by the time that it took until
+    /// `now_ns`. Any other phase is returned unchanged.
     pub(super) fn without_prefill(&self, now_ns: u64) -> Self {
         match self {
             Self::Prefill { filling, then } => then.later_by(now_ns.saturating_sub(filling.since_ns)),
@@ -95,7 +95,7 @@ impl Phase {
         }
     }
 
-    /// Returns this phase, which ends `pause_ns` later.
+    /// Returns this phase with an end that is `pause_ns` later.
     pub(super) fn later_by(&self, pause_ns: u64) -> Self {
         match self.clone() {
             Self::WarmUp { until_ns } => Self::WarmUp { until_ns: until_ns.saturating_add(pause_ns) },
@@ -125,17 +125,18 @@ impl Phase {
         matches!(self, Self::WarmUp { .. })
     }
 
-    /// Returns when the load ends, in ns; `u64::MAX` if that is not known.
+    /// Returns when the load ends, in ns; `u64::MAX` if the end is not known.
     pub(super) fn load_ends_ns(&self) -> u64 {
         match self {
             Self::Prefill { .. } | Self::WarmUp { .. } | Self::Measured { until_ns: None, .. } => u64::MAX,
             Self::Measured { until_ns: Some(at_ns), .. } | Self::Ended { at_ns } => *at_ns,
-            // The wait takes no longer.
+            // The wait ends after this limit at the latest.
             Self::Waiting { then, .. } => then.load_ends_ns().saturating_add(RECEIVERS_LIMIT_NS),
         }
     }
 
-    /// Returns the quota of the measured phase, also during a prefill before that phase; `None` means no limit.
+    /// Returns the quota of the measured phase; `None` means no limit. During a prefill, this is the quota of the phase
+    /// after the prefill.
     pub(super) fn quota(&self) -> Option<&Arc<Quota>> {
         match self {
             Self::Prefill { then, .. } | Self::Waiting { then, .. } => then.quota(),
@@ -154,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn while_keys_are_made_the_time_of_what_follows_stands_still() {
+    fn a_prefill_pauses_the_time_of_the_next_phase() {
         let stops = Stops { length: Some(Duration::from_nanos(100)), quota: None };
         let fill = |then: Phase, since_ns| {
             let filling = Filling { quota: Quota::new(9), pipeline: 16, since_ns };
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_warm_up_has_neither_the_time_nor_the_quota_of_what_is_measured() {
+    fn a_warm_up_has_neither_the_time_nor_the_quota_of_the_measured_phase() {
         let quota = Some(Quota::new(5));
         let stops = Stops { length: Some(Duration::from_nanos(100)), quota };
         let warmup = Phase::first(Some(Duration::from_nanos(50)), &stops, 10);
@@ -183,7 +184,7 @@ mod tests {
         // The thread that changes the phase may be late: the measured time counts from when the phase is in effect.
         let measured = warmup.at(75, &stops);
         assert_eq!((measured.load_ends_ns(), measured.quota().is_some()), (175, true));
-        assert_eq!(measured.at(170, &stops).load_ends_ns(), 175, "another turn is no other phase");
+        assert_eq!(measured.at(170, &stops).load_ends_ns(), 175, "a change of the knobs keeps the phase");
         assert_eq!(Phase::Ended { at_ns: 80 }.at(90, &stops).load_ends_ns(), 80);
     }
 }

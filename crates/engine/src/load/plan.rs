@@ -20,7 +20,7 @@ pub const CLIENT_NAME: &str = "redyno-load";
 /// The name of every receiver in `CLIENT LIST`.
 const RECEIVER_NAME: &str = "redyno-receiver";
 
-/// How long the lookup of the host's name may take.
+/// The longest time for the lookup of the host's name.
 const RESOLVE_LIMIT: Duration = Duration::from_secs(10);
 
 /// The target of the engine, and its fixed settings.
@@ -43,54 +43,54 @@ pub struct Plan {
     /// The timeout of a connection. A connection is closed if it does not open within this time, or if no whole
     /// reply arrives within this time after its last write or the previous reply.
     pub timeout: Duration,
-    /// The limit on requests, without those of a warm-up. In a closed loop, the sent requests count; in an open
-    /// loop, requests that fail or are shed count as well. `None` means no limit.
+    /// The limit on requests after the warm-up; `None` means no limit. In a closed loop, the sent requests count. In an
+    /// open loop, requests that fail or are shed count as well.
     pub requests: Option<Requests>,
-    /// How a cluster is driven; `None` drives only the server itself.
+    /// How the nodes of a cluster get requests; `None` sends requests only to the server itself.
     pub cluster: Option<ClusterPlan>,
-    /// How long the load lasts after its warm-up; `None` means that the limit on requests or the user ends it.
+    /// How long the load lasts after its warm-up; `None` means that the limit on requests or the user ends the load.
     pub length: Option<Duration>,
-    /// Whether several machines carry the load out.
+    /// Whether several machines generate the load.
     pub fleet: Fleet,
 }
 
-/// How the nodes of a cluster are driven.
+/// How the nodes of a cluster get requests.
 #[derive(Debug, Clone)]
 pub struct ClusterPlan {
-    /// The cluster, whose node 0 is the server of the plan.
+    /// The cluster. Node 0 of the cluster is the server of the plan.
     pub cluster: Arc<Cluster>,
     /// The largest number of connections of all clients to all nodes. A client's first connection is always opened.
     pub max_connections: usize,
-    /// Which nodes get requests that only read.
+    /// Which nodes get read-only requests.
     pub read_from: ReadFrom,
-    /// The median round trips of PING to the nodes, for reads from the nearest.
+    /// The median round trips of PING to the nodes, which determine the nearest node for reads.
     pub pings: PingMedians,
     /// How failed requests are sent again; `None` sends only those again that a redirect or a node without its slots
     /// refused.
     pub retries: Option<Arc<Retries>>,
 }
 
-/// The event that ends a latency. The latency begins when the request is written.
+/// The event at which a latency ends. The latency begins when the request is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LatencyTo {
     /// The last byte of the request's own reply arrives.
     #[default]
     LastByte,
-    /// The first byte of the replies to the request's batch arrives, as in redis-benchmark, so all requests of a
-    /// batch have the same latency.
+    /// The first byte of the replies to the request's batch arrives, as in redis-benchmark. All requests of a batch
+    /// then have the same latency.
     FirstByte,
 }
 
 /// The commands that a connection sends first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum FirstWords {
-    /// Each connection sends its name [`CLIENT_NAME`] and the name of the client library, besides the commands that
-    /// the options require.
+    /// Each connection sends the commands that the options require, its name [`CLIENT_NAME`], and the name of the
+    /// client library.
     #[default]
     Named,
     /// Each connection sends only the commands that the options require, as redis-benchmark does.
     Bare {
-        /// Whether `CLIENT TRACKING on` was asked for.
+        /// Whether the connection also sends `CLIENT TRACKING on`.
         tracks: bool,
     },
 }
@@ -101,15 +101,15 @@ pub enum LoadError {
     /// The host name of the target has no address.
     #[error("the host of {address} has no address: {cause}")]
     Resolve {
-        /// The target.
+        /// The address of the target.
         address: Address,
         /// The system's error.
         cause: std::io::Error,
     },
-    /// The system does not have the way to read and write.
+    /// The system does not support io_uring, which was requested.
     #[error("this system refuses io_uring ({0}); use --io epoll")]
     Uring(std::io::Error),
-    /// The workers cannot run on the given cores; the text names one and gives the reason.
+    /// The workers cannot run on one of the given cores. The text names this core and the reason.
     #[error("--cpus: {0}")]
     Cores(String),
     /// The poll loop of a worker cannot be set up.
@@ -118,7 +118,7 @@ pub enum LoadError {
 }
 
 impl ClusterPlan {
-    /// Returns the plan for at most this many connections, and reads from primaries.
+    /// Creates a plan with at most this many connections, and with reads from primaries.
     pub fn new(cluster: Arc<Cluster>, max_connections: usize) -> Self {
         let (read_from, pings) = (ReadFrom::default(), PingMedians::default());
         Self { cluster, max_connections, read_from, pings, retries: None }
@@ -129,7 +129,7 @@ impl Plan {
     /// Checks that this system can run the workers as planned.
     ///
     /// # Errors
-    /// When it refuses io_uring, or a core.
+    /// When the system refuses io_uring or one of the cores.
     pub(super) fn check_workers(&self) -> Result<(), LoadError> {
         self.workers.io.check().map_err(LoadError::Uring)?;
         self.workers.cores.check().map_err(LoadError::Cores)

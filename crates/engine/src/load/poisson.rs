@@ -1,29 +1,30 @@
-//! Poisson arrivals, any number of which can be skipped in a few steps.
+//! Poisson arrivals. Any number of arrivals can be skipped in a few steps.
 //!
 //! ```text
 //!  block                                 the number of its requests is drawn
-//!  ├───────────────┬───────────────┤     halves: the number of them in the first half is drawn
-//!  ├───────┬───────┤                     and so on, until few are left:
-//!  ● ●●  ●   ●                           each of them lies anywhere in its stretch
+//!  ├───────────────┬───────────────┤     halves: the number in the first half is drawn
+//!  ├───────┬───────┤                     and so on, until an interval has few requests:
+//!  ● ●●  ●   ●                           each request gets a random time in the interval
 //! ```
-//! Within a stretch of time, the requests of a Poisson process are uniformly and independently distributed. So only
-//! the number of requests in a stretch of time is drawn until that time is reached. Each stretch of time has its
-//! own random numbers, which depend only on the seed, so skipped requests do not change later ones. Pure.
+//! Within an interval of time, the requests of a Poisson process are uniformly and independently distributed. So only
+//! the number of requests in an interval is drawn until the time of the interval is reached. Each interval has its
+//! own random numbers, which depend only on the seed. So skipped requests do not change later requests. This module
+//! does no I/O and reads no clock.
 
 use std::f64::consts::TAU;
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// The mean number of requests in a block. At the highest rate a block lasts a quarter of a second, so there are
-/// never many blocks.
+/// The mean number of requests in a block. At the highest rate, a block lasts a quarter of a second, so the number of
+/// blocks stays small.
 const BLOCK: f64 = (1_u64 << 30) as f64;
 
-/// A stretch of time with at most this many requests is not divided again: each request gets its own time.
+/// An interval with at most this many requests is not divided again: each request gets its own time.
 const FEW: u64 = 64;
 
-/// If a stretch of time has this many requests or more, the number in its first half is drawn from the normal
-/// distribution, which differs from the exact distribution by less than 0.01 %.
+/// In an interval with at least this many requests, the number in the first half is drawn from the normal
+/// distribution. The difference to the exact distribution is less than 0.01 %.
 const MANY: u64 = 4096;
 
 /// The times of one Poisson process, in ns after its start.
@@ -33,13 +34,13 @@ pub(super) struct Poisson {
     seed: u64,
     /// How many blocks have begun so far.
     blocks: u64,
-    /// The remaining stretches of the current block; the earliest stretch is the last element.
+    /// The remaining intervals of the current block; the earliest interval is the last element.
     ahead: Vec<Scatter>,
-    /// The remaining times in the current stretch, in ns; the earliest time is the last element.
+    /// The remaining times in the current interval, in ns; the earliest time is the last element.
     near_ns: Vec<f64>,
 }
 
-/// A stretch of time, and the number of requests in it.
+/// An interval of time, and the number of requests in it.
 #[derive(Debug, Clone)]
 struct Scatter {
     from_ns: f64,
@@ -65,7 +66,7 @@ impl Poisson {
         }
     }
 
-    /// Skips all requests before `until_ns`. Returns how many.
+    /// Skips all requests before `until_ns`. Returns the number of skipped requests.
     pub(super) fn pass(&mut self, until_ns: f64) -> u64 {
         let mut passed = 0;
         loop {
@@ -105,8 +106,8 @@ impl Scatter {
             .map(|(from_ns, requests)| Self { from_ns, length_ns, requests, seed: random.next_u64() })
     }
 
-    /// Draws the times of all requests in the stretch, and appends them to `near_ns`, the latest first. Sums of
-    /// exponentially distributed gaps, scaled to the length of the stretch, are uniformly distributed and in order
+    /// Draws the times of all requests in the interval, and appends them to `near_ns`, the latest first. Sums of
+    /// exponentially distributed gaps, scaled to the length of the interval, are uniformly distributed and in order
     /// (Devroye, Non-Uniform Random Variate Generation, V.2).
     fn place(&self, near_ns: &mut Vec<f64>) {
         let mut random = Pcg64Mcg::seed_from_u64(self.seed);
@@ -149,7 +150,7 @@ mod tests {
     const HIGHEST_MEAN_NS: f64 = SECOND_NS as f64 / u32::MAX as f64;
 
     #[test]
-    fn jumping_passes_over_as_many_as_walking_and_moves_none() {
+    fn skipping_many_requests_at_once_equals_skipping_them_one_by_one() {
         for until_ns in [0.5, 1e3, 7.3e4, 1e6] {
             let (mut walker, mut jumper) = (Poisson::new(10.0, 3), Poisson::new(10.0, 3));
             let jumped = jumper.pass(until_ns);
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn many_jumps_count_what_one_jump_counts() {
+    fn many_small_skips_count_the_same_as_one_large_skip() {
         let (mut often, mut once) = (Poisson::new(HIGHEST_MEAN_NS, 3), Poisson::new(HIGHEST_MEAN_NS, 3));
         let passed: u64 = (1..=10_000).map(|n| often.pass(f64::from(n) * 1e5)).sum();
         assert_eq!(passed, once.pass(1e9));
@@ -175,10 +176,10 @@ mod tests {
         assert!(sigmas.abs() < 4.0, "{passed}: {sigmas}");
     }
 
-    /// In stretches of equal length, the numbers of requests have a variance close to their mean, also near the
-    /// borders of blocks and halves.
+    /// In intervals of equal length, the numbers of requests have a variance close to their mean. This also holds near
+    /// the borders of blocks and halves.
     #[test]
-    fn the_numbers_in_equal_stretches_are_poissons() {
+    fn the_numbers_in_equal_intervals_have_the_poisson_distribution() {
         for (per_stretch, from_block) in [(3.0, 0.0), (50.0, 1.0), (1000.0, 1.0)] {
             let mut process = Poisson::new(1.0, 11);
             let start_ns = (from_block * BLOCK - 5000.0 * per_stretch).max(0.0);

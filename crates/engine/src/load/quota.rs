@@ -1,14 +1,14 @@
-//! The limit on the operations of a run. All workers together send exactly as many operations as the limit says,
-//! whatever the pipeline is and whatever fails. Workers claim operations from the shared quota. If each client has
-//! a quota of its own, a worker gets the sum of the quotas of its clients.
+//! The limit on the operations of a run. All workers together send exactly this number of operations, with any
+//! pipeline and any failures. Workers claim operations from the shared quota. If each client has a quota of its own,
+//! a worker gets the sum of the quotas of its clients.
 //!
 //! ```text
 //!  Quota (all workers) ──claims of a few thousand──► Allowance (one worker) ──► batches
-//!                                                        ▲ given back: lost, to be sent again
+//!                                                        ▲ lost operations, to be sent again
 //! ```
 //! The shared counter changes once per claim and not per request, so workers rarely compete for its cache line.
-//! Each operation has a number, from 0. If every operation has to be answered, an operation that is lost is sent
-//! again with the same number.
+//! Each operation has a number, from 0. If every operation has to be answered, a lost operation is sent again with
+//! the same number.
 
 use std::{
     collections::BTreeSet,
@@ -26,10 +26,10 @@ use crate::workload::part_of;
 /// How many requests are sent, and how they are split among clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Requests {
-    /// This many requests in total; any free client sends the next one.
+    /// This many requests in total; any free client sends the next request.
     InAll(u64),
-    /// This many requests, divided among the clients in nearly equal parts, in the same way as partitioned keys.
-    /// The number of clients is fixed at the start.
+    /// This many requests in nearly equal parts for the clients, in the same way as partitioned keys. The number of
+    /// clients is fixed at the start.
     Parted(u64),
 }
 
@@ -39,7 +39,7 @@ const CLAIM: u64 = 4096;
 /// end at about the same time.
 const LEFT_FOR_OTHERS: u64 = 64;
 
-/// How many times one operation is sent at most.
+/// The largest number of times that one operation is sent.
 const MOST_ATTEMPTS: u8 = 5;
 
 /// A request of a quota in which every request has to be answered.
@@ -59,7 +59,7 @@ pub(super) struct Quota {
     /// Whether the requests are divided among the clients, so that workers have nothing to claim.
     pub(super) is_parted: bool,
     left: AtomicU64,
-    /// The workers that have nothing left to send and wait for no reply.
+    /// The workers that have sent all their requests and have all replies.
     done: Mutex<BTreeSet<usize>>,
 }
 
@@ -88,12 +88,12 @@ impl Quota {
         self.is_parted.then(own)
     }
 
-    /// Returns whether worker number `worker` has nothing left to send and waits for no reply.
+    /// Returns whether worker number `worker` has sent all its requests and has all replies.
     pub(super) fn is_done_by(&self, worker: usize) -> bool {
         self.done.lock().contains(&worker)
     }
 
-    /// Claims a part of the remaining requests. Returns their numbers.
+    /// Claims a part of the remaining requests. Returns the numbers of the claimed requests.
     fn claim(&self) -> Range<u64> {
         let part = |left: u64| (left / LEFT_FOR_OTHERS).clamp(1, CLAIM).min(left);
         let update =
@@ -108,7 +108,7 @@ pub(super) struct Allowance {
     /// The shared quota; `None` means no limit.
     quota: Option<Arc<Quota>>,
     claimed: Range<u64>,
-    /// Requests to be sent again: they were lost, or were taken and not sent.
+    /// Requests to be sent again, because they were lost, or were taken and not sent.
     again: Vec<Numbered>,
     /// The worker's number.
     worker: usize,
@@ -130,8 +130,8 @@ impl Allowance {
         self.quota.as_ref()
     }
 
-    /// Switches to `quota`. If the quota is the same, requests that were claimed from it stay claimed. Returns
-    /// whether the quota is a different one.
+    /// Switches to `quota`. If the quota stays the same, claimed requests stay claimed. Returns whether the quota has
+    /// changed.
     pub(super) fn follow(&mut self, quota: Option<&Arc<Quota>>) -> bool {
         let is_another = quota.map(Arc::as_ptr) != self.quota.as_ref().map(Arc::as_ptr);
         if is_another {
@@ -146,7 +146,7 @@ impl Allowance {
         self.quota.is_none() || self.next().is_some()
     }
 
-    /// Puts back the request that was taken last and is not sent yet.
+    /// Puts back the last taken request, which is not sent yet.
     pub(super) fn put_back_one(&mut self) {
         if self.quota.is_some() {
             self.claimed.start -= 1;
@@ -176,8 +176,8 @@ impl Allowance {
         self.again.push(request);
     }
 
-    /// Takes up to `wanted` requests that fail without being sent; failed requests also count against the limit.
-    /// Returns how many.
+    /// Takes up to `wanted` requests that fail without being sent, which also count against the limit. Returns the
+    /// number of taken requests.
     pub(super) fn take_lost(&mut self, wanted: u64) -> u64 {
         if self.quota.is_none() {
             return wanted;
@@ -191,7 +191,7 @@ impl Allowance {
         wanted - left
     }
 
-    /// Takes up to `wanted` requests. Returns how many requests may be sent.
+    /// Takes up to `wanted` requests. Returns the number of taken requests, which may be sent.
     #[inline]
     pub(super) fn take_of(&mut self, wanted: u32) -> u32 {
         if self.quota.is_none() {
@@ -200,7 +200,7 @@ impl Allowance {
         (0..wanted).take_while(|_| self.take()).count() as u32
     }
 
-    /// Returns whether this worker has nothing left to send.
+    /// Returns whether this worker has taken all its requests.
     pub(super) fn is_spent(&self) -> bool {
         let has_none = self.claimed.is_empty() && self.again.is_empty();
         has_none && self.quota.as_ref().is_some_and(|quota| quota.left.load(Ordering::Relaxed) == 0)
@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exactly_so_many_are_sent_over_all_workers() {
+    fn all_workers_together_send_exactly_the_limit() {
         for requests in [0, 1, 63, 10_007] {
             let quota = Quota::new(requests);
             let threads: Vec<_> = (0..3)
@@ -240,14 +240,14 @@ mod tests {
     }
 
     #[test]
-    fn each_client_has_its_part_and_the_parts_are_the_whole() {
+    fn the_parts_of_all_clients_add_up_to_the_limit() {
         for (requests, clients) in [(100, 10), (107, 10), (3, 10), (0, 2)] {
             let quota = Quota::of(Requests::Parted(requests));
             let parts: Vec<_> = (0..clients).map(|client| quota.part(client, clients).unwrap()).collect();
             assert_eq!(parts.iter().sum::<u64>(), requests);
             assert!(parts.iter().max().unwrap() - parts.iter().min().unwrap() <= 1, "{parts:?}");
             let mut allowance = Allowance::of(0, Some(quota));
-            assert!(allowance.is_spent(), "nothing is there for whoever comes");
+            assert!(allowance.is_spent(), "nothing can be claimed");
             allowance.grant(parts[0]);
             assert_eq!(std::iter::from_fn(|| allowance.take().then_some(())).count() as u64, parts[0]);
         }
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_claimed_stays_claimed_while_the_quota_is_the_same() {
+    fn claimed_requests_stay_claimed_while_the_quota_is_the_same() {
         let quota = Quota::new(1000);
         let mut allowance = Allowance::of(0, Some(Arc::clone(&quota)));
         assert!(allowance.take());
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn each_request_has_a_number_and_what_is_lost_is_taken_again_but_not_for_ever() {
+    fn each_request_has_a_number_and_a_lost_request_is_sent_again_a_limited_number_of_times() {
         let mut allowance = Allowance::of(0, Some(Quota::new(5000)));
         let requests: Vec<_> = std::iter::from_fn(|| allowance.next()).collect();
         let numbers: Vec<_> = requests.iter().map(|request| request.number).collect();
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_and_not_sent_is_there_again_and_was_not_lost() {
+    fn a_request_that_was_taken_and_not_sent_can_be_taken_again() {
         let mut allowance = Allowance::of(0, Some(Quota::new(2)));
         let first = allowance.next().unwrap();
         allowance.put_back(first);
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_to_nothing_is_a_part_of_the_limit() {
+    fn failed_requests_count_against_the_limit() {
         let quota = Quota::new(100_000);
         let mut allowance = Allowance::of(0, Some(Arc::clone(&quota)));
         assert_eq!(allowance.take_of(10), 10);
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_is_done_twice_is_one() {
+    fn a_worker_that_finishes_twice_is_done_once() {
         let quota = Quota::new(0);
         let allowance = Allowance::of(1, Some(Arc::clone(&quota)));
         allowance.finish();

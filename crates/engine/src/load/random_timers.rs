@@ -1,10 +1,11 @@
-//! Random lengths of time, one at a time for each client: pauses between batches, and sessions.
+//! Timers with a random length of time for each client: pauses between batches, or sessions.
 //!
 //! ```text
-//!  first   ├─ a part ─┤              so that clients that begin together do not end together
+//!  first   ├─ a part ─┤              so that clients do not all end at the same time
 //!  then    ├───── a whole length ─────┤
 //! ```
-//! Each client has its own random numbers, so that its lengths do not depend on those of other clients. Pure.
+//! Each client has its own random numbers, so that its timers do not depend on other clients. This module does no I/O
+//! and reads no clock.
 
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -15,13 +16,13 @@ use crate::{
     workload::{Share, client_seed},
 };
 
-/// The running lengths of a worker's clients.
+/// The running timers of a worker's clients.
 #[derive(Debug)]
 pub(super) struct RandomTimers {
     seed: u64,
     share: Share,
     ends: Watches,
-    /// The random numbers of each client that has had a length.
+    /// The random numbers of each client that has had a timer.
     generators: Vec<Option<Pcg64Mcg>>,
 }
 
@@ -31,8 +32,8 @@ impl RandomTimers {
         Self { seed, share, ends: Watches::default(), generators: Vec::new() }
     }
 
-    /// Begins a length for client `i` at `now_ns`, unless one is running. The first one of a client is cut at a random
-    /// place.
+    /// Starts the timer of client `i` at `now_ns`, unless it is running. The first length of each client is shortened
+    /// by a random factor.
     pub(super) fn begin(&mut self, i: usize, length: RandomLength, now_ns: u64) {
         if self.ends.is_watched(i) {
             return;
@@ -50,13 +51,13 @@ impl RandomTimers {
         self.ends.watch(i, now_ns.saturating_add(length_ns));
     }
 
-    /// Returns when the next length ends.
+    /// Returns when the next timer ends, in ns.
     #[inline]
     pub(super) fn next_ns(&self) -> Option<u64> {
         self.ends.next_ns()
     }
 
-    /// Returns a client whose length has ended by `now_ns`.
+    /// Returns a client whose timer has ended by `now_ns`, and removes the timer.
     #[inline]
     pub(super) fn next(&mut self, now_ns: u64) -> Option<usize> {
         self.ends.next(now_ns)
@@ -67,8 +68,8 @@ impl RandomTimers {
 mod tests {
     use super::*;
 
-    /// Returns all lengths of `clients` clients, the first of each left out, in ms, for an injected clock that stands
-    /// where each length ends.
+    /// Returns the lengths of the timers of `clients` clients in ms, without the first length of each client. The
+    /// injected clock jumps to the end of each timer.
     fn lengths(text: &str, seed: u64, clients: usize, each: usize) -> Vec<f64> {
         let length = text.parse().unwrap();
         let mut timers = RandomTimers::new(seed, Share::ALL);
@@ -83,7 +84,7 @@ mod tests {
         drawn
     }
 
-    /// Asserts by the test of Kolmogorov and Smirnov at the level of 1 % that the sample has the distribution `cdf`.
+    /// Asserts that the sample has the distribution `cdf`, by the Kolmogorov-Smirnov test at a level of 1 %.
     fn has_distribution(mut sample: Vec<f64>, cdf: impl Fn(f64) -> f64) {
         sample.sort_by(f64::total_cmp);
         let n = sample.len() as f64;
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn pauses_have_the_distribution_that_is_asked_for() {
+    fn pauses_have_the_given_distribution() {
         for seed in [1, 2] {
             has_distribution(lengths("5ms..50ms", seed, 50, 200), |x| ((x - 5.0) / 45.0).clamp(0.0, 1.0));
             has_distribution(lengths("exponential 20ms", seed, 50, 200), |x| 1.0 - (-x / 20.0).exp());
@@ -112,6 +113,6 @@ mod tests {
         has_distribution(ends.map(|at_ns| at_ns as f64 / 1e9).collect(), |s| s / 30.0);
         timers.begin(7, "30s".parse().unwrap(), 5);
         timers.begin(7, "30s".parse().unwrap(), 9);
-        assert_eq!(timers.next_ns(), Some(30_000_000_005), "the one that is running stays");
+        assert_eq!(timers.next_ns(), Some(30_000_000_005), "a running timer is not restarted");
     }
 }

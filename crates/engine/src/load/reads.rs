@@ -1,7 +1,7 @@
-//! From which nodes of a cluster a worker reads.
+//! Chooses the nodes of a cluster from which a worker reads.
 //!
 //! ```text
-//!  a request that only reads ──► a replica of its slot's shard
+//!  a read-only request ────────► a replica of its slot's shard
 //!                                 └─ refused or lost: for two seconds another replica, or the primary, which is counted
 //! ```
 
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use crate::endpoint::{NodeNumber, PingMedians, ReadFrom, Topology};
 
-/// How long a replica gets no reads after it refused one, or after a connection to it was lost: 2 s.
+/// How long a replica gets no reads after it refused a read, or after a connection to it was lost: 2 s.
 const AVOIDED_NS: u64 = 2_000_000_000;
 
 /// The division of reads over the nodes of a shard.
@@ -17,11 +17,11 @@ const AVOIDED_NS: u64 = 2_000_000_000;
 pub(super) struct Reads {
     from: ReadFrom,
     pings: PingMedians,
-    /// Counts the batches, which go to the replicas in turn.
+    /// The number of batches so far. The batches go to the replicas in turn.
     turn: usize,
-    /// The replicas that get no reads, until these times.
+    /// The replicas that currently get no reads, and until when.
     avoided_ns: BTreeMap<NodeNumber, u64>,
-    /// How many reads went to a primary because no replica answers.
+    /// How many reads went to a primary because no replica answered.
     without_replica: u64,
 }
 
@@ -30,7 +30,7 @@ impl Reads {
         Self { from, pings, ..Self::default() }
     }
 
-    /// Returns whether reads may go to other nodes than writes.
+    /// Returns whether reads may go to replicas.
     pub(super) fn are_divided(&self) -> bool {
         self.from != ReadFrom::Primary
     }
@@ -40,7 +40,7 @@ impl Reads {
         self.turn = self.turn.wrapping_add(1);
     }
 
-    /// Returns the node for a read of a slot of `primary`.
+    /// Returns the node that gets a read of a slot that `primary` owns.
     pub(super) fn node(&mut self, topology: &Topology, primary: NodeNumber, now_ns: u64) -> NodeNumber {
         let Self { from, pings, turn, avoided_ns, without_replica } = self;
         let may = |node| avoided_ns.get(&node).is_none_or(|until_ns| *until_ns <= now_ns);
@@ -50,14 +50,14 @@ impl Reads {
         })
     }
 
-    /// Sends no reads to a node for some time, unless it is a primary.
+    /// Stops sending reads to a replica for some time.
     pub(super) fn avoid(&mut self, node: NodeNumber, now_ns: u64) {
         if self.are_divided() {
             self.avoided_ns.insert(node, now_ns + AVOIDED_NS);
         }
     }
 
-    /// Returns how many reads went to a primary because no replica answers, since the last call.
+    /// Returns how many reads since the last call went to a primary because no replica answered.
     pub(super) fn take_without_replica(&mut self) -> u64 {
         std::mem::take(&mut self.without_replica)
     }

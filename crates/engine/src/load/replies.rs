@@ -7,13 +7,13 @@ use crate::{
     workload::{Expected, Misses, OpId},
 };
 
-/// Bits of [`Replies::touched`].
+/// The number of bits of [`Replies::touched`].
 const TOUCHED: usize = u64::BITS as usize;
 
 /// The result of a reply without an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
-    /// Any data.
+    /// The reply contains data.
     Something,
     /// The reply is a null or an empty list.
     Nothing,
@@ -22,7 +22,7 @@ pub(super) enum Found {
 }
 
 impl Found {
-    /// Returns what a reply found; `None` if it is an error.
+    /// Returns the result of a reply; `None` if the reply is an error.
     pub(super) fn of(reply: Reply) -> Option<Self> {
         match reply {
             Reply::Value => Some(Self::Something),
@@ -33,11 +33,11 @@ impl Found {
     }
 }
 
-/// The counts of one operation: how often one read completed it without an error.
+/// How often one read of a socket completed an operation without an error, and how the replies are counted.
 #[derive(Debug)]
 pub(super) struct Taken {
     good: u32,
-    /// Bytes of the operations' last replies.
+    /// Bytes of the last replies.
     bytes: u32,
     /// Operations that were answered with a null.
     nulls: u32,
@@ -47,9 +47,9 @@ pub(super) struct Taken {
     by_replies: bool,
     /// Whether the operation waits for each reply before it sends its next request.
     is_sequence: bool,
-    /// Whether a null is a miss, and anything else a hit.
+    /// Whether a null counts as a miss and every other reply as a hit.
     has_misses: bool,
-    /// Whether the first reply is compared.
+    /// Whether the first reply is compared with an expected reply.
     is_compared: bool,
 }
 
@@ -69,8 +69,8 @@ impl Taken {
     }
 }
 
-/// Counts the replies to one segment's requests that one read returned. All these replies arrived at the same time,
-/// and their requests were written at the same time, so [`settle`](Self::settle) counts the good replies together.
+/// Counts the replies of one read of a socket. All these replies arrived at the same time, and their requests were
+/// written at the same time in one segment. So [`settle`](Self::settle) counts the good replies together.
 pub(super) struct Replies<'a> {
     in_flight: &'a mut u64,
     buffer: &'a mut IntervalBuffer,
@@ -80,9 +80,9 @@ pub(super) struct Replies<'a> {
     service_ns: u64,
     /// Whether the requests waited for a core of the load generator for at least half of their latency.
     pub(super) held: bool,
-    /// The node that sent the replies, if a cluster is driven.
+    /// The node that sent the replies; `None` without a cluster.
     pub(super) node: Option<NodeNumber>,
-    /// Whether the requests had due times, as in an open loop.
+    /// Whether the requests had due times, which only an open loop has.
     is_open: bool,
 }
 
@@ -113,20 +113,20 @@ impl<'a> Replies<'a> {
         self.buffer.counts[op.index()].bytes_in += n as u64;
     }
 
-    /// Returns which parts of replies are needed: elements that are hits or misses, or numbers for a later request.
+    /// Returns which parts of replies are needed: elements for hits and misses, or numbers for a later request.
     #[inline]
     pub(super) fn parts(&self) -> Parts {
         self.buffer.operations.parts
     }
 
-    /// Returns whether the replies to an operation are examined one by one: there are several, or the only one can
-    /// be a hit, a miss or a conflict.
+    /// Returns whether the replies to an operation are examined one by one, because there are several replies or
+    /// conflicts are possible.
     #[inline]
     pub(super) fn by_replies(&self, op: OpId) -> bool {
         self.taken[op.index()].by_replies
     }
 
-    /// Returns `n`, the number of bytes of a reply to an operation, if the first reply is compared with the expected one.
+    /// Returns `n` if the first reply to this operation is compared with an expected reply; otherwise `None`.
     #[inline]
     pub(super) fn compares(&self, op: OpId, n: usize) -> Option<usize> {
         self.taken[op.index()].is_compared.then_some(n)
@@ -137,15 +137,15 @@ impl<'a> Replies<'a> {
         self.taken[op.index()].replies
     }
 
-    /// Returns whether the replies to an operation are only counted.
+    /// Returns whether the replies to an operation are counted without being examined or compared.
     #[inline]
     pub(super) fn are_only_counted(&self, op: OpId) -> bool {
         let taken = &self.taken[op.index()];
         !taken.by_replies && !taken.is_compared
     }
 
-    /// Counts `n` operations of a closed loop without an error, of whose last replies `nulls` are null, with `bytes` bytes
-    /// in all.
+    /// Counts `n` operations of a closed loop without an error. `nulls` of their last replies are null, and these
+    /// replies have `bytes` bytes in total.
     #[inline]
     pub(super) fn take_all_good(&mut self, op: OpId, [n, nulls, bytes]: [u32; 3]) {
         let taken = &mut self.taken[op.index()];
@@ -160,8 +160,8 @@ impl<'a> Replies<'a> {
         self.taken[op.index()].is_sequence
     }
 
-    /// Counts an operation without an error, whose last reply has `bytes` bytes. `is_null` says whether this reply
-    /// is a null. In an open loop, `response_ns` is the time since the operation was due.
+    /// Counts an operation without an error. The operation's last reply has `bytes` bytes, and is a null if `is_null`
+    /// is set. In an open loop, `response_ns` is the time since the operation was due.
     #[inline]
     pub(super) fn take_good(&mut self, op: OpId, bytes: usize, is_null: bool, response_ns: Option<u64>) {
         let taken = &mut self.taken[op.index()];
@@ -246,14 +246,14 @@ impl<'a> Replies<'a> {
         self.buffer.counts[op.index()].errors.count_line(line)
     }
 
-    /// Ends an operation that had an error, when its last reply has arrived.
+    /// Ends an operation with an error after its last reply has arrived.
     pub(super) fn end_failed(&mut self, op: OpId) {
         *self.in_flight -= 1;
         self.buffer.counts[op.index()].answered += 1;
     }
 
-    /// Counts operations that lost some or all of their replies. If the first operation `has_failed`, its error is
-    /// already counted.
+    /// Counts operations whose replies did not all arrive. If the first operation `has_failed`, its error is already
+    /// counted.
     pub(super) fn count_lost(&mut self, operations: &[OpId], has_failed: bool, kind: &ErrorKind) {
         *self.in_flight -= operations.len() as u64;
         for op in operations.iter().skip(usize::from(has_failed)) {

@@ -1,36 +1,36 @@
 //! Passes interval buffers from a worker to the collector and back.
 //!
-//! There are two rings with a single producer and a single consumer: one passes full buffers to the collector, the
-//! other returns empty buffers. The worker takes no lock, clears no buffer, and allocates one only if the collector
-//! falls behind.
+//! There are two rings, each with a single producer and a single consumer. The first ring passes full buffers to the
+//! collector, and the second ring returns empty buffers. The worker takes no lock and clears no buffer. A worker
+//! allocates a buffer only if the collector falls behind.
 
 use rtrb::{Consumer, Producer, RingBuffer};
 
 use super::interval::IntervalBuffer;
 
-/// How many full buffers the ring has room for: enough for a minute in which the collector takes none, and for one
-/// tick with more open segments than a user can create.
+/// How many full buffers fit into the ring: enough for a minute without the collector, and for one tick with more open
+/// segments than a user can create.
 const SLOTS: usize = 256;
 
 /// How many buffers are created in advance: enough for two changes of the knobs within one round of the collector.
 const SPARE: usize = 4;
 
-/// The worker's end.
+/// The worker's end of the rings.
 pub(super) struct Ring {
     up: Producer<Box<IntervalBuffer>>,
     back: Consumer<Box<IntervalBuffer>>,
 }
 
-/// The collector's end.
+/// The collector's end of the rings.
 pub struct RingEnd {
     /// Full buffers, in the order in which the worker sent them.
     pub intervals: Consumer<Box<IntervalBuffer>>,
     back: Producer<Box<IntervalBuffer>>,
-    /// The number of the newest segment so far, and how many operations that segment has.
+    /// The number of the newest segment so far, and its number of operations.
     newest: (u32, usize),
 }
 
-/// Creates both ends of a ring, with buffers for `operations` operations.
+/// Creates both ends of the rings, with empty buffers for `operations` operations.
 pub(super) fn pair(operations: usize) -> (Ring, RingEnd) {
     let (up, intervals) = RingBuffer::new(SLOTS);
     let (back_up, back) = RingBuffer::new(SLOTS);
@@ -40,7 +40,7 @@ pub(super) fn pair(operations: usize) -> (Ring, RingEnd) {
 }
 
 impl Ring {
-    /// Returns a buffer to fill: a recycled one, or a new one if none has come back.
+    /// Returns an empty buffer: a recycled buffer if there is one, otherwise a new buffer.
     pub(super) fn empty(&mut self) -> Box<IntervalBuffer> {
         self.back.pop().unwrap_or_else(|_| Box::default())
     }
@@ -55,9 +55,9 @@ impl Ring {
         self.up.is_abandoned()
     }
 
-    /// Sends a buffer to the collector. The caller must have checked that there is [`room`](Self::room).
+    /// Sends a buffer to the collector. The caller must first check that there is [`room`](Self::room).
     pub(super) fn send(&mut self, buffer: Box<IntervalBuffer>) {
-        assert!(self.up.push(buffer).is_ok(), "a ring is asked for room before a buffer is sent");
+        assert!(self.up.push(buffer).is_ok(), "the caller has checked that the ring has room");
     }
 }
 
@@ -69,7 +69,7 @@ impl RingEnd {
         }
         buffer.clear();
         buffer.resize(self.newest.1);
-        // If the ring is full, the worker has more buffers than it needs, and this one is freed.
+        // If the ring is full, the worker has more buffers than it needs, and this buffer is freed.
         drop(self.back.push(buffer));
     }
 }
@@ -80,10 +80,10 @@ mod tests {
     use crate::load::testing;
 
     #[test]
-    fn a_buffer_comes_back_empty_without_the_workers_doing() {
+    fn a_buffer_comes_back_empty_without_work_of_the_worker() {
         let (program, (mut ring, mut end)) = (testing::program(), pair(2));
         let made: Vec<_> = (0..SPARE).map(|_| ring.empty()).collect();
-        assert!(ring.back.is_empty(), "all that were made beforehand are taken");
+        assert!(ring.back.is_empty(), "all spare buffers are taken");
         for mut buffer in made {
             buffer.begin(1, program.operations(), 5);
             buffer.due = 7;

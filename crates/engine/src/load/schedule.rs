@@ -1,12 +1,12 @@
 //! When the requests of an open loop are due.
 //!
 //! ```text
-//!  start        k=0     k=1     k=2     k=3         constant, two workers: worker 0 has the even ones,
-//!    ├───────────●───────○───────●───────○──►       worker 1 the odd ones; together one even grid
+//!  start        k=0     k=1     k=2     k=3         constant, two workers: worker 0 has the even k,
+//!    ├───────────●───────○───────●───────○──►       worker 1 the odd k; together one even grid
 //! ```
-//! The time at which request k is due depends on k alone (and, for Poisson arrivals, on the seed). The server's
-//! behaviour changes no due time. So a backlog needs no memory: it is the time from the due time of the next unsent
-//! request until now. Skipping a backlog takes the same time, whatever the length of the backlog. Pure.
+//! The due time of request k depends only on k and, for Poisson arrivals, on the seed. The server has no influence on
+//! due times. So a backlog needs no memory: its length is the time from the due time of the next unsent request until
+//! now. The time to skip a backlog does not depend on its length. This module does no I/O and reads no clock.
 
 use super::poisson::Poisson;
 use crate::{
@@ -24,26 +24,26 @@ pub(super) struct Schedule {
     gaps: Gaps,
     /// When the next request is due, in ns.
     pub(super) due_ns: u64,
-    /// How many requests were sent or skipped.
+    /// How many requests of the schedule were sent or skipped so far.
     pub(super) position: u64,
 }
 
 #[derive(Debug, Clone)]
 enum Gaps {
-    /// The next request has the number `next` among the requests of all workers. Request number 0 is due half an
-    /// interval after the start, if there are no bursts.
+    /// The next request has the number `next` among the requests of all workers. Without bursts, request number 0 is
+    /// due half an interval after the start.
     Constant { interval_ns: f64, next: u64, stride: u64, bursts: Option<Bursts> },
     /// The next request is due `after_ns` after the start. The Poisson processes of all workers together are a
     /// Poisson process with the sum of their rates.
     Poisson { after_ns: f64, later: Poisson },
-    /// The next request is the next command of the trace, which was `base_us` old at the start. One worker sends all
-    /// commands.
+    /// The next request is the next command of the trace. At the start, the trace had reached the time `base_us`. One
+    /// worker sends all commands.
     Trace { trace: Trace, base_us: u64, speed: f64 },
 }
 
 impl Schedule {
-    /// Creates one worker's `share` of a schedule from `start_ns` on, of the workers that have clients. All workers
-    /// together have `per_second` requests a second.
+    /// Creates one worker's `share` of a schedule from `start_ns` on. All workers with clients together send
+    /// `per_second` requests a second.
     pub(super) fn new(arrivals: Arrivals, per_second: f64, share: Share, start_ns: u64, seed: u64) -> Self {
         let interval_ns = SECOND_NS as f64 / per_second;
         let mean_gap_ns = interval_ns * share.of as f64;
@@ -52,7 +52,7 @@ impl Schedule {
             Gaps::Constant { interval_ns, next, stride, bursts }
         };
         let gaps = match arrivals {
-            // The schedule of a trace is `of_trace`.
+            // `of_trace` creates the schedule of a trace.
             Arrivals::Constant | Arrivals::Trace => even(None),
             Arrivals::Bursty(bursts) => even(Some(bursts)),
             Arrivals::Poisson => {
@@ -65,8 +65,8 @@ impl Schedule {
         schedule
     }
 
-    /// Creates the schedule of a trace from `start_ns` on, for this mean rate. The next command is due as long after the
-    /// start as after the command before it.
+    /// Creates the schedule of a trace from `start_ns` on, for this mean rate. The gap between the start and the next
+    /// command is the gap before this command in the trace.
     pub(super) fn of_trace(trace: Trace, rate: u32, start_ns: u64) -> Self {
         let next = trace.position();
         let base_us = trace.due_us(next.saturating_sub(1));
@@ -77,7 +77,7 @@ impl Schedule {
         schedule
     }
 
-    /// Begins at `now_ns`. Requests that were due before are skipped; the first command of a trace is due now.
+    /// Begins at `now_ns`. Requests that were due before are skipped. A trace instead starts at `now_ns`.
     pub(super) fn begin(&mut self, now_ns: u64) {
         if matches!(self.gaps, Gaps::Trace { .. }) {
             self.start_ns = self.start_ns.max(now_ns);
@@ -87,7 +87,7 @@ impl Schedule {
         }
     }
 
-    /// Moves on to the next request, after one was sent, failed or shed.
+    /// Moves on to the next request, after the current request was sent, failed or was shed.
     #[inline]
     pub(super) fn advance(&mut self) {
         self.position += 1;
@@ -100,7 +100,7 @@ impl Schedule {
         self.set_due();
     }
 
-    /// Skips every request that is due before `until_ns`, any number of them in a few steps. Returns how many.
+    /// Skips every request that is due before `until_ns`, in a few steps. Returns the number of skipped requests.
     pub(super) fn pass(&mut self, until_ns: u64) -> u64 {
         if self.due_ns >= until_ns {
             return 0;
@@ -110,7 +110,7 @@ impl Schedule {
             Gaps::Constant { interval_ns, next, stride, bursts } => {
                 let until_ns = bursts.map_or(until_ns, |bursts| bursts.even_ns(until_ns));
                 let steps = ((until_ns / *interval_ns - 0.5 - *next as f64) / *stride as f64).ceil() as u64;
-                // One less, since rounding may have added one; the loop below adds the missing steps.
+                // Rounding may have added a step, so this is one step less; the loop adds the missing steps.
                 let mut passed = steps.saturating_sub(1);
                 while moment_ns(*next + passed * *stride, *interval_ns) < until_ns {
                     passed += 1;
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn bursts_are_of_all_workers_together_and_are_passed_like_other_requests() {
+    fn all_workers_burst_together_and_bursts_can_be_skipped() {
         let arrivals: Arrivals = "bursty 5x 200ms/1s".parse().unwrap();
         for workers in [1, 3] {
             let dues = dues(arrivals, 1800.0, workers, 2 * SECOND_NS);
@@ -218,10 +218,10 @@ mod tests {
         assert_eq!(odd.len(), 7 * 3600);
     }
 
-    /// To limit its rate, memtier_benchmark sends bursts every 20 ms; other tools round due times to whole
+    /// To limit its rate, memtier_benchmark sends bursts every 20 ms. Other tools round due times to whole
     /// milliseconds.
     #[test]
-    fn gaps_between_requests_are_even_and_know_no_milliseconds() {
+    fn gaps_between_requests_are_not_rounded_to_milliseconds() {
         let constant = dues(Arrivals::Constant, 10_000.0, 1, SECOND_NS);
         assert!(variation(&constant) < 0.3);
         let poisson = dues(Arrivals::Poisson, 10_000.0, 2, 10 * SECOND_NS);
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_is_due_at_the_same_moments() {
+    fn the_same_seed_gives_the_same_due_times() {
         let of = |seed| {
             let mut schedule = Schedule::new(Arrivals::Poisson, 1000.0, ALONE, 5, seed);
             (0..100)
@@ -247,9 +247,9 @@ mod tests {
         assert!(of(3).is_sorted());
     }
 
-    /// To skip the requests of an hour one by one would take half a day at the highest rate.
+    /// At the highest rate, skipping the requests of an hour one by one would take half a day.
     #[test]
-    fn any_number_is_passed_over_at_once() {
+    fn any_number_of_requests_is_skipped_at_once() {
         const HOUR_NS: u64 = 3600 * SECOND_NS;
         let due = f64::from(u32::MAX) * 3600.0;
         for (arrivals, sigma) in [(Arrivals::Constant, 0.0), (Arrivals::Poisson, due.sqrt())] {
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn passing_over_is_counting_one_by_one() {
+    fn skipping_at_once_equals_skipping_one_by_one() {
         for (arrivals, rate) in [Arrivals::Constant, Arrivals::Poisson]
             .into_iter()
             .flat_map(|arrivals| [7.0, 3000.0, 999_983.0, 123_456_789.0].map(|rate| (arrivals, rate)))
@@ -287,7 +287,7 @@ mod tests {
         1.500000 [0 x] \"GET\" \"k\"\n1.600000 [0 x] \"GET\" \"k\"\n";
 
     #[test]
-    fn commands_of_a_trace_are_due_at_their_times_in_every_pass_and_the_first_one_at_the_begin() {
+    fn commands_of_a_trace_are_due_at_their_times_and_the_first_command_at_the_start() {
         const MS_NS: u64 = 1_000_000;
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), TRACE).unwrap();
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_passed_over_is_counted() {
+    fn skipped_requests_are_counted() {
         let mut schedule = Schedule::new(Arrivals::Constant, 1000.0, ALONE, 0, 1);
         assert_eq!(schedule.pass(2 * SECOND_NS), 2000);
         assert_eq!(schedule.due_ns, 2 * SECOND_NS + 500_000);

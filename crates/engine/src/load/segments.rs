@@ -1,4 +1,4 @@
-//! The open segments of a worker: the current one, and earlier ones that still wait for replies.
+//! The open segments of a worker: the current segment, and earlier segments that still wait for replies.
 //!
 //! ```text
 //!  knobs change        ▼ cut
@@ -8,9 +8,10 @@
 //! A request belongs to the segment in which it was written, so a percentile never mixes two settings. After a
 //! change of the knobs, the old segment stays open until its last reply arrives.
 //!
-//! The length of an interval is time under load: from the first connection (or the first failure to open one) to
-//! the end of the load. An interval before the first connection has length 0. Replies after the end of a segment or
-//! of the load belong to its drain, an interval of its own that ends with the last reply.
+//! The length of an interval is its time under load. Time under load begins with the first connection or the first
+//! failure to connect, and stops at the end of the load. An interval before the first connection has length 0. Replies
+//! after the end of a segment or of the load belong to its drain. The drain is a separate interval that ends with the
+//! last reply.
 
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ use crate::{
     workload::{Operations, Outgoing},
 };
 
-/// The current segment and those before it that still wait for replies.
+/// The current segment, and the earlier segments that still wait for replies.
 pub(super) struct Segments {
     current: Open,
     /// Earlier segments that still wait for replies, with their drains.
@@ -36,7 +37,7 @@ pub(super) struct Segments {
 }
 
 impl Segments {
-    /// Creates the state of a worker whose first segment is number `generation`, with these operations.
+    /// Creates the segments of a worker, which begins with segment number `generation` and these operations.
     pub(super) fn new(generation: u32, operations: &Arc<Operations>, now_ns: u64, mut ring: Ring) -> Self {
         let mut buffer = ring.empty();
         buffer.begin(generation, operations, now_ns);
@@ -44,7 +45,7 @@ impl Segments {
         Self { current, earlier: Vec::new(), ended: Vec::new(), ring, has_begun: false, is_over: false }
     }
 
-    /// Notes that a connection is open, or that none can be opened, so that the time under load begins.
+    /// Begins the time under load, because a connection is open or could not be opened.
     pub(super) fn begin(&mut self, now_ns: u64) {
         if !std::mem::replace(&mut self.has_begun, true) {
             self.current.buffer.start_ns = now_ns;
@@ -65,7 +66,7 @@ impl Segments {
         self.current.buffer.drain = false;
     }
 
-    /// Continues an ended load at `at_ns`, with a segment that has just begun.
+    /// Continues an ended load at `at_ns`, at the beginning of a new segment.
     pub(super) fn begin_again(&mut self, at_ns: u64) {
         self.go_on();
         let buffer = &mut self.current.buffer;
@@ -95,18 +96,17 @@ impl Segments {
         }
     }
 
-    /// Returns the number of the current segment, to which requests written now belong.
+    /// Returns the number of the current segment, to which newly written requests belong.
     pub(super) fn generation(&self) -> u32 {
         self.current.generation
     }
 
-    /// Returns how many operations of all segments wait for a reply.
+    /// Returns how many operations in all segments wait for a reply.
     pub(super) fn in_flight(&self) -> u64 {
         self.current.in_flight + self.earlier.iter().map(|open| open.in_flight).sum::<u64>()
     }
 
-    /// Adds the replaced setting and the old batch to the counts of the current segment, so that the collector
-    /// frees them.
+    /// Passes a replaced setting and an old batch to the collector, which frees their memory.
     pub(super) fn leave(&mut self, setting: Arc<Setting>, batch: Outgoing) {
         self.current.buffer.spent = Some((setting, batch));
     }
@@ -134,7 +134,7 @@ impl Segments {
         self.current.buffer.bytes_out += bytes as u64;
     }
 
-    /// Notes that bytes were written to `node`, if a cluster is driven.
+    /// Notes that bytes were written, and to which `node` of a cluster.
     pub(super) fn wrote_to(&mut self, node: Option<NodeNumber>, bytes: usize) {
         self.wrote(0, bytes);
         if let Some(node) = node {
@@ -179,7 +179,7 @@ impl Segments {
     }
 
     /// Ends the interval with tick number `tick`: sends the counts of every open segment to the collector, and
-    /// continues with empty counts. If the ring has no room, the interval continues instead, and no count is lost.
+    /// continues with empty counts. If the ring has no room, the interval continues, so that no count is lost.
     pub(super) fn close_tick(&mut self, tick: u64, now_ns: u64, connected: u32) {
         if !self.has_room() {
             return;
@@ -203,7 +203,7 @@ impl Segments {
         self.current.hand_up(tick, &mut self.ring);
     }
 
-    /// Returns whether the ring has room for all buffers that a tick sends.
+    /// Returns whether the ring has room for all buffers of a tick.
     fn has_room(&self) -> bool {
         self.ring.room() > self.earlier.len() + self.ended.len()
     }
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_counts_for_the_segment_that_its_request_was_written_in() {
+    fn a_reply_counts_for_the_segment_in_which_its_request_was_written() {
         let (mut segments, mut collector) = begun();
         segments.wrote(2, 20);
         answer(&mut segments, 1, "GET", false);
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_waited_for_a_core_are_counted_with_the_time_that_is_judged() {
+    fn requests_that_waited_for_a_core_are_counted_with_their_response_time_in_an_open_loop() {
         let (mut segments, mut collector) = of_one();
         segments.wrote(4, 40);
         for (held, response_ns) in [(true, None), (false, None), (true, Some(900)), (false, Some(800))] {
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_stays_open_for_its_late_replies_which_are_its_drain() {
+    fn a_segment_stays_open_for_its_late_replies_in_a_drain() {
         let (mut segments, mut collector) = begun();
         segments.wrote(2, 20);
         cut(&mut segments, 1);
@@ -310,7 +310,7 @@ mod tests {
     /// With 50 clients and a server that takes 1 s per reply, a load of 1.1 s was reported as 91.5 requests/s
     /// instead of 45.5.
     #[test]
-    fn what_is_answered_after_the_end_is_in_no_stretch_of_the_load() {
+    fn replies_after_the_end_are_in_no_interval_of_the_load() {
         let (mut segments, mut collector) = begun();
         segments.wrote(3, 30);
         answer(&mut segments, 1, "GET", false);
@@ -327,7 +327,7 @@ mod tests {
 
     /// Freeing a value pool of 64 MiB takes milliseconds, in which a worker would read no reply.
     #[test]
-    fn what_a_turn_leaves_over_is_freed_by_the_collector() {
+    fn the_collector_frees_a_replaced_setting() {
         let (mut segments, mut collector) = of_one();
         let setting = Arc::new(Setting::fixture(1));
         let old = Arc::downgrade(&setting);
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_collector_that_does_not_come_loses_no_counts() {
+    fn no_counts_are_lost_while_the_collector_is_away() {
         let (mut segments, mut collector) = begun();
         for tick in 1..=1000 {
             segments.wrote(1, 1);

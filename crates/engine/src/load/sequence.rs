@@ -5,9 +5,9 @@
 //! ```
 //! The first steps of all operations of a batch are written together. After all their replies have arrived, all
 //! second steps are written together. The latency of an operation begins with its first step and ends with the
-//! reply to its own last step. After an error the remaining steps are sent anyway, so that the server receives all
+//! reply to its own last step. After an error, the remaining steps are still sent, so that the server receives all
 //! counted requests. A step may send the item number (CAS) from the previous reply. If the previous reply has no
-//! item, the step sends the number 0, which no item has.
+//! item, the step sends the number 0, which is no valid item number.
 
 use super::{
     answered::Answered,
@@ -18,23 +18,24 @@ use crate::workload::{OpId, Outgoing, Values};
 /// The progress of a batch in which some operations have several steps.
 #[derive(Debug)]
 pub(super) struct Sequence {
-    /// The requests still to be written: all second steps, then all third steps, and so on.
+    /// The remaining requests: all second steps, then all third steps, and so on.
     later: std::vec::IntoIter<Outgoing>,
-    /// The values that the steps write, kept apart from the other bytes; they are freed with the last step.
+    /// The values of the steps, separate from the other bytes; `None` once the last step is written.
     values: Option<Values>,
-    /// The number of the step written last, from 0.
+    /// The number of the last written step, from 0.
     step: u16,
     /// The number of operations in the whole batch.
     pub(super) batch: u32,
-    /// For each operation of the last written step, whether it had an error before. Empty if none had.
+    /// For each operation of the last written step, whether it had an error in an earlier step. Empty during the first
+    /// step.
     failed: Vec<bool>,
-    /// The item number in the reply that is being read.
+    /// The item number in the current reply.
     cas: u64,
-    /// Operations with another step to be written, in their order in the batch.
+    /// Operations whose next step is not written yet, in their order in the batch.
     waiting: Vec<Waiting>,
 }
 
-/// An operation that waits for its next step to be written.
+/// An operation whose next step is not written yet.
 #[derive(Debug)]
 struct Waiting {
     op: OpId,
@@ -46,8 +47,8 @@ struct Waiting {
 }
 
 impl Sequence {
-    /// Creates the state of a batch of `batch` operations: the first steps are written, the other steps are in
-    /// `later`, and the values of all steps are in `values`.
+    /// Creates the state of a batch of `batch` operations, whose first steps are written. `later` contains the other
+    /// steps, and `values` the values of all steps.
     pub(super) fn new(batch: u32, later: Vec<Outgoing>, values: &Values) -> Self {
         let (later, values) = (later.into_iter(), Some(values.clone()));
         Self { later, values, step: 0, batch, failed: Vec::new(), cas: 0, waiting: Vec::new() }
@@ -58,13 +59,13 @@ impl Sequence {
         !self.waiting.is_empty()
     }
 
-    /// Stores the item number in the reply that is being read.
+    /// Stores the item number from the current reply.
     pub(super) fn take_cas(&mut self, cas: u64) {
         self.cas = cas;
     }
 
     /// Counts the reply to a step of an operation; `found` is `None` for an error. Returns whether the reply
-    /// completes an operation without an error.
+    /// completes the operation without an error.
     pub(super) fn take_step(
         &mut self,
         (op, due_ns): (OpId, Option<u64>),
@@ -95,8 +96,8 @@ impl Sequence {
         self.failed.get(place).copied().unwrap_or(false)
     }
 
-    /// Moves on to the next step, and fills `operations` and `dues` with its operations. Returns the bytes to
-    /// write, and their values.
+    /// Moves on to the next step, and fills `operations` and `dues` with the operations of this step. Returns the bytes
+    /// to write, and the values.
     pub(super) fn next(
         &mut self,
         operations: &mut Vec<OpId>,
@@ -122,8 +123,8 @@ impl Sequence {
         Some((next, values?))
     }
 
-    /// Returns all incomplete operations, and whether each had an error: the `unanswered` operations of the last
-    /// written step, and those that wait for their next step.
+    /// Returns all incomplete operations, and whether each had an error. These are the `unanswered` operations of the
+    /// last written step, and the operations that wait for their next step.
     pub(super) fn unanswered(
         &self,
         unanswered: &[OpId],

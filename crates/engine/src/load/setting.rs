@@ -24,8 +24,8 @@ pub(super) struct Setting {
     pub(super) since_ns: u64,
     /// The phase of the load, and what ends the phase.
     pub(super) phase: Phase,
-    /// The program that generates the requests. The thread that changes the knobs builds the program, which may
-    /// take 0.1 s.
+    /// The program that generates the requests. Building it may take 0.1 s, so the thread that changes the knobs does
+    /// it.
     pub(super) program: Arc<Program>,
     /// The workloads whose prefill is done.
     pub(super) filled: Vec<Arc<Workload>>,
@@ -56,14 +56,14 @@ impl Setting {
         self.knobs.session_length.filter(|_| self.phase.filling().is_none())
     }
 
-    /// Returns whether the current prefill continues with `knobs`, since it writes the same keys.
+    /// Returns whether the current prefill continues with `knobs`, because the keys stay the same.
     fn goes_on_filling(&self, knobs: &Knobs) -> bool {
         let is_same =
             self.knobs.keyspace == knobs.keyspace && has_same_prefill(&self.knobs.workload, &knobs.workload);
         self.phase.filling().is_some() && is_same
     }
 
-    /// Returns the phase after a change to `knobs` at `since_ns`, and the workloads whose prefill is done by then.
+    /// Returns the phase after a change to `knobs` at `since_ns`, and the workloads whose prefill is done at this time.
     /// `is_filled` says whether the current prefill is done.
     pub(super) fn phase_for(
         &self,
@@ -90,8 +90,8 @@ impl Setting {
         self
     }
 
-    /// Returns the program that generates the requests for `knobs` in `phase`. The current program, or only its
-    /// values, are reused if they stay the same.
+    /// Returns the program that generates the requests for `knobs` in `phase`. If nothing relevant changes, this is the
+    /// current program. A new program reuses unchanged values.
     pub(super) fn program_for(
         &self,
         knobs: &Knobs,
@@ -110,7 +110,7 @@ impl Setting {
         Arc::new(plan.program(knobs, phase, values, clock).after(&self.program))
     }
 
-    /// Returns this setting for agents.
+    /// Returns this setting in the form in which it is sent to agents.
     pub(super) fn for_agents(&self) -> Turn {
         let phase = match &self.phase {
             Phase::Prefill { filling: Filling { since_ns, pipeline, .. }, .. } => {
@@ -121,7 +121,8 @@ impl Setting {
         Turn { generation: self.generation, since_ns: self.since_ns, knobs: self.knobs.clone(), phase }
     }
 
-    /// Returns the phase of an agent in the setting `turn`, after this setting; `share` is the agent's.
+    /// Returns the phase of an agent after it has changed from this setting to `turn`. `share` is the agent's share of
+    /// the load.
     pub(super) fn followed_by(&self, turn: &Turn, share: Share, stops: &Stops) -> Phase {
         let quota = stops.quota.clone();
         match turn.phase {
@@ -167,7 +168,7 @@ pub(super) fn fill_first(phase: Phase, knobs: &Knobs, since_ns: u64, filled: &[A
     Phase::Prefill { filling, then: Box::new(phase) }
 }
 
-/// Returns `phase` and `knobs`; if the load has receivers, with a wait before the phase and the load off.
+/// Returns `phase` and `knobs`. If the load has receivers, a wait for them precedes the phase, and the load is off.
 pub(super) fn receive_first(phase: Phase, knobs: Knobs, since_ns: u64) -> (Phase, Knobs) {
     if !knobs.load || knobs.workload.received().is_none() || phase.filling().is_some() {
         return (phase, knobs);
@@ -175,9 +176,10 @@ pub(super) fn receive_first(phase: Phase, knobs: Knobs, since_ns: u64) -> (Phase
     (Phase::Waiting { since_ns, then: Box::new(phase) }, Knobs { load: false, ..knobs })
 }
 
-/// During a prefill, a client writes up to this many requests before it waits for the replies, with values of at
-/// most `PREFILL_BATCH` bytes in total. A client with a deeper pipeline keeps its pipeline during a prefill.
+/// How many requests a client writes in a prefill before it waits for the replies. A deeper pipeline of the knobs is
+/// kept.
 const PREFILL_PIPELINE: u64 = 16;
+/// The largest total size of the values in a batch of a prefill, in bytes.
 const PREFILL_BATCH: u64 = 1 << 20;
 
 /// Returns how many requests a client writes before it waits for the replies during a prefill.
@@ -192,7 +194,7 @@ mod tests {
     use crate::workload::Distribution;
 
     #[test]
-    fn a_turn_makes_anew_only_what_it_changes() {
+    fn a_change_of_the_knobs_builds_only_the_changed_parts_again() {
         let setting = Setting::fixture(1);
         let knobs = setting.knobs.clone();
         let plan = Plan::fixture();
@@ -207,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_are_parted_among_the_clients_are_parted_anew_when_there_are_more() {
+    fn partitioned_keys_are_divided_again_when_the_number_of_clients_changes() {
         let setting = Setting::fixture(1);
         let workload = setting.knobs.workload.drawn_by(Distribution::Partitioned);
         let knobs = Knobs { workload, ..setting.knobs.clone() };

@@ -1,12 +1,12 @@
-//! How many requests of a worker each slot of a cluster got, to find slots with far more requests than others.
+//! Counts the requests of a worker for each slot of a cluster, to find slots with far more requests than others.
 
 use crate::protocol::SLOTS;
 
-/// A slot stands out from this share of all requests on: one in 32. With evenly used keys no slot has as many.
+/// A slot is busy if it gets at least one of this many requests. With evenly used keys, no slot gets as many.
 const SHARE: u32 = 32;
-/// The fewest requests of a slot that stands out.
+/// A slot with fewer requests than this is not busy.
 const FEWEST: u32 = 4;
-/// The most slots that are reported.
+/// The largest number of slots in a report.
 const MOST: usize = 8;
 
 /// Requests by slot since the last report.
@@ -28,7 +28,7 @@ impl SlotCounts {
         }
     }
 
-    /// Adds the slots that stand out to `slots`, and begins anew.
+    /// Adds the busiest slots to `slots`, and resets all counts.
     pub(super) fn report(&mut self, slots: &mut Vec<(u16, u32)>) {
         if self.all == 0 {
             return;
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slot_with_most_of_the_requests_stands_out_and_even_use_does_not() {
+    fn a_slot_with_most_of_the_requests_is_reported() {
         let (mut counts, mut slots) = (SlotCounts::new(), Vec::new());
         for n in 0..1000 {
             counts.count(n % 100);
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_handful_of_requests_is_no_hot_slot() {
+    fn a_slot_with_a_few_requests_is_not_reported() {
         let (mut counts, mut slots) = (SlotCounts::new(), Vec::new());
         (0..3).for_each(|_| counts.count(7));
         counts.report(&mut slots);

@@ -1,4 +1,4 @@
-//! What a worker knows of the cluster that it drives: the topology, the addresses of nodes, and the parcels that wait.
+//! A worker's state of a cluster: the topology, the addresses of nodes, and the parcels that wait.
 
 use std::{collections::BTreeMap, io, sync::Arc};
 
@@ -17,44 +17,44 @@ use crate::{
     protocol::key_slot,
 };
 
-/// How often a request is redirected before it is an error. Two nodes may send a request to each other for a moment,
-/// while a slot changes its owner.
+/// How often a request is redirected before it counts as an error. While a slot changes its owner, two nodes may
+/// briefly redirect a request to each other.
 pub(super) const MOST_HOPS: u32 = 6;
 /// The first pause before a request is sent again: 2 ms. Each further pause of the request is twice as long.
 const FIRST_PAUSE_NS: u64 = 2_000_000;
-/// The longest pause: 100 ms, the time after which the topology is asked for again.
+/// The longest pause before a request is sent again: 100 ms, the time after which the topology is queried again.
 const LONGEST_PAUSE_NS: u64 = 100_000_000;
 
-/// A cluster from a worker's point of view.
+/// A worker's state of a cluster.
 pub(super) struct Spread {
     pub(super) cluster: Arc<Cluster>,
-    /// The node that the user gave; all nodes have the same credentials.
+    /// The node that the user gave. All other nodes have the same credentials.
     target: Target,
-    /// The addresses of the nodes' host names, by the numbers of the nodes.
+    /// The resolved addresses of the nodes, by the number of the node.
     doors: Vec<Option<Endpoints>>,
-    /// Parcels that wait until this time; the second number makes the entries different.
+    /// Waiting parcels. The key consists of the time until which a parcel waits, and a unique number.
     held: BTreeMap<(u64, u64), (Parcel, Refusal)>,
-    /// Requests that are drawn and not sent.
+    /// Requests that are generated and not sent.
     pub(super) gathered: Gathered,
     entries: u64,
-    /// Counts the requests without a key, which go to all primaries in turn.
+    /// The number of requests without a key so far. Requests without a key go to all primaries in turn.
     keyless: usize,
-    /// How reads are divided.
+    /// How reads are divided over the nodes.
     pub(super) reads: Reads,
     /// How keys are placed on the nodes.
     placement: Placement,
     /// How failed requests are sent again.
     pub(super) retries: Option<Arc<Retries>>,
-    /// The requests by slot.
+    /// The number of requests of each slot.
     pub(super) slots: SlotCounts,
     /// The largest number of connections of this worker.
     pub(super) most_lanes: usize,
-    /// Lost requests of a prefill are given back if they were drawn after this segment.
+    /// Lost requests of a prefill are sent again only if they belong to a segment after this number.
     pub(super) gives_back_after: u32,
 }
 
 impl Spread {
-    /// Returns the cluster that a worker of this plan drives, if there is one.
+    /// Creates the state of a cluster for a worker of this plan; `None` without a cluster.
     pub(super) fn of(plan: &Plan) -> Option<Self> {
         let ClusterPlan { cluster, max_connections, read_from, pings, retries } = plan.cluster.clone()?;
         Some(Self {
@@ -74,7 +74,7 @@ impl Spread {
         })
     }
 
-    /// Returns the slot of the key of a request, which is counted.
+    /// Returns the slot of a request's key, and counts the request for this slot.
     pub(super) fn slot(&mut self, key: &[u8]) -> u16 {
         match &self.placement {
             Placement::Ring(ring) => return ring.arc(key),
@@ -86,7 +86,7 @@ impl Spread {
         slot
     }
 
-    /// Divides a parcel by the owners of its slots, and by the replicas that get its reads.
+    /// Divides a parcel by the nodes that get its requests: the owners of the slots, or replicas for reads.
     pub(super) fn by_owner(&mut self, parcel: Parcel, now_ns: u64) -> Vec<Parcel> {
         let topology = self.cluster.topology();
         self.reads.next_batch();
@@ -95,7 +95,7 @@ impl Spread {
         parts.into_iter().map(to).collect()
     }
 
-    /// Returns the node for a request: the owner of its slot, or a replica of it.
+    /// Returns the node for a request: the owner of its slot, or a replica of the owner.
     pub(super) fn receiver(&mut self, topology: &Topology, request: &Kept, now_ns: u64) -> Receiver {
         let owner = match request.slot {
             Some(slot) => topology.owner(slot),
@@ -105,20 +105,20 @@ impl Spread {
             }
         };
         let node = owner.filter(|_| request.reads).map(|owner| self.reads.node(topology, owner, now_ns));
-        // Replicas without a cluster know no READONLY.
+        // Replicas outside a cluster do not support READONLY.
         let asks = self.placement == Placement::Slots && node.is_some() && node != owner;
         (node.or(owner), asks)
     }
 
-    /// Sends no reads to a node that has refused one for some time, if it is a replica.
+    /// Stops sending reads to a node for some time, if the node is a replica.
     pub(super) fn avoid_replica(&mut self, node: NodeNumber, now_ns: u64) {
         if matches!(self.cluster.topology().node(node).role, Role::Replica(_)) {
             self.reads.avoid(node, now_ns);
         }
     }
 
-    /// Returns the node for a client's own connection: the primaries in turn, or a single primary and its replicas, so
-    /// that clients can read while it is away.
+    /// Returns the node for a client's own connection: each primary in turn. With a single primary, returns the
+    /// primary and its replicas in turn, so that clients can read while the primary is away.
     pub(super) fn home(&self, turn: usize) -> Option<NodeNumber> {
         let topology = self.cluster.topology();
         if self.placement != Placement::Copies {
@@ -131,7 +131,7 @@ impl Spread {
     /// Returns the node that `redirect` names; `by` is the node that sent the redirect.
     ///
     /// # Errors
-    /// When the cluster has named too many addresses.
+    /// When the cluster has reported too many addresses.
     pub(super) fn named(
         &self,
         redirect: &Refusal,
@@ -145,7 +145,7 @@ impl Spread {
         address.map(|address| self.cluster.meet(&address)).transpose()
     }
 
-    /// Returns an address of a node for attempt number `attempt`, or `None` while its host name is looked up.
+    /// Returns the address of a node for attempt number `attempt`, or `None` while the node's host name is looked up.
     ///
     /// # Errors
     /// When the host name has no address.
@@ -167,7 +167,7 @@ impl Spread {
         endpoint.map(Some).ok_or_else(nowhere)
     }
 
-    /// Records that a connection to a node was lost: its host name may have another address now.
+    /// Looks up the host name of a node and the topology again, because a connection to the node was lost.
     pub(super) fn doubt(&self, node: NodeNumber, now_ns: u64) {
         if let Some(Some(door)) = self.doors.get(node.index()) {
             door.doubt(now_ns);
@@ -179,7 +179,7 @@ impl Spread {
         self.cluster.topology().node(node).address.clone()
     }
 
-    /// Keeps a parcel until it may be sent again, at most until `end_ns`. Each pause of a parcel is longer.
+    /// Keeps a parcel until it may be sent again, at most until `end_ns`. Each further pause of a parcel is longer.
     pub(super) fn hold(&mut self, mut parcel: Parcel, why: Refusal, (now_ns, end_ns): (u64, u64)) {
         let pause_ns = (FIRST_PAUSE_NS << parcel.pauses.min(10)).min(LONGEST_PAUSE_NS);
         parcel.pauses += 1;
@@ -198,12 +198,12 @@ impl Spread {
         self.retries.as_ref().filter(|_| !is_redirect)
     }
 
-    /// Returns when the next parcel may be sent again.
+    /// Returns when the next waiting parcel may be sent again.
     pub(super) fn next_ns(&self) -> Option<u64> {
         self.held.first_key_value().map(|((at_ns, _), _)| *at_ns)
     }
 
-    /// Removes and returns a parcel that may be sent again by `now_ns`.
+    /// Removes and returns a waiting parcel that may be sent again at `now_ns`.
     pub(super) fn next_held(&mut self, now_ns: u64) -> Option<(Parcel, Refusal)> {
         self.next_ns().filter(|at_ns| *at_ns <= now_ns)?;
         self.held.pop_first().map(|(_, held)| held)

@@ -4,16 +4,16 @@ use std::io::{self, IoSlice, Write};
 
 use crate::workload::{Outgoing, Values};
 
-/// How many pieces are written in one call at most.
+/// The largest number of slices in one write call.
 const PIECES: usize = 16;
 
-/// The bytes still to be written.
+/// The bytes of a write that are not written yet.
 #[derive(Debug)]
 pub(super) struct Unsent {
     rest: Outgoing,
     /// The values of the requests, which `rest` does not contain.
     values: Option<Values>,
-    /// How many bytes are written.
+    /// How many bytes of `rest` and `values` together are written.
     written: usize,
 }
 
@@ -23,7 +23,7 @@ impl Unsent {
         Self { rest: Outgoing::whole(bytes.to_vec()), values: None, written: 0 }
     }
 
-    /// Creates the rest of a write whose values are in `values`. All bytes except values are few, and are copied.
+    /// Creates the rest of a write whose values are in `values`. The other bytes are few, and are copied.
     pub(super) fn apart(out: &Outgoing, values: &Values) -> Self {
         Self { rest: out.clone(), values: Some(values.clone()), written: 0 }
     }

@@ -1,8 +1,8 @@
 //! When to check whether a connection has waited too long.
 //!
-//! All connections have the same timeout, and a deadline only moves to a later time. So each client has one entry,
-//! at the deadline that its last check found. A request costs only a comparison, and each client is checked once
-//! per timeout. Pure.
+//! All connections have the same timeout, and a deadline only moves to a later time. So each client has one entry, at
+//! the deadline from its last check. A request costs only a comparison, and each client is checked once per timeout.
+//! This module does no I/O and reads no clock.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_connection_is_looked_at_once_a_deadline_however_often_it_writes() {
+    fn a_connection_is_checked_once_per_deadline_however_often_it_writes() {
         let mut watches = Watches::default();
         for written_ns in 0..1000 {
             watches.watch(1, 5000 + written_ns);

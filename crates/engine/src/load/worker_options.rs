@@ -6,26 +6,26 @@ use thiserror::Error;
 
 use super::IoMethod;
 
-/// The highest number of a core that can be given.
+/// The highest valid number of a core.
 const MAX_CORE: usize = 1023;
 
 /// How the worker threads run, apart from their number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WorkerOptions {
-    /// How they read and write.
+    /// How the workers read and write.
     pub io: IoMethod,
-    /// Whether they poll all the time, instead of sleeping until there is something to do.
+    /// Whether the workers poll all the time instead of sleeping until a socket or timer is ready.
     pub busy: bool,
-    /// The cores on which they run.
+    /// The cores on which the workers run.
     pub cores: Cores,
 }
 
-/// A list of cores, such as `0,2-4`: worker k runs on the core at place k, and after the last one again on the first. With an
-/// empty list, the system chooses the cores.
+/// A list of cores for the workers, such as `0,2-4`. Worker k runs on the core at index k; a list that is too short is
+/// repeated. With an empty list, the system chooses the cores.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cores(Vec<usize>);
 
-/// The given text is no list of cores.
+/// The error for a text that is no list of cores.
 #[derive(Debug, Error)]
 #[error("'{0}' is no list of cores; give for example 1 or 0,2-4, with numbers up to {MAX_CORE}")]
 pub struct ParseCoresError(String);
@@ -44,16 +44,16 @@ impl Cores {
         self.0.len()
     }
 
-    /// Binds the calling thread, which is that of worker `worker`, to its core. A core that the system has taken away since
-    /// the start is an error.
+    /// Binds the calling thread to the core of worker number `worker`. Fails if the system has removed this core since
+    /// the start.
     pub(super) fn bind(&self, worker: usize) -> io::Result<()> {
         if self.0.is_empty() { Ok(()) } else { bind_to(self.0[worker % self.0.len()]) }
     }
 
-    /// Tries each core on a thread of its own.
+    /// Checks that a thread can run on each of the cores.
     ///
     /// # Errors
-    /// Names the first core that the system refuses.
+    /// When the system refuses a core. The text names the first refused core.
     pub(super) fn check(&self) -> Result<(), String> {
         if self.0.is_empty() {
             return Ok(());
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_of_cores_has_single_ones_and_ranges() {
+    fn a_list_of_cores_has_single_cores_and_ranges() {
         let cores: Cores = "0, 2-4,1".parse().unwrap();
         assert_eq!((cores.count(), cores.to_string().as_str()), (5, "0,2,3,4,1"));
         for wrong in ["", "1,", "3-2", "a", "-1", "1024", "1-2-3"] {
@@ -122,7 +122,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_thread_is_bound_to_its_core_and_a_core_that_is_missing_is_named() {
+    fn a_thread_is_bound_to_its_core_and_the_error_names_a_missing_core() {
         let allowed = rustix::thread::sched_getaffinity(None).unwrap();
         let able = (0..=MAX_CORE).find(|core| allowed.is_set(*core)).unwrap();
         let bound = std::thread::spawn(move || {

@@ -4,31 +4,33 @@
 //!   values  ─► cells of 10 s, the last 10 minutes ─► usual level and spread
 //!                                                         │
 //!            ▁▂▁▁▂▁▁▇█▇▇█▇▇▂▁▁▂                           ▼
-//!                   └─────┘ outside of it for 3 s: a shift, until 3 s are inside again
+//!                   └─────┘ outside for 3 s: a shift, until the figure is inside for 3 s
 //! ```
-//! The values of a shift do not change the baseline. If a shift has lasted for minutes, its level becomes the baseline.
-//! A baseline follows a slow rise: it is never older than 10 minutes, so a figure that doubles in an hour has no shift.
+//! The values of a shift do not change the baseline. If a shift lasts for minutes, its level becomes the baseline. A
+//! baseline contains only the last 10 minutes and so follows a slow rise. A figure that doubles in an hour has no
+//! shift.
 
 use std::collections::VecDeque;
 
-/// The length of a cell in seconds: a baseline can be used after this time.
+/// The length of a cell in seconds. A baseline has its first level after this time.
 const CELL_S: f64 = 10.0;
-/// The least number of values in a cell: the median of fewer is not robust.
+/// The smallest number of values in a cell. The median of fewer values is not robust.
 const LEAST_VALUES: usize = 3;
-/// The number of cells that are kept: 10 minutes.
+/// The largest number of cells in a baseline. All cells together cover 10 minutes.
 const CELLS: usize = 60;
-/// The smallest spread as a share of the level: the difference of a constant figure from itself is never a shift.
+/// The smallest spread, as a share of the level. Without this minimum, a tiny change of a constant figure would be a
+/// shift.
 const LEAST_SPREAD: f64 = 0.05;
 /// The ratio of the interquartile range to the standard deviation of a normal distribution.
 const QUARTILES_TO_DEVIATION: f64 = 1.349;
-/// The smallest distance of a shift from the usual level, in spreads. Six standard deviations are no noise.
+/// The smallest distance of a shift from the usual level, in spreads. Noise hardly ever reaches six standard
+/// deviations.
 const SPREADS: f64 = 6.0;
-/// The time in seconds that a figure must stay away, and the time after which it counts as back. A person would not
-/// call a shorter time a level.
+/// How long a figure must stay outside until a shift begins, and inside until the shift ends, in seconds.
 const HELD_S: f64 = 3.0;
 /// The time in seconds after which the level of a shift becomes the baseline.
 const SETTLED_S: f64 = 180.0;
-/// The longest time between two values of a shift, in seconds: a longer gap is not part of the shift.
+/// The longest time that a value covers before it, in seconds. A longer gap between values is not part of a shift.
 const LONGEST_GAP_S: f64 = 5.0;
 
 /// The usual level of a figure.
@@ -73,7 +75,7 @@ impl Baseline {
         });
     }
 
-    /// Returns the median of all values; `None` without values.
+    /// Returns the usual level, or the median of the first values during the first 10 s; `None` without values.
     fn level(&self) -> Option<f64> {
         self.usual.map(|usual| usual.level).or_else(|| quantile(&self.open, 0.5))
     }
@@ -85,7 +87,7 @@ fn around(values: &[f64]) -> Option<Usual> {
     Some(Usual { level: level?, spread: (high? - low?) / QUARTILES_TO_DEVIATION })
 }
 
-/// Returns the value below which this share of `values` lies, rounded to the nearest value.
+/// Returns the quantile of `values` for `share`, 0 to 1, rounded to the nearest value.
 fn quantile(values: &[f64], share: f64) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -93,18 +95,19 @@ fn quantile(values: &[f64], share: f64) -> Option<f64> {
     sorted.get((share * last as f64).round() as usize).copied()
 }
 
-/// The smallest difference of a figure from its usual level that is a shift.
+/// The smallest difference from the usual level that counts as a shift. A shift must have both the ratio and the
+/// difference.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Difference {
-    /// As a factor, up or down.
+    /// The smallest ratio of the higher and the lower level.
     pub factor: f64,
-    /// In the unit of the figure.
+    /// The smallest difference of the levels, in the unit of the figure.
     pub least: f64,
 }
 
 impl Difference {
-    /// Returns the side on which `value` is outside of the usual level: 1 above, -1 below, 0 inside. `part` is the
-    /// share of the smallest difference that is enough.
+    /// Returns 1 if `value` is above the usual level, -1 if it is below, and 0 if it is inside. Only the share `part`
+    /// of the smallest difference is required.
     fn side(self, usual: Usual, value: f64, part: f64) -> i8 {
         let away = value - usual.level;
         let is_far = away.abs() >= self.least * part && away.abs() >= SPREADS * part * usual.spread;
@@ -122,9 +125,9 @@ impl Difference {
 pub struct LevelShift {
     /// When the shift began, in seconds of the session.
     pub since_s: f64,
-    /// The usual level before it.
+    /// The usual level before the shift.
     pub from: f64,
-    /// The level during the shift, so far.
+    /// The level during the shift so far.
     pub to: f64,
     /// How the shift ended; `None` while it lasts.
     pub end: Option<ShiftEnd>,
@@ -133,9 +136,9 @@ pub struct LevelShift {
 /// The end of a level shift.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ShiftEnd {
-    /// The figure is at its usual level again: the time, and the value.
+    /// The figure is at its usual level again, since this time in seconds of the session, and now has this value.
     Back(f64, f64),
-    /// The shift has lasted so long that its level is the usual one now.
+    /// The shift has lasted so long that its level has become the usual level.
     NewLevel,
 }
 
@@ -145,40 +148,42 @@ pub struct LevelWatch {
     difference: Difference,
     baseline: Baseline,
     last: Option<(f64, f64)>,
-    /// The present shift, with its values as the baseline that would follow.
+    /// The current shift, and the baseline of its values.
     shift: Option<(LevelShift, Baseline)>,
-    /// The latest values that may begin or end a shift, with the time at which the first of them began.
+    /// The latest values, which may begin or end a shift, each with its time.
     doubtful: Vec<(f64, f64)>,
+    /// When the first of the latest values began, in seconds of the session.
     doubtful_since_s: f64,
     side: i8,
 }
 
 impl LevelWatch {
-    /// Returns a watch of a figure of which nothing is known.
+    /// Creates a watch of a figure without earlier values.
     pub fn new(difference: Difference) -> Self {
         Self { difference, ..Self::default() }
     }
 
-    /// Returns a watch of a figure that was 0 until `until_s`, in seconds of the session.
+    /// Creates a watch of a figure that was 0 until `until_s`, in seconds of the session.
     pub fn after_zero(difference: Difference, until_s: f64) -> Self {
         let zero = Usual { level: 0.0, spread: 0.0 };
         let baseline = Baseline { cells: [zero].into(), usual: Some(zero), ..Baseline::default() };
         Self { baseline, last: Some((until_s, 0.0)), ..Self::new(difference) }
     }
 
-    /// Returns the last value, and the usual level before the present shift.
+    /// Returns the last value, and the usual level before the current shift.
     pub fn standing(&self) -> Option<(f64, Usual)> {
         self.last.map(|(_, value)| value).zip(self.baseline.usual)
     }
 
-    /// Returns the present shift.
+    /// Returns the current shift.
     pub fn shift(&self) -> Option<LevelShift> {
         self.shift
             .as_ref()
             .map(|(shift, during)| LevelShift { to: during.level().unwrap_or(shift.to), ..*shift })
     }
 
-    /// Adds the value of the time up to `t_s`. Returns a shift that begins or ends with it.
+    /// Adds a value for the time up to `t_s`, in seconds of the session. Returns a shift that begins or ends with this
+    /// value.
     pub fn push(&mut self, t_s: f64, value: f64) -> Option<LevelShift> {
         let before_s = self.last.map_or(t_s, |(before_s, _)| before_s.max(t_s - LONGEST_GAP_S));
         self.last = Some((t_s, value));
@@ -201,7 +206,7 @@ impl LevelWatch {
                 (t_s - self.doubtful_since_s >= HELD_S).then(|| self.begin(usual))
             }
             Some((shift, during)) => {
-                // The way back is half of the way out, so that a value at the border does not alternate.
+                // A shift ends only at half of the difference, so that a value at the border does not alternate.
                 if self.difference.side(usual, value, 0.5) == self.side {
                     self.doubtful.drain(..).for_each(|(t_s, value)| during.push(t_s, value));
                     during.push(t_s, value);
@@ -218,7 +223,7 @@ impl LevelWatch {
         }
     }
 
-    /// Adds values that were outside, for too short a time to be a shift, to the baseline.
+    /// Adds the latest values to the baseline, because they do not belong to a shift.
     fn settle(&mut self) {
         self.doubtful.drain(..).for_each(|(t_s, value)| self.baseline.push(t_s, value));
     }
@@ -250,7 +255,7 @@ mod tests {
 
     const LATENCY: Difference = Difference { factor: 2.0, least: 0.2 };
 
-    /// Returns the begins and ends of shifts among values that come once a second.
+    /// Returns the begins and ends of shifts in a series with one value per second.
     fn shifts(values: impl IntoIterator<Item = f64>) -> Vec<(usize, LevelShift)> {
         let mut watch = LevelWatch::new(LATENCY);
         let found = values.into_iter().zip(1_usize..).map(|(value, s)| (s, watch.push(s as f64, value)));
@@ -263,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shift_is_seen_after_three_seconds_and_ends_when_the_figure_is_back() {
+    fn a_shift_begins_after_three_seconds_and_ends_when_the_figure_is_back() {
         let found = shifts(around(0.4, 12).chain(around(4.9, 38)).chain(around(0.4, 20)));
         let [(began_s, began), (ended_s, ended)] = &found[..] else { panic!("{found:?}") };
         assert_eq!((*began_s, began.since_s, began.end), (15, 12.0, None));
@@ -274,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_single_values_and_differences_that_do_not_matter_are_no_shifts() {
+    fn noise_single_values_and_small_differences_are_no_shifts() {
         assert_eq!(shifts(around(0.4, 600)), []);
         // Ten times as much, but less than 0.2.
         assert_eq!(shifts(around(0.01, 60).chain(around(0.1, 60))), []);
@@ -293,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_that_stays_for_minutes_is_the_new_baseline() {
+    fn a_level_that_lasts_for_minutes_becomes_the_baseline() {
         let found = shifts(around(0.4, 60).chain(around(4.9, 400)).chain(around(0.4, 30)));
         let ends: Vec<_> = found.iter().map(|(s, shift)| (*s, shift.end)).collect();
         let [(63, None), (_, Some(ShiftEnd::NewLevel)), (463, None)] = ends[..] else { panic!("{ends:?}") };

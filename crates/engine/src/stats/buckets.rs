@@ -1,8 +1,8 @@
-//! A coarse distribution, as servers count the times of commands: how many values are at or below the border of each
+//! A coarse distribution, in the form in which servers count the times of commands: the number of values in each
 //! bucket.
 //!
-//! Borders are about powers of two in microseconds. A percentile is reported as the upper border of its bucket. The
-//! true value is between half of that border and the whole.
+//! The borders of buckets are about powers of two in microseconds. A percentile is reported as the upper border of its
+//! bucket. The true value is between half of this border and the border.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,8 +14,8 @@ use super::latency::ENOUGH_ABOVE;
 pub struct Buckets(Vec<(u64, u64)>);
 
 impl From<Vec<(u64, u64)>> for Buckets {
-    /// Builds buckets from (border in µs, count) in any order. The input is untrusted: counts beyond 64 bits are
-    /// capped.
+    /// Builds buckets from pairs of (border in µs, count) in any order. The input is untrusted, so counts beyond 64
+    /// bits are capped.
     fn from(mut counts: Vec<(u64, u64)>) -> Self {
         counts.retain(|(_, n)| *n > 0);
         counts.sort_unstable();
@@ -31,9 +31,9 @@ impl From<Vec<(u64, u64)>> for Buckets {
 }
 
 impl Buckets {
-    /// Returns the values that were counted between two cumulative lists, which contain (border in µs, count at or
-    /// below it) as a server sends them. A border that is missing in a list has the count of the border before it.
-    /// `None` if a count decreased, because the server began to count again.
+    /// Returns the difference between two cumulative lists from a server. Each entry contains a border in µs and the
+    /// number of values at or below this border. A missing border has the count of the next lower border. Returns
+    /// `None` if a count decreased, because the server has reset its counts.
     pub fn between(before: &[(u64, u64)], now: &[(u64, u64)]) -> Option<Self> {
         let mut borders: Vec<u64> = before.iter().chain(now).map(|(up_to_us, _)| *up_to_us).collect();
         borders.sort_unstable();
@@ -48,7 +48,7 @@ impl Buckets {
         Some(counts.into())
     }
 
-    /// Returns the non-empty buckets: (border in µs, count), ascending.
+    /// Returns the non-empty buckets as pairs of (border in µs, count), ascending.
     pub fn counts(&self) -> &[(u64, u64)] {
         &self.0
     }
@@ -58,8 +58,8 @@ impl Buckets {
         self.0.iter().fold(0, |sum, (_, n)| sum.saturating_add(*n))
     }
 
-    /// Returns the border in µs of the bucket with the percentile `quantile` (0 to 1); `None` with fewer than ten
-    /// samples above it.
+    /// Returns the border in µs of the bucket that contains the percentile `quantile` (0 to 1). Returns `None` with
+    /// fewer than ten samples above the percentile.
     pub fn percentile(&self, quantile: f64) -> Option<u64> {
         let count = self.count() as f64;
         if count * (1.0 - quantile) < ENOUGH_ABOVE - 1e-9 {
@@ -81,7 +81,7 @@ impl Buckets {
     }
 }
 
-/// Returns how many values lie at or below a border, from a list of cumulative counts in any order.
+/// Returns the number of values at or below a border, from a list of cumulative counts in any order.
 fn at_or_below(cumulative: &[(u64, u64)], up_to_us: u64) -> u64 {
     let known = cumulative.iter().filter(|(border, _)| *border <= up_to_us);
     known.max_by_key(|(border, _)| *border).map_or(0, |(_, count)| *count)
@@ -94,18 +94,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_added_is_counted_by_bucket_though_borders_come_and_go() {
+    fn new_values_are_counted_by_bucket_even_if_borders_are_missing() {
         let before = [(1, 90), (33, 100)];
         let now = [(1, 190), (8, 195), (33, 206), (264, 207)];
         let added = Buckets::between(&before, &now).unwrap();
         assert_eq!(added.counts(), [(1, 100), (8, 5), (33, 1), (264, 1)]);
         assert_eq!(Buckets::between(&now, &now), Some(Buckets::default()));
         assert_eq!(Buckets::between(&now, &before), None, "CONFIG RESETSTAT");
-        assert_eq!(Buckets::between(&[(1, 5), (2, 9)], &[(1, 8), (2, 10)]), None, "it began again");
+        assert_eq!(Buckets::between(&[(1, 5), (2, 9)], &[(1, 8), (2, 10)]), None, "a reset");
     }
 
     #[test]
-    fn a_percentile_is_the_border_of_its_bucket_and_needs_ten_above() {
+    fn a_percentile_is_the_border_of_its_bucket_and_needs_ten_samples_above() {
         let times: Buckets = vec![(1, 970), (16, 25), (66, 5)].into();
         assert_eq!([0.5, 0.97, 0.971, 0.99].map(|q| times.percentile(q)), [1, 1, 16, 16].map(Some));
         assert_eq!(times.percentile(0.999), None);
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn they_add_up_and_travel() {
+    fn buckets_can_be_merged_and_serialized() {
         let mut all: Buckets = vec![(1, 3), (4, 1)].into();
         all.merge(&vec![(4, 2), (2, 7)].into());
         assert_eq!(all.counts(), [(1, 3), (2, 7), (4, 3)]);
@@ -125,7 +125,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_a_server_says_nothing_is_counted_twice(
+        fn no_value_is_counted_twice_for_any_input(
             before in proptest::collection::vec(any::<(u64, u64)>(), 0..8),
             now in proptest::collection::vec(any::<(u64, u64)>(), 0..8),
         ) {

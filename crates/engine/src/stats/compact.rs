@@ -1,19 +1,19 @@
-//! A distribution small enough to keep for every quarter of a second of a long session.
+//! A distribution that is small enough to be stored for every quarter of a second of a long session.
 //!
 //! ```text
 //! Latency ──of──► Compact ──add──► Blend ──take──► Latency
 //!  16 bytes a cell  2 to 4 a bucket    dense            32 buckets an octave
 //! ```
-//! Counts, sum, minimum and maximum are exact. Each octave (a factor of two) has 32 steps. A latency is read back as
-//! the upper end of its step: it is never too short, and at most 3.2 % too long.
+//! Counts, sum, minimum and maximum are exact. Each octave (a factor of two) has 32 steps. A latency is reported as the
+//! upper end of its step, so it is never too short, and at most 3.2 % too long.
 
 use super::Latency;
 
 const FRACTION_BITS: u32 = 5;
-/// Steps in an octave.
+/// The number of steps in an octave.
 const STEPS: u64 = 1 << FRACTION_BITS;
-/// The number of buckets: enough for all latencies below 2^37 ns, and so for every cell of a
-/// [`Recorder`](super::Recorder).
+/// The number of buckets, enough for all latencies below 2^37 ns. Every cell of a [`Recorder`](super::Recorder) is
+/// below this limit.
 const BUCKETS: usize = 33 * STEPS as usize;
 
 fn bucket(ns: u64) -> u64 {
@@ -36,8 +36,8 @@ fn upper(bucket: u64) -> u64 {
 /// A distribution in coarser steps than [`Latency`]; empty by default.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Compact {
-    /// The non-empty buckets, ascending: for each, its distance from the bucket before and its count, both in LEB128
-    /// (seven bits a byte).
+    /// The non-empty buckets, ascending. Each consists of the distance from the previous bucket and the count, both in
+    /// LEB128 (seven bits per byte).
     packed: Box<[u8]>,
     over_range: u64,
     count: u64,
@@ -72,7 +72,7 @@ impl Compact {
         self.count == 0
     }
 
-    /// Adds everything in `other`.
+    /// Adds all latencies in `other`.
     pub fn merge(&mut self, other: &Self) {
         if other.is_empty() {
             return;
@@ -97,10 +97,10 @@ impl Compact {
         })
     }
 
-    /// Adds each latency to one of `rows`. `ends_ns` are the upper ends of the rows, ascending. A latency belongs to
-    /// the first row with an end at or above it, or else to the last row.
+    /// Adds each latency to the count of one of `rows`. `ends_ns` are the upper ends of the rows, ascending. A latency
+    /// belongs to the first row whose end it does not exceed, or else to the last row.
     ///
-    /// If a step contains the end of a row, all its latencies belong to the row of the step's upper end.
+    /// If a step contains the end of a row, all latencies of the step belong to the row of the step's upper end.
     pub fn add_to_rows(&self, ends_ns: &[u64], rows: &mut [u64]) {
         let Some(last) = rows.len().checked_sub(1) else { return };
         let mut row = 0;
@@ -123,7 +123,7 @@ struct Packer {
 }
 
 impl Packer {
-    /// Appends a bucket, which must be above those before it.
+    /// Appends a bucket, which must be above all earlier buckets.
     fn push(&mut self, bucket: u64, n: u64) {
         for mut number in [bucket - self.before, n] {
             while number >= 0x80 {
@@ -178,11 +178,11 @@ fn merged(left: impl Iterator<Item = (u64, u64)>, right: impl Iterator<Item = (u
     }
 }
 
-/// The empty range of buckets. Adding a distribution extends the range at both ends.
+/// The range of buckets in an empty [`Blend`]. Adding a distribution extends this range at both ends.
 #[allow(clippy::reversed_empty_ranges, reason = "its ends are a minimum and a maximum of nothing yet")]
 const UNTOUCHED: std::ops::Range<usize> = BUCKETS..0;
 
-/// Merges many [`Compact`] distributions into one [`Latency`], without an allocation for each.
+/// Merges many [`Compact`] distributions into one [`Latency`], without an allocation per distribution.
 #[derive(Debug)]
 pub struct Blend {
     dense: Box<[u64]>,
@@ -225,7 +225,7 @@ impl Blend {
         self.max_ns = self.max_ns.max(part.max_ns);
     }
 
-    /// Returns everything added since the last call, as one distribution.
+    /// Returns all distributions that were added since the last call, as one distribution.
     pub fn take(&mut self) -> Latency {
         let mut cells = Vec::new();
         for at in self.touched.clone() {
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_blended_keeps_its_exact_figures() {
+    fn blending_keeps_the_exact_figures() {
         let (a, b) = (
             latency_of((1..5000).step_by(7)),
             latency_of((100..900_000).step_by(1013).chain([HIGHEST_NS * 2])),
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn merging_is_blending() {
+    fn merging_and_blending_give_the_same_distribution() {
         let (a, b) = (
             Compact::of(&latency_of((1..5000).step_by(7))),
             Compact::of(&latency_of((100..900_000).step_by(1013))),
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_hold_every_latency_once() {
+    fn every_latency_is_in_one_row() {
         let compact = Compact::of(&latency_of([5_000, 50_000, 60_000, 5_000_000, HIGHEST_NS * 2]));
         let mut rows = [0; 3];
         compact.add_to_rows(&[10_000, 100_000, 1_000_000], &mut rows);

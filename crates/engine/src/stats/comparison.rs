@@ -1,52 +1,52 @@
-//! The result of a comparison of two sides, for every kind of measurement.
+//! The result of a comparison between two sides, for every kind of measurement.
 //!
 //! | measured | model |
 //! |---|---|
 //! | pairs, one side right after the other | [`paired`](super::paired) |
 //! | several runs of each side | [`repeats`](super::repeats) |
-//! | the seconds of one stretch of each side | [`seconds`](super::seconds) |
+//! | one series of seconds of each side | [`seconds`](super::seconds) |
 //!
 //! All models compare the logarithms of values. The results are shares of the first side.
 
 use crate::units;
 
-/// The smallest difference that is worth reporting, as a share of the first side.
+/// The smallest difference that is reported as better or worse, as a share of the first side.
 pub(super) const SMALLEST: f64 = 0.02;
-/// Two sides count as the same if the interval excludes every difference larger than this.
+/// Two sides count as the same if the confidence interval excludes every difference larger than this share.
 pub(super) const CLOSE: f64 = 0.05;
-/// An interval touches zero if one of its ends is nearer to zero than this: as a percentage, that end is shown as 0.0.
+/// An interval touches zero if one of its ends is nearer to zero than this share. Such an end is shown as 0.0 %.
 pub(super) const TOUCHES: f64 = 0.000_5;
 
 /// The direction in which a figure is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Better {
-    /// More is better: replies per second.
+    /// Higher values are better, such as replies per second.
     Higher,
-    /// Less is better: latencies.
+    /// Lower values are better, such as latencies.
     Lower,
 }
 
-/// By how much the second side is larger than the first, as a share of the first: 0.1 is ten percent more.
+/// The relative difference between two sides, as a share of the first side: 0.1 means that the second is 10 % larger.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison {
-    /// The most likely value; `None` if a side has no values.
+    /// The most likely value of the difference; `None` if a side has no values.
     pub change: Option<f64>,
-    /// The interval of the change; `None` if there are too few values for an interval of the required confidence.
+    /// The confidence interval of the difference; `None` if there are too few values.
     pub interval: Option<(f64, f64)>,
-    /// The verdict.
+    /// Whether the second side is better, worse or the same.
     pub verdict: Verdict,
 }
 
 /// The result for the second side, compared with the first.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Verdict {
-    /// The second side is better, by more than noise.
+    /// The second side is better, and the difference is more than noise.
     Better,
-    /// The second side is worse, by more than noise.
+    /// The second side is worse, and the difference is more than noise.
     Worse,
-    /// The sides are the same: a difference above this share is excluded.
+    /// The sides are the same, because larger differences than this share are excluded.
     Same {
-        /// The share.
+        /// The largest difference that is not excluded, as a share of the first side.
         above: f64,
     },
     /// The measurement does not show whether the sides differ.
@@ -64,7 +64,7 @@ impl Verdict {
         }
     }
 
-    /// Returns the reason.
+    /// Returns the reason for the verdict as text.
     pub fn reason(self) -> String {
         match self {
             Self::Better | Self::Worse => "more than noise".to_owned(),
@@ -84,20 +84,20 @@ impl Verdict {
 /// Why the verdict is not clear.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Reason {
-    /// A side has no values, or too few.
+    /// One side has no values or too few values.
     TooLittle,
-    /// There are too few pairs, or too few runs of a side.
+    /// There are too few pairs, or too few runs of one side.
     TooFew,
-    /// The interval contains both zero and differences that matter.
+    /// The confidence interval contains both zero and relevant differences.
     Noise,
-    /// The interval is too wide, and about this many more seconds would make the verdict clear.
+    /// The confidence interval is too wide. About this many more seconds would make the verdict clear.
     MoreSeconds {
-        /// More seconds of the first side; `None` if it has enough.
+        /// More seconds of the first side; `None` if the first side has enough.
         first: Option<f64>,
         /// More seconds of the second side.
         second: f64,
     },
-    /// Noise alone does not explain the difference, but a drift of the machine may.
+    /// Noise alone does not explain the difference, but a drift of the machine may explain it.
     Drift,
 }
 
@@ -106,8 +106,8 @@ impl Comparison {
     pub(super) const NOTHING: Self =
         Self { change: None, interval: None, verdict: Verdict::NotClear(Reason::TooLittle) };
 
-    /// Builds a comparison from a difference of logarithms and its interval; the sides are the same if a difference
-    /// above `close` is excluded.
+    /// Builds a comparison from a difference of logarithms and its confidence interval. The sides are the same if the
+    /// interval excludes differences above `close`.
     pub(super) fn of(estimate: f64, interval: Option<(f64, f64)>, better: Better, close: f64) -> Self {
         let change = estimate.exp_m1();
         let interval = interval.map(|(low, high)| (low.exp_m1(), high.exp_m1()));

@@ -1,4 +1,4 @@
-//! A distribution as HdrHistogram's plots show it: latency over percentile, with a stretched tail.
+//! A distribution in the form of HdrHistogram's plots: latency over percentile, with a stretched tail.
 //!
 //! ```text
 //!   nines  0         1         2         3         4      = log10 1 / (1 - quantile)
@@ -9,9 +9,9 @@
 
 use super::{Latency, latency::ENOUGH_ABOVE};
 
-/// The largest number of nines on an axis: 99.9999 %.
+/// The largest number of nines on an axis: 6, for 99.9999 %.
 pub const MOST_NINES: u32 = 6;
-/// The smallest number of nines: 99 %.
+/// The smallest number of nines on an axis: 2, for 99 %.
 const LEAST_NINES: u32 = 2;
 
 /// Returns the quantile, 0 to 1, at position `nines` on the axis.
@@ -31,8 +31,8 @@ pub fn nines_for(count: u64) -> u32 {
 }
 
 impl Latency {
-    /// Returns the curve over an axis of `nines`, in `steps` steps: for each step the latency in ns at its middle, or
-    /// `None` if fewer than ten samples are above it.
+    /// Returns the curve over an axis of `nines` in `steps` steps. Each element is the latency in ns at the middle of a
+    /// step, or `None` if fewer than ten samples are above this percentile.
     pub fn curve(&self, nines: u32, steps: usize) -> Vec<Option<u64>> {
         let step = f64::from(nines) / steps.max(1) as f64;
         let quantiles = (0..steps).map(|n| quantile_at((n as f64 + 0.5) * step));
@@ -56,7 +56,7 @@ mod tests {
     use crate::stats::fixture::latency_of;
 
     #[test]
-    fn every_nine_takes_as_much_room_as_the_one_before() {
+    fn every_nine_has_the_same_width() {
         for (quantile, nines) in [(0.0, 0.0), (0.9, 1.0), (0.99, 2.0), (0.9999, 4.0)] {
             assert!((nines_of(quantile) - nines).abs() < 1e-9, "{quantile}");
             assert!((quantile_at(nines) - quantile).abs() < 1e-12, "{nines}");
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_agrees_with_the_percentiles_and_ends_where_they_do() {
+    fn a_curve_agrees_with_the_percentiles() {
         let latency = latency_of((1..=20_000).map(|n| n * 1000));
         let curve = latency.curve(5, 50);
         for (n, value) in curve.iter().enumerate() {
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_curve() {
+    fn an_empty_distribution_has_no_curve() {
         assert_eq!(Latency::default().curve(3, 4), [None; 4]);
         assert_eq!(latency_of([5; 20]).curve(2, 4), [Some(5), None, None, None]);
         assert_eq!(latency_of([5; 20]).curve(2, 0), []);

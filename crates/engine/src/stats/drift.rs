@@ -1,34 +1,35 @@
-//! How much two stretches of measurements with one setting may differ, because of noise, and because of a drift of the
-//! machine that the measurements do not rule out.
+//! How much two series of measurements with the same setting may differ, because of noise and because of a possible
+//! drift of the machine.
 //!
 //! ```text
 //!  ·· · ··             noise: the mean of n seconds is as exact as 1/√n
 //!    · ·  ··  · ·
-//!           ··  ·····  drift: longer stretches differ by more, and those further apart by more still
+//!           ··  ·····  drift: longer series differ more, and series that are further apart differ even more
 //! ```
-//! Seconds of one run are not independent of each other, so an interval from their spread alone is far too narrow. Each
-//! stretch is modelled as a *local level*: white noise on a level that follows a random walk (Harvey, "Forecasting,
-//! structural time series models and the Kalman filter", 1989, 2.3 and 3.4). Seconds are first grouped into ten blocks,
-//! which removes most of the correlation between neighbours. A stretch does not show how large the walk is relative to
-//! the noise: a walk that shifts two minutes by as much as their noise is hardly visible in either minute. So the ratio
-//! of walk and noise is not estimated. Instead, ratios from zero to a walk 256 times the noise are weighted by how well
-//! they explain both stretches (the diffuse likelihood by the Kalman filter, with the scale of the noise integrated
-//! out). The distribution of the difference is the mixture of their Student distributions (model averaging: Hoeting,
-//! Madigan, Raftery and Volinsky, Statistical Science 14(4), 1999).
+//! Seconds of one run are not independent of each other, so an interval from their spread alone is far too narrow.
+//! Each series is modelled as a *local level*: white noise on a level that follows a random walk (Harvey,
+//! "Forecasting, structural time series models and the Kalman filter", 1989, 2.3 and 3.4). Seconds are first grouped
+//! into ten blocks, which removes most of the correlation between neighbours. One series does not show how large the
+//! random walk is relative to the noise. For example, a walk that shifts two minutes by as much as their noise is
+//! hardly visible in either minute. So the ratio of walk and noise is not estimated. Instead, ratios from 0 to 256
+//! are weighted by how well they explain both series. (The weight is the diffuse likelihood from the Kalman filter,
+//! with the scale of the noise integrated out.) The distribution of the difference is a mixture of one Student
+//! distribution per ratio (model averaging: Hoeting, Madigan, Raftery and Volinsky, Statistical Science 14(4), 1999).
 //!
-//! The tests of [`seconds`](super::seconds) verify the coverage of the mixture for seconds that are autocorrelated,
-//! follow a random walk, or drift as 1/f.
+//! The tests of [`seconds`](super::seconds) verify the coverage of the mixture for three kinds of seconds:
+//! autocorrelated seconds, a random walk, and 1/f drift.
 
 use super::student::{beyond, falls_below};
 
-/// The number of blocks of a stretch, and the smallest number of values that a stretch may have.
+/// The number of blocks of a series, and the smallest number of values in a series.
 pub const BLOCKS: usize = 10;
 
-/// The degrees of freedom of two stretches, each with an unknown level.
+/// The degrees of freedom of two series, each with an unknown level.
 const FREEDOM: u32 = 2 * BLOCKS as u32 - 2;
 
-/// The ratios that are assumed, each with its prior weight. A ratio is the variance that the walk adds to the
-/// difference of two adjacent stretches, divided by the variance that the noise adds. The first ratio means no walk.
+/// The assumed ratios of walk and noise, each with its prior weight. A ratio is a quotient of two variances of the
+/// difference of adjacent series: the variance from the walk divided by the variance from the noise. The first ratio
+/// means no walk.
 const RATIOS: [(f64, f64); 7] = [
     (0.0, 0.6),
     (0.25, 0.4 / 6.0),
@@ -39,18 +40,19 @@ const RATIOS: [(f64, f64); 7] = [
     (256.0, 0.4 / 6.0),
 ];
 
-/// The weight of the unobserved time between the stretches: a short stretch may be a calm part of a walk, which goes
-/// further in other parts.
+/// The weight of the unobserved time between the series. A short series may be a calm part of a random walk that moves
+/// more at other times.
 const UNSEEN: f64 = 2.0;
 
-/// The variance of the difference between means of adjacent blocks of a walk, as a share of the walk's variance
-/// from middle to middle.
+/// The variance of the difference between the means of adjacent blocks of a random walk. The unit is the variance of
+/// the walk between the middles of the blocks.
 const OF_MEANS: f64 = 2.0 / 3.0;
 
-/// The smallest variance of the noise in the calculation: that of a deviation of one part in a million.
+/// The smallest variance of the noise in the calculation. This variance belongs to a deviation of one part in a
+/// million.
 const LEAST_NOISE: f64 = 1e-12;
 
-/// A stretch in [`BLOCKS`] pieces.
+/// A series of values, divided into [`BLOCKS`] blocks.
 #[derive(Debug, Clone)]
 pub struct Blocks([Block; BLOCKS]);
 
@@ -63,8 +65,8 @@ struct Block {
 }
 
 impl Blocks {
-    /// Groups consecutive values into blocks. The first value begins at `start_s`; each value covers `each_s` seconds
-    /// and is the mean of `of` measured values. `None` for fewer than [`BLOCKS`] values, or a length of 0.
+    /// Groups consecutive values into blocks. The first value begins at `start_s`. Each value covers `each_s` seconds
+    /// and is the mean of `of` measured values. Returns `None` for fewer than [`BLOCKS`] values, or a length of 0.
     pub fn of(start_s: f64, each_s: f64, of: u32, values: &[f64]) -> Option<Self> {
         if values.len() < BLOCKS || each_s <= 0.0 {
             return None;
@@ -88,9 +90,9 @@ impl Blocks {
         self.0[BLOCKS - 1].middle_s - self.0[0].middle_s
     }
 
-    /// Runs the Kalman filter with an unknown initial level, noise of variance 1 per value and a walk of variance
-    /// `walk` per second. Returns the sum of squared innovations, and the logarithm of the product of their
-    /// variances.
+    /// Runs the Kalman filter with an unknown initial level, noise of variance 1 per value and a random walk of
+    /// variance `walk` per second. Returns the sum of the squared normalized innovations, and the sum of the
+    /// logarithms of their variances.
     fn unexpected(&self, walk: f64) -> (f64, f64) {
         let (mut level, mut variance) = (self.0[0].mean, 1.0 / self.0[0].n);
         let (mut squares, mut logs) = (0.0, 0.0);
@@ -105,8 +107,8 @@ impl Blocks {
         (squares, logs)
     }
 
-    /// Returns the variance of the difference between the mean of the stretch and its first or last block, for a walk
-    /// of variance 1 per second.
+    /// Returns the variance of the difference between the mean of the series and its first or last block, for a random
+    /// walk of variance 1 per second.
     fn walked(&self, from_start: bool) -> f64 {
         let all = self.n();
         let mut share = 0.0;
@@ -119,9 +121,9 @@ impl Blocks {
     }
 }
 
-/// Returns the part of the difference between the means that is explained by a slope common to both stretches. The
-/// result is 0 if chance causes such a slope in 1 of 100 pairs or more. The model of a walk does not cover a steady
-/// climb, because a walk has no direction.
+/// Returns the part of the difference between the means that a common slope of both series explains. The result is 0
+/// if chance causes such a slope in at least 1 of 100 pairs. The model of a random walk does not cover a steady slope,
+/// because a random walk has no direction.
 pub fn explained_by_slope(one: &Blocks, other: &Blocks) -> f64 {
     let (mut squares, mut products, mut all) = (0.0, 0.0, 0.0);
     let mut middles_s = [0.0; 2];
@@ -140,15 +142,15 @@ pub fn explained_by_slope(one: &Blocks, other: &Blocks) -> f64 {
     if is_one { slope * (middles_s[1] - middles_s[0]) } else { 0.0 }
 }
 
-/// How much the means of two stretches with one setting may differ.
+/// How much the means of two series with the same setting may differ.
 #[derive(Debug, Clone)]
 pub struct Doubt {
-    /// For each of [`RATIOS`]: its posterior weight, and the standard error of the difference.
+    /// For each of [`RATIOS`], the posterior weight and the standard error of the difference.
     errors: [(f64, f64); RATIOS.len()],
 }
 
 impl Doubt {
-    /// Computes the uncertainty of the difference between `one` and `other`, in either order.
+    /// Computes the uncertainty of the difference between `one` and `other`, which may be in any order.
     pub fn between(one: &Blocks, other: &Blocks) -> Self {
         let is_first = one.0[0].middle_s <= other.0[0].middle_s;
         let (first, second) = if is_first { (one, other) } else { (other, one) };
@@ -158,7 +160,7 @@ impl Doubt {
         let apart_s = (second.0[0].middle_s - first.0[BLOCKS - 1].middle_s).max(step_s);
         let of_walk = first.walked(false) + step_s + UNSEEN * (apart_s - step_s) + second.walked(true);
         let explain = |(ratio, before): (f64, f64)| {
-            // The difference between two adjacent means of a walk has the variance of two thirds of their length.
+            // The difference between two adjacent means of a walk has the variance of two thirds of the length.
             let walk = ratio * of_noise * 1.5 / span_s;
             let parts = [first.unexpected(walk), second.unexpected(walk)];
             let squares = parts.iter().map(|part| part.0).sum::<f64>().max(LEAST_NOISE);
@@ -173,7 +175,7 @@ impl Doubt {
         Self { errors: errors.map(|(likely, error)| ((likely - most).exp() / all, error)) }
     }
 
-    /// Returns the probability, 0 to 1, that noise and drift alone cause a difference of at least this size.
+    /// Returns the probability (0 to 1) that noise and drift alone cause a difference of at least this size.
     pub fn chance(&self, difference: f64) -> f64 {
         self.errors.iter().map(|(weight, error)| weight * beyond(difference / error, FREEDOM)).sum()
     }
@@ -199,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn steady_stretches_leave_less_doubt_than_walking_ones_and_those_far_apart_more() {
+    fn the_uncertainty_grows_with_a_slope_and_with_the_distance_of_the_series() {
         let half = |one: &Blocks, other: &Blocks| Doubt::between(one, other).exceeded_with(0.025);
         let steady = half(&zigzag(0.0, 60, 0.0), &zigzag(60.0, 60, 0.0));
         let walking = half(&zigzag(0.0, 60, 0.001), &zigzag(60.0, 60, 0.001));
@@ -210,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_stand_for_several_are_as_many() {
+    fn means_of_several_values_count_as_several_values() {
         let values: Vec<_> = (0..40).map(|i| f64::from(i % 3) * 0.01).collect();
         let pairs: Vec<_> = values.chunks_exact(2).map(|pair| (pair[0] + pair[1]) / 2.0).collect();
         let (single, merged) =
@@ -222,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_values_are_no_stretch() {
+    fn too_few_values_are_no_series() {
         assert!(Blocks::of(0.0, 1.0, 1, &[1.0; 9]).is_none());
         assert!(Blocks::of(0.0, 0.0, 1, &[1.0; 10]).is_none());
         let equal = Blocks::of(0.0, 1.0, 1, &[1.0; 10]).unwrap();

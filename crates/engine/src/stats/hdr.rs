@@ -1,10 +1,11 @@
-//! Writes and reads HdrHistogram's V2 text: compressed cells, which HDR tools of other languages can read.
+//! Writes and reads HdrHistogram's V2 text format. The text contains compressed cells, and HDR tools of other languages
+//! can read it.
 //!
 //! ```text
 //! base64( cookie, length, zlib( cookie, length, offset, digits, lowest, highest, ratio, counts… ) )
 //! ```
-//! A text may be malicious: 60 bytes can claim a histogram of gigabytes. So decoding builds no histogram. The number of
-//! unpacked bytes and of cells is limited to that of a [`Recorder`](super::Recorder), whatever sizes the text claims.
+//! A text may be malicious: 60 bytes can claim a histogram of gigabytes. So decoding builds no histogram, and limits
+//! the number of unpacked bytes and cells. The sizes that a text claims do not change these limits.
 
 use std::io::Read;
 
@@ -17,16 +18,18 @@ use thiserror::Error;
 
 use super::recorder::{HIGHEST_NS, SIGNIFICANT_DIGITS};
 
-/// The cookies: the first bytes of the compressed form and of its uncompressed content.
+/// The cookie of the compressed form: its first bytes.
 const PACKED: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
+/// The cookie of the uncompressed content: its first bytes.
 const UNPACKED: [u8; 4] = 0x1c84_9313_u32.to_be_bytes();
-/// The size of the header: cookie, length, offset, digits (32 bits each), lowest, highest, ratio (64 bits each).
+/// The size of the header in bytes: cookie, length, offset, digits (32 bits each), lowest, highest, ratio (64 bits
+/// each).
 const HEADER: usize = 40;
-/// The longest encoding of a count: nine bytes, with seven bits in each of the first eight.
+/// The longest encoding of a count: nine bytes, with seven bits in each byte but the last.
 const COUNT_BYTES: usize = 9;
-/// The most cells that a text may have: more than any valid range has; a recorder has 27 000.
+/// The largest number of cells in a text. A recorder has 27 000 cells, and no valid range has more than this limit.
 const MOST_CELLS: usize = 1 << 16;
-/// The largest count of a distribution: more than the requests of a day. Below 2^53, every count is exact in JSON.
+/// The largest number of values in a distribution. Every count up to 2^53 is exact in JSON.
 pub(super) const MOST: u64 = 1 << 53;
 
 /// Why a text is not a valid distribution.
@@ -43,13 +46,13 @@ pub enum DecodeError {
     Figures(&'static str),
 }
 
-/// From this number of bytes on, only Huffman codes are used: repeated counts are then too rare for back references.
+/// From this number of bytes on, only Huffman codes are used, because repeated counts are too rare for back references.
 const SELDOM_REPEATED: usize = 256;
-/// How many bytes share a table of Huffman codes: counts in the middle of a distribution differ from those in its tail.
+/// How many bytes share a table of Huffman codes. Separate tables help because the counts in the middle of a
+/// distribution differ from the counts in its tail.
 const OF_ONE_TABLE: usize = 768;
 
-/// Encodes `cells` as text, in a recorder's layout or in one with fewer significant `digits`. Without cells, the text
-/// is empty.
+/// Encodes `cells` as text, in a layout with this number of significant `digits`. Without cells, the text is empty.
 pub(super) fn encode(cells: &[(u64, u64)], digits: u8) -> String {
     if cells.is_empty() {
         return String::new();
@@ -67,7 +70,7 @@ pub(super) fn encode(cells: &[(u64, u64)], digits: u8) -> String {
     BASE64.encode([&PACKED[..], &(packed.len() as u32).to_be_bytes(), &packed].concat())
 }
 
-/// Converts `cells` to a layout with `digits` significant digits: the cells that encoding and decoding returns.
+/// Converts `cells` to a layout with `digits` significant digits. Encoding and decoding return the same cells.
 pub(super) fn in_cells_of(digits: u8, cells: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let layout = Layout::new(digits.into(), 1, HIGHEST_NS);
     let together = cells.chunk_by(|a, b| layout.index(a.0) == layout.index(b.0));
@@ -77,8 +80,7 @@ pub(super) fn in_cells_of(digits: u8, cells: &[(u64, u64)]) -> Vec<(u64, u64)> {
     together.map(cell).collect()
 }
 
-/// Encodes the counts of all cells, from the first cell on, as bytes. A negative number stands for that many empty
-/// cells.
+/// Encodes the counts of all cells as bytes, from the first cell on. A negative number -n represents n empty cells.
 fn counts(layout: Layout, cells: &[(u64, u64)]) -> Vec<u8> {
     let (mut bytes, mut next) = (Vec::new(), 0);
     for together in cells.chunk_by(|a, b| layout.index(a.0) == layout.index(b.0)) {
@@ -94,7 +96,7 @@ fn counts(layout: Layout, cells: &[(u64, u64)]) -> Vec<u8> {
     bytes
 }
 
-/// Appends a number in the form that [`take_number`] reads, with the sign in the lowest bit.
+/// Appends a number in the format of [`take_number`], with the sign in the lowest bit.
 fn push_number(bytes: &mut Vec<u8>, number: i64) {
     let mut zigzag = (number << 1 ^ number >> 63) as u64;
     for _ in 1..COUNT_BYTES {
@@ -129,10 +131,11 @@ fn pack(body: &[u8]) -> Vec<u8> {
     packed
 }
 
-/// Decodes the cells of a text: (highest value of the cell in ns, count), ascending. An empty text has no cells.
+/// Decodes the cells of a text as ascending pairs of (highest value of the cell in ns, count). An empty text has no
+/// cells.
 ///
 /// # Errors
-/// When the text is not HDR, has another range than recorders, or holds more than [`MOST`] counts.
+/// When the text is not an HDR histogram, has another range than recorders, or contains more than [`MOST`] values.
 pub(super) fn decode(text: &str) -> Result<Vec<(u64, u64)>, DecodeError> {
     if text.is_empty() {
         return Ok(Vec::new());
@@ -155,7 +158,7 @@ fn unpack(packed: &[u8]) -> Result<Vec<u8>, DecodeError> {
         .read_to_end(&mut unpacked)
         .map_err(|_| DecodeError::Damaged("it cannot be unpacked"))?;
     if unpacked.len() > MOST_BYTES {
-        return Err(DecodeError::Damaged("it unpacks to more than any distribution has"));
+        return Err(DecodeError::Damaged("its unpacked size exceeds every valid distribution"));
     }
     Ok(unpacked)
 }
@@ -165,7 +168,7 @@ fn unpack(packed: &[u8]) -> Result<Vec<u8>, DecodeError> {
 struct Layout {
     /// The binary logarithm of the lowest value that can be distinguished from 0.
     unit_bits: u32,
-    /// The binary logarithm of half the cells of a bucket.
+    /// The binary logarithm of half the number of cells in a bucket.
     half_bits: u32,
     /// The number of cells up to the highest value.
     cells: usize,
@@ -180,15 +183,15 @@ impl Layout {
         let word = |at: usize| u64::from(u32::from_be_bytes([0, 1, 2, 3].map(|i| header[at + i])));
         let long = |at: usize| word(at) << 32 | word(at + 4);
         if !header.starts_with(&UNPACKED) || word(8) != 0 || long(32) != 1_f64.to_bits() {
-            return Err(DecodeError::Damaged("it is of another form than V2 of whole numbers"));
+            return Err(DecodeError::Damaged("it is no V2 histogram of whole numbers"));
         }
         if word(4) != counts.len() as u64 {
-            return Err(DecodeError::Damaged("it is longer or shorter than it says"));
+            return Err(DecodeError::Damaged("its length differs from the length in its header"));
         }
         let (digits, lowest, highest) = (word(12), long(16), long(24));
         let is_known = (1..=u64::from(SIGNIFICANT_DIGITS)).contains(&digits);
         if !is_known || lowest == 0 || highest > HIGHEST_NS || lowest > highest / 2 {
-            return Err(DecodeError::Damaged("its digits or its range are none that redyno records"));
+            return Err(DecodeError::Damaged("redyno records no histograms with its digits or range"));
         }
         Ok((Self::new(digits as u32, lowest, highest), counts))
     }
@@ -223,7 +226,7 @@ impl Layout {
     }
 }
 
-/// Decodes the counts of the cells from the first cell on. A negative number skips that many empty cells.
+/// Decodes the counts of the cells from the first cell on. A negative number -n skips n empty cells.
 fn cells(layout: Layout, mut counts: &[u8]) -> Result<Vec<(u64, u64)>, DecodeError> {
     let mut cells = Vec::new();
     let (mut index, mut sum) = (0_usize, 0);
@@ -246,7 +249,7 @@ fn cells(layout: Layout, mut counts: &[u8]) -> Result<Vec<(u64, u64)>, DecodeErr
     Ok(cells)
 }
 
-/// Removes a number from the front of `bytes`: seven bits of each byte, but all eight bits of the ninth byte.
+/// Removes a number from the front of `bytes`. Each byte contributes seven bits, and a ninth byte all eight bits.
 fn take_number(bytes: &mut &[u8]) -> Result<u64, DecodeError> {
     let mut number = 0;
     for i in 0..COUNT_BYTES {
@@ -298,23 +301,23 @@ mod tests {
     }
 
     #[test]
-    fn sixty_bytes_that_claim_gigabytes_are_refused_before_anything_is_made_of_them() {
+    fn a_short_text_that_claims_gigabytes_is_refused_without_allocating_memory() {
         // The length claims 4.1 GB, and so do the range and the digits.
-        assert!(refusal(&text(3, 1, HIGHEST_NS, u32::MAX, &[])).contains("longer or shorter than it says"));
+        assert!(refusal(&text(3, 1, HIGHEST_NS, u32::MAX, &[])).contains("its length differs"));
         for (digits, lowest, highest) in
             [(5, 1, u64::MAX), (5, 1, HIGHEST_NS), (4, 1, 1000), (0, 1, 1000), (3, 1, u64::MAX), (3, 0, 1000)]
         {
             let refused = refusal(&text(digits, lowest, highest, 0, &[]));
-            assert!(refused.contains("none that redyno records"), "{digits} {lowest} {highest}: {refused}");
+            assert!(refused.contains("its digits or range"), "{digits} {lowest} {highest}: {refused}");
         }
         // Half a gigabyte of zeros compressed to half a megabyte; each zero is an empty cell.
         let zeros = text(3, 1, HIGHEST_NS, 64 << 20, &vec![0; 64 << 20]);
         assert!(zeros.len() < 128 << 10, "{}", zeros.len());
-        assert!(refusal(&zeros).contains("unpacks to more"));
+        assert!(refusal(&zeros).contains("unpacked size exceeds"));
     }
 
     #[test]
-    fn counts_beyond_the_range_or_beyond_reason_are_refused() {
+    fn too_many_cells_and_too_large_counts_are_refused() {
         let of = |counts: &[u8]| refusal(&text(3, 1, HIGHEST_NS, counts.len() as u32, counts));
         assert!(of(&[0xFF; 9]).contains("more cells"), "i64::MIN cells without anything");
         assert!(of(&[0xFF, 0xFF, 0x7F]).contains("more cells"));
@@ -327,7 +330,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_reads_what_the_crate_reads(
+        fn texts_of_the_hdrhistogram_crate_are_decoded(
             digits in 1_u8..=3,
             lowest in 1_u64..5000,
             values in proptest::collection::vec((0_u64..HIGHEST_NS, 1_u64..1 << 40), 0..50),
@@ -345,7 +348,7 @@ mod tests {
         }
 
         #[test]
-        fn the_crate_reads_what_it_writes(
+        fn the_hdrhistogram_crate_decodes_our_texts(
             digits in 1_u8..=3,
             values in proptest::collection::vec((0_u64..HIGHEST_NS, 0_u32..36, 1_u64..1 << 40), 0..3000),
         ) {
@@ -367,7 +370,7 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn decoding_never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let counts = bytes.as_slice();
             let _ = decode(&text(3, 1, HIGHEST_NS, counts.len() as u32, counts));
             let _ = decode(&BASE64.encode([&PACKED[..], counts].concat()));

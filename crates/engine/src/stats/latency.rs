@@ -1,7 +1,7 @@
-//! A finished distribution of latencies: the non-empty cells in order, and an exact count, sum, minimum and maximum.
+//! A completed distribution of latencies: the non-empty cells in order, and an exact count, sum, minimum and maximum.
 //!
 //! A quarter of a second of load fills only a few hundred of the 27 000 cells of a [`Recorder`](super::Recorder). So
-//! this form is small enough to be kept for every interval of a session, and is merged quickly.
+//! this form is small enough to be stored for every interval of a session, and can be merged quickly.
 
 /// The percentiles in records, on the screen and in exports, with their names.
 pub const PERCENTILES: [Percentile; 6] = [
@@ -22,13 +22,13 @@ pub struct Percentile {
     pub quantile: f64,
 }
 
-/// How many samples must lie above a percentile for it to be meaningful.
+/// A percentile is meaningful only if at least this many samples are above it.
 pub(super) const ENOUGH_ABOVE: f64 = 10.0;
 
 /// A distribution of latencies in nanoseconds; empty by default.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Latency {
-    /// The non-empty cells, ascending: (highest value of the cell in ns, count).
+    /// The non-empty cells as ascending pairs of (highest value of the cell in ns, count).
     cells: Vec<(u64, u64)>,
     over_range: u64,
     count: u64,
@@ -51,7 +51,7 @@ impl Latency {
         Self { cells, over_range, count, sum_ns, min_ns, max_ns }
     }
 
-    /// Returns how many latencies were counted, including those over range.
+    /// Returns how many latencies were counted, including latencies over range.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -61,22 +61,22 @@ impl Latency {
         self.count == 0
     }
 
-    /// Returns the shortest latency, exact; 0 if empty.
+    /// Returns the exact shortest latency; 0 if empty.
     pub fn min_ns(&self) -> u64 {
         self.min_ns
     }
 
-    /// Returns the longest latency, exact, also above the range; 0 if empty.
+    /// Returns the exact longest latency, which may be over range; 0 if empty.
     pub fn max_ns(&self) -> u64 {
         self.max_ns
     }
 
-    /// Returns the arithmetic mean, exact; 0 if empty.
+    /// Returns the exact arithmetic mean; 0 if empty.
     pub fn mean_ns(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.sum_ns as f64 / self.count as f64 }
     }
 
-    /// Returns the sum of all latencies, exact.
+    /// Returns the exact sum of all latencies.
     pub fn sum_ns(&self) -> u128 {
         self.sum_ns
     }
@@ -86,14 +86,15 @@ impl Latency {
         self.over_range
     }
 
-    /// Returns the non-empty cells, ascending: (highest value of the cell in ns, count). Values over range are in no
-    /// cell.
+    /// Returns the non-empty cells as ascending pairs of (highest value of the cell in ns, count). Values over range
+    /// are in no cell.
     pub fn cells(&self) -> &[(u64, u64)] {
         &self.cells
     }
 
-    /// Returns the percentile for the share `quantile` (0 to 1) as HdrHistogram defines it: the smallest recorded value
-    /// that at least this share of all samples does not exceed. The value is never above the true maximum; 0 if empty.
+    /// Returns the percentile for the share `quantile` (0 to 1) by the definition of HdrHistogram: the smallest
+    /// recorded value that at least this share of all samples does not exceed. The result is never above the true
+    /// maximum, and is 0 for an empty distribution.
     pub fn value_at_quantile(&self, quantile: f64) -> u64 {
         let rank = ((quantile * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
         let mut seen = 0;
@@ -106,7 +107,7 @@ impl Latency {
         self.max_ns
     }
 
-    /// Returns how many latencies are at or above `ns`, including those over range.
+    /// Returns how many latencies are at or above `ns`, including latencies over range.
     pub fn count_from(&self, ns: u64) -> u64 {
         let below: u64 = self.cells.iter().take_while(|cell| cell.0 < ns).map(|cell| cell.1).sum();
         self.count - below
@@ -120,11 +121,11 @@ impl Latency {
 
     /// Returns whether at least ten samples lie above `quantile`.
     pub(super) fn is_supported(&self, quantile: f64) -> bool {
-        // 1 - 0.9999 is slightly more than 0.0001 in binary; a count of exactly 10 above must pass.
+        // 1 - 0.9999 is not exactly 0.0001 in binary, and exactly 10 samples above must be enough.
         self.count as f64 * (1.0 - quantile) > ENOUGH_ABOVE - 1e-6
     }
 
-    /// Adds everything in `other`. The merge is exact, because all distributions have the same layout of cells.
+    /// Adds all latencies in `other`. The merge is exact, because all distributions have the same layout of cells.
     pub fn merge(&mut self, other: &Self) {
         if other.is_empty() {
             return;
@@ -151,8 +152,8 @@ impl Latency {
     }
 }
 
-/// Merges `from` into `into` in place; both are ascending. A session adds an interval to its total four times a second
-/// for hours; a new allocation each time would fragment the heap.
+/// Merges the cells of `from` into `into`; both are ascending. The merge is in place: a session adds an interval to its
+/// total four times a second, and a new allocation each time would fragment the heap.
 fn merge_cells(into: &mut Vec<(u64, u64)>, from: &[(u64, u64)]) {
     let mut missing = 0;
     let mut at = 0;
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn merging_is_recording_together() {
+    fn merging_equals_recording_together() {
         let (left, right) = ((1..5000).step_by(7), (100..900_000).step_by(1013));
         let mut merged = latency_of(left.clone());
         merged.merge(&latency_of(right.clone()));
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn merging_in_any_order_is_recording_together() {
+    fn merging_in_any_order_equals_recording_together() {
         let parts = [vec![5], vec![1, 9], vec![5, 9, 2], vec![100, 1], vec![3, 5, 200], vec![0], vec![7, 8]];
         for first in 0..parts.len() {
             let order = parts.iter().cycle().skip(first).take(parts.len());

@@ -1,4 +1,4 @@
-//! Distributions of latency: counted in a [`Recorder`], kept and merged as a compact [`Latency`].
+//! Distributions of latency. A [`Recorder`] counts latencies, and a compact [`Latency`] stores and merges them.
 //!
 //! This module does no I/O and reads no clock. Values are nanoseconds with three significant digits, as in
 //! HdrHistogram, from 1 ns to [`HIGHEST_NS`]. Higher values are counted as over range, and their maximum is

@@ -1,23 +1,23 @@
 //! Two settings measured in alternation: the difference, and its confidence interval.
 //!
-//! A pair is one stretch of each setting, one right after the other. The difference of a pair is the difference of the
-//! logarithms. The estimate is the median of all pairwise means (Hodges and Lehmann, Annals of Mathematical Statistics
-//! 34, 1963). The ends of its interval are two of these means; which two follows from the distribution of the
-//! signed-rank sum (Tukey; Hollander and Wolfe, "Nonparametric Statistical Methods", 2nd ed. 1999, 3.2 to 3.4). One
-//! stall in a pair does not decide the result. The only assumption about the noise is that it is symmetric: the order
-//! of the settings alternates, so the sign of a drift alternates too.
+//! A pair consists of one period of each setting, one right after the other. The difference of a pair is the
+//! difference of the logarithms. The estimate is the median of the means of all pairs of differences (Hodges and
+//! Lehmann, Annals of Mathematical Statistics 34, 1963). The ends of the confidence interval are two of these means.
+//! The distribution of the signed-rank sum determines which means (Tukey; Hollander and Wolfe, "Nonparametric
+//! Statistical Methods", 2nd ed. 1999, 3.2 to 3.4). One stall in a pair does not decide the result. The method only
+//! assumes that the noise is symmetric. The order of the settings alternates, so the sign of a drift alternates too.
 
 use super::comparison::{Better, CLOSE, Comparison, SMALLEST};
 
-/// The probability that the interval misses the true difference, while more pairs follow and each result may end the
-/// test.
+/// The probability that the interval misses the true difference as long as more pairs may follow. This probability is
+/// small because each of many results may end the test.
 const LOOK: f64 = 0.005;
-/// The probability that the interval misses the true difference after the last pair. With both probabilities, equal
-/// settings are called different in at most 5 of 100 runs, which the tests verify.
+/// The probability that the interval misses the true difference after the last pair. With the probabilities of this
+/// module, equal settings are called different in at most 5 of 100 runs, which the tests verify.
 const LAST: f64 = 0.025;
 
-/// Compares two settings by differences of logarithms, one for each pair; `is_last` is true if no more pairs follow.
-/// The sides are the same if a difference above 2 % is excluded, or after the last pair a difference above 5 %.
+/// Compares two settings by the differences of logarithms of all pairs; `is_last` says that no more pairs follow. The
+/// sides are the same if the interval excludes differences above 2 %, or after the last pair differences above 5 %.
 pub fn compare(differences: &[f64], better: Better, is_last: bool) -> Comparison {
     let (outside, close) = if is_last { (LAST, CLOSE) } else { (LOOK, SMALLEST) };
     match shift(differences, outside) {
@@ -26,8 +26,8 @@ pub fn compare(differences: &[f64], better: Better, is_last: bool) -> Comparison
     }
 }
 
-/// Returns the estimate and its interval, which misses the true difference with probability `outside`. The interval is
-/// `None` if there are too few pairs for this probability. `None` without pairs.
+/// Returns the estimate and its interval; `None` without pairs. The interval misses the true difference with
+/// probability `outside`. The interval is `None` if there are too few pairs for this probability.
 fn shift(differences: &[f64], outside: f64) -> Option<(f64, Option<(f64, f64)>)> {
     let mut means: Vec<_> = differences
         .iter()
@@ -41,11 +41,10 @@ fn shift(differences: &[f64], outside: f64) -> Option<(f64, Option<(f64, f64)>)>
     Some((estimate, left_out(differences.len(), outside).map(|n| (means[n], means[last - n]))))
 }
 
-/// Returns how many of the ordered means are outside the interval on each side, if the interval may miss the true
-/// difference with a probability of at most `outside`. `None` if even the widest interval misses the true difference
-/// more often.
+/// Returns how many of the ordered means are outside the interval on each side. The interval misses the true difference
+/// with a probability of at most `outside`. Returns `None` if even the widest interval misses it more often.
 fn left_out(pairs: usize, outside: f64) -> Option<usize> {
-    // For each sum: the share of the 2^n sign patterns of the ranks with this sum of positive ranks.
+    // For each sum, the share of the 2^n sign patterns whose positive ranks have this sum.
     let mut ways = vec![1.0];
     for rank in 1..=pairs {
         let mut with = vec![0.0; ways.len() + rank];
@@ -81,8 +80,8 @@ mod tests {
     }
 
     #[test]
-    fn the_intervals_are_those_of_the_tables() {
-        // Hollander and Wolfe, table A.4: how many means are outside on each side, for at most 95 %.
+    fn the_intervals_agree_with_published_tables() {
+        // Hollander and Wolfe, table A.4: the number of means outside on each side, for at most 95 %.
         for (pairs, out) in [(6, 0), (7, 2), (8, 3), (9, 5), (10, 8), (15, 25), (20, 52)] {
             assert_eq!(left_out(pairs, 0.05), Some(out), "{pairs}");
         }
@@ -91,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_estimate_is_the_median_of_the_means_of_all_pairs() {
+    fn the_estimate_is_the_median_of_all_pairwise_means() {
         // 1, 1.5, 2, 5, 5.5, 9
         assert_eq!(shift(&[1.0, 2.0, 9.0], LAST), Some((3.5, None)));
         assert_eq!(shift(&[], LAST), None);
@@ -121,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sure_but_small_is_no_difference_and_what_is_unsure_is_not_called_one() {
+    fn small_or_uncertain_differences_are_not_called_better_or_worse() {
         assert!(is_same(judged(&about(0.012, 0.002, 12), Better::Higher, false)));
         assert_eq!(judged(&about(0.0, 0.04, 12), Better::Higher, false), NOISE);
         assert!(is_same(judged(&about(0.0, 0.04, 12), Better::Higher, true)), "within 5 %");

@@ -1,6 +1,6 @@
-//! The dense histogram that a measuring thread writes into.
+//! The dense histogram into which a measuring thread writes.
 //!
-//! The histogram never allocates after its creation. The recorder computes no percentiles; [`Latency`] does.
+//! The histogram never allocates after its creation. Only [`Latency`] computes percentiles.
 
 use hdrhistogram::Histogram;
 
@@ -11,15 +11,16 @@ pub const HIGHEST_NS: u64 = 60_000_000_000;
 
 pub(super) const SIGNIFICANT_DIGITS: u8 = 3;
 
-/// Below this value, in ns, a cell is 1 ns wide. Above it, each octave has half this number of cells.
+/// Below this value in ns, each cell is 1 ns wide.
 const FINE: u64 = 2048;
+/// The number of cells in each octave above [`FINE`].
 const HALF: usize = FINE as usize / 2;
 const CELLS: usize = place(HIGHEST_NS) + 1;
 
-/// Counts latencies: 1 ns to 60 s with three significant digits, in the cells of HdrHistogram.
+/// Counts latencies from 1 ns to 60 s with three significant digits, in the cells of HdrHistogram.
 ///
 /// Minimum, maximum and sum are exact, and values above the range are counted separately, so nothing is clamped.
-/// The cells take 213 KiB of address space, but only pages that are written use memory: an octave is 8 KiB.
+/// The cells take 213 KiB of address space, but only written pages use memory. An octave takes 8 KiB.
 #[derive(Debug, Clone)]
 pub struct Recorder {
     cells: Box<[u64]>,
@@ -30,7 +31,7 @@ pub struct Recorder {
     over_range: u64,
 }
 
-/// Returns the index of the cell for `ns`, which follows from the octave of `ns` and its eleven leading bits.
+/// Returns the index of the cell for `ns`, from the octave and the eleven leading bits of `ns`.
 const fn place(ns: u64) -> usize {
     let octave = (ns | (FINE - 1)).ilog2() - (FINE.ilog2() - 1);
     octave as usize * HALF + (ns >> octave) as usize
@@ -56,7 +57,7 @@ impl Default for Recorder {
 impl Recorder {
     /// Creates an empty recorder.
     pub fn new() -> Self {
-        // The system provides zeroes of this size, page by page when they are written.
+        // For this size, the system provides zeroed pages only when they are written.
         let cells = vec![0; CELLS].into();
         Self { cells, count: 0, sum_ns: 0, min_ns: u64::MAX, max_ns: 0, over_range: 0 }
     }
@@ -73,7 +74,7 @@ impl Recorder {
         if n == 0 {
             return;
         }
-        // The last cell reaches beyond the range.
+        // The last cell also contains values beyond the range.
         match self.cells.get_mut(place(ns)) {
             Some(cell) if ns <= HIGHEST_NS => *cell += n,
             _ => self.over_range += n,
@@ -93,7 +94,7 @@ impl Recorder {
         }
     }
 
-    /// Adds everything that `other` counted.
+    /// Adds all latencies in `other`.
     pub fn merge(&mut self, other: &Self) {
         let touched = other.touched();
         for (mine, theirs) in self.cells[touched.clone()].iter_mut().zip(&other.cells[touched]) {
@@ -134,7 +135,7 @@ impl Recorder {
 }
 
 impl Latency {
-    /// Creates a recorder with these latencies, in nanoseconds.
+    /// Creates a distribution of these latencies, in nanoseconds.
     pub fn of(latencies_ns: &[u64]) -> Self {
         if latencies_ns.is_empty() {
             return Self::default();
@@ -145,7 +146,7 @@ impl Latency {
     }
 }
 
-/// Creates a histogram with the layout of cells that every distribution in redyno has.
+/// Creates an empty histogram with redyno's layout of cells.
 pub(super) fn empty_cells() -> Histogram<u64> {
     Histogram::new_with_bounds(1, HIGHEST_NS, SIGNIFICANT_DIGITS)
         .expect("1 ns to 60 s at 3 digits is a valid range")
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn over_range_begins_right_above_a_minute() {
+    fn values_above_a_minute_are_over_range() {
         let mut recorder = Recorder::new();
         for ns in [HIGHEST_NS, HIGHEST_NS + 1, 65_000_000_000] {
             recorder.record(ns);
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn many_at_once_are_as_many_one_by_one() {
+    fn counting_many_at_once_equals_counting_one_by_one() {
         let (mut at_once, mut one_by_one) = (Recorder::new(), Recorder::new());
         for ns in [7, 70_000_000_000] {
             at_once.record_n(ns, 3);

@@ -1,19 +1,20 @@
-//! Compares two settings by repeated runs: do they differ by more than repeated runs of one setting?
+//! Compares two settings by repeated runs of each. The settings differ if the difference is larger than the differences
+//! between runs of the same setting.
 //!
 //! Each run is one value. The logarithms of both sides are assumed to have the same variance (Student's two-sample
-//! t-test). This variance includes effects of the machine on a whole run, such as memory placement or temperature,
-//! which a single run cannot show.
+//! t-test). This variance includes effects on a whole run, such as memory placement or temperature, which a single run
+//! cannot show.
 
 use super::{
     comparison::{Better, CLOSE, Comparison},
     student::{beyond, falls_below},
 };
 
-/// The probability that the interval misses the true difference, below the allowed 5 of 100. With three runs of each
-/// side and a deviation of 2 %, a difference of 10 % is still found in more than 95 of 100 comparisons.
+/// The probability that the interval misses the true difference, which may be at most 0.05. With this value, three runs
+/// of each side and a deviation of 2 %, a difference of 10 % is found in more than 95 of 100 comparisons.
 const OUTSIDE: f64 = 0.04;
 
-/// Compares `new` with `base`. Both contain one positive value per run.
+/// Compares `new` with `base`, which both contain one positive value per run.
 pub fn compare(base: &[f64], new: &[f64], better: Better) -> Comparison {
     let logarithms = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<_>>();
     let (base, new) = (logarithms(base), logarithms(new));
@@ -56,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_settings_are_called_different_in_five_of_a_hundred_at_most() {
+    fn equal_settings_are_called_different_in_at_most_five_percent() {
         for noise in [0.005, 0.02, 0.1] {
             let wrong = share(|verdict| matches!(verdict, Verdict::Better | Verdict::Worse), 0.0, noise);
             assert!(wrong <= 0.05, "{wrong} at {noise}");
@@ -64,14 +65,14 @@ mod tests {
     }
 
     #[test]
-    fn a_tenth_more_is_found_where_runs_of_one_setting_differ_by_two_percent() {
+    fn a_difference_of_ten_percent_is_found_with_a_noise_of_two_percent() {
         let found = share(|verdict| verdict == Verdict::Worse, 0.1, 0.02);
         assert!(found > 0.95, "{found}");
         assert!(share(|verdict| matches!(verdict, Verdict::Same { .. }), 0.0, 0.01) > 0.8);
     }
 
     #[test]
-    fn one_run_each_has_no_interval_and_none_no_difference() {
+    fn single_runs_give_a_difference_without_an_interval() {
         let of = |base: &[f64], new: &[f64]| compare(base, new, Better::Higher);
         let single = of(&[2.0], &[3.0]);
         assert!((single.change.unwrap() - 0.5).abs() < 1e-9 && single.interval.is_none(), "{single:?}");

@@ -1,4 +1,4 @@
-//! A list of a few latencies, for a thread with few samples a tick: reading and clearing all cells of a
+//! A list of latencies for a thread with few samples per tick. For such a thread, reading and clearing all cells of a
 //! [`Recorder`](super::Recorder) would take too long.
 
 use std::sync::LazyLock;
@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 
 use super::{HIGHEST_NS, Latency, recorder::empty_cells};
 
-/// Defines which values share a cell; no value is counted in it.
+/// An empty histogram that defines which values share a cell.
 static LAYOUT: LazyLock<Histogram<u64>> = LazyLock::new(empty_cells);
 
 /// Latencies in nanoseconds. Each sample takes eight bytes and keeps the precision of a
@@ -53,12 +53,12 @@ mod tests {
     use crate::stats::Recorder;
 
     #[test]
-    fn nothing_counted_is_an_empty_distribution() {
+    fn without_samples_the_distribution_is_empty() {
         assert_eq!(Samples::default().take(), Latency::default());
     }
 
     #[test]
-    fn taking_begins_anew() {
+    fn taking_empties_the_list() {
         let mut samples = Samples::default();
         samples.record(5);
         assert_eq!(samples.take().count(), 1);

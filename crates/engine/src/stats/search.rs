@@ -1,26 +1,26 @@
-//! Searches for the highest load that meets a limit, by trials that may give a wrong result.
+//! Searches for the highest load that meets a limit, with trials that may give a wrong result.
 //!
 //! ```text
 //!  load   ├──────────────────────────●────────○──────┤
-//!                               lower bound  upper bound     short trials bring them near, full ones make them firm
+//!                               lower bound  upper bound     short trials narrow the bounds, full trials confirm them
 //! ```
 //! Loads are classified as in MLRsearch (RFC 9971, 6 and appendix A). Of `WHOLE_S` seconds of full trials at a load,
-//! the share `EXCEED` may be bad. If more than this share was bad, the load is an upper bound. If the bad share stays
-//! below it even when all missing trials turn out bad, the load is a lower bound. A good short trial balances a bad one,
-//! and only bad full trials make an upper bound. The RFC counts lost packets; here a trial is bad if a percentile exceeds
-//! its limit. The tests verify how often the search finds the true value.
+//! the share `EXCEED` may be bad. If more than this share is bad, the load is an upper bound. A load is a lower bound
+//! if the bad share cannot exceed `EXCEED` even if all missing trials are bad. A good short trial balances a bad
+//! short trial, and only bad full trials make an upper bound. The RFC counts lost packets; here a trial is bad if a
+//! percentile exceeds its limit. The tests verify how often the search finds the true value.
 
 /// The share of bad time that a lower bound may have.
 const EXCEED: f64 = 0.5;
-/// The seconds of full trials from which the class of a load follows.
+/// The total length of the full trials that determine the class of a load, in seconds.
 const WHOLE_S: f64 = 6.0;
 /// The length of a short trial, in seconds.
 pub const SHORT_S: f64 = 1.0;
 /// The length of a full trial, in seconds.
 pub const FULL_S: f64 = 3.0;
-/// The largest relative distance between the final bounds, usually and after [`Search::close`].
+/// The largest relative distance between the final bounds: usually, and after [`Search::close`].
 const WIDTH: (f64, f64) = (0.02, 0.05);
-/// The first load, as a share of the guess.
+/// The first load of a search, as a share of the guess.
 const FIRST: f64 = 0.9;
 /// A search ends without a result below this share of the first guess.
 const LEAST: f64 = 0.01;
@@ -30,9 +30,9 @@ const RAISE: f64 = 1.05;
 /// A trial to be run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trial {
-    /// The load.
+    /// The load of the trial.
     pub load: f64,
-    /// Whether it is a full trial.
+    /// Whether the trial is a full trial.
     pub is_full: bool,
 }
 
@@ -48,24 +48,24 @@ impl Trial {
 pub enum Next {
     /// Run this trial.
     Trial(Trial),
-    /// The search is over: both bounds are confirmed, and near enough to each other.
+    /// The search is over: both bounds are confirmed and close enough to each other.
     Found,
     /// The search is over: no load meets the limit.
     Nothing,
 }
 
-/// The results at one load, in seconds.
+/// The total length of the good and bad trials at one load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trials {
-    /// The load.
+    /// The load of the trials.
     pub load: f64,
-    /// Good short trials.
+    /// The length of good short trials, in seconds.
     pub short_good_s: f64,
-    /// Bad short trials.
+    /// The length of bad short trials, in seconds.
     pub short_bad_s: f64,
-    /// Good full trials.
+    /// The length of good full trials, in seconds.
     pub full_good_s: f64,
-    /// Bad full trials.
+    /// The length of bad full trials, in seconds.
     pub full_bad_s: f64,
 }
 
@@ -94,7 +94,7 @@ impl Trials {
         }
     }
 
-    /// Returns whether the limit seems to be kept at this load.
+    /// Returns whether this load seems to meet the limit.
     fn seems_good(&self) -> bool {
         match self.class() {
             Class::Lower => true,
@@ -112,7 +112,7 @@ impl Trials {
     }
 
     /// Returns whether one bad short trial is the only result. Such a trial is repeated, because a disturbance often
-    /// makes a trial bad and hardly ever good.
+    /// makes a trial bad and hardly ever makes a trial good.
     fn is_doubtful(&self) -> bool {
         let others_s = self.short_good_s + self.full_good_s + self.full_bad_s;
         others_s <= 0.0 && self.short_bad_s > 0.0 && self.short_bad_s <= SHORT_S
@@ -129,12 +129,12 @@ pub struct Search {
 }
 
 impl Search {
-    /// Starts a search below `guess`, a load at which the limit is assumed to be exceeded. Loads are whole numbers.
+    /// Starts a search below `guess`, a load that is assumed to exceed the limit. Loads are whole numbers.
     pub fn new(guess: f64) -> Self {
         Self { seen: vec![Trials::new(guess)], least: (guess * LEAST).max(1.0), is_closing: false }
     }
 
-    /// Counts a trial as good or bad. A disturbed trial is not counted and is run again.
+    /// Counts a trial as good or bad. The caller does not count a disturbed trial, but runs it again.
     pub fn count(&mut self, trial: Trial, is_good: bool) {
         let at = self.seen.partition_point(|seen| seen.load < trial.load);
         if self.seen.get(at).is_none_or(|seen| seen.load > trial.load) {
@@ -150,7 +150,7 @@ impl Search {
         *time_s += trial.length_s();
     }
 
-    /// From now on, the final bounds may be further apart.
+    /// Allows the final bounds to be further apart, which shortens the rest of the search.
     pub fn close(&mut self) {
         self.is_closing = true;
     }
@@ -160,7 +160,7 @@ impl Search {
         bad.load - good.load <= (width * bad.load).max(1.0)
     }
 
-    /// Returns the lowest load that seems bad, and the highest below it that seems good.
+    /// Returns the highest load that seems good below all loads that seem bad, and the lowest load that seems bad.
     fn nearest(&self) -> (Option<&Trials>, Option<&Trials>) {
         let bad = self.seen.iter().position(|seen| !seen.seems_good());
         let good = bad.unwrap_or(self.seen.len()).checked_sub(1);
@@ -191,12 +191,12 @@ impl Search {
             (Some(good), Some(_)) if good.class() != Class::Lower => full(good.load),
             (Some(_), Some(bad)) if bad.class() != Class::Upper => full(bad.load),
             (Some(_), Some(_)) => Next::Found,
-            // A search begins with one load.
+            // This never happens, since a search begins with one load.
             (None, None) => Next::Nothing,
         }
     }
 
-    /// Returns the highest load that seems to keep the limit, and the lowest load above it that seems to exceed the
+    /// Returns the highest load that seems to meet the limit, and the next higher load, which seems to exceed the
     /// limit.
     pub fn near(&self) -> (Option<f64>, Option<f64>) {
         let (good, bad) = self.nearest();
@@ -220,8 +220,8 @@ mod tests {
     use super::*;
     use crate::stats::simulated::{Chance, Kind};
 
-    /// Searches from `guess` with trials that `is_good` judges. Returns the result, and the total length of the
-    /// trials in seconds.
+    /// Searches from `guess`; `is_good` decides the result of each trial. Returns the result of the search, and the
+    /// total length of the trials in seconds.
     fn search(guess: f64, mut is_good: impl FnMut(Trial) -> bool) -> (Option<(f64, f64)>, f64) {
         let (mut search, mut took_s) = (Search::new(guess), 0.0);
         for _ in 0..100 {
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_found_between_two_bounds_wherever_it_is() {
+    fn any_limit_is_found_between_two_bounds() {
         for truth in [11.0, 40.0, 333.0, 640.0, 980.0, 1000.0, 1100.0, 1500.0] {
             let (found, took_s) = search(1000.0, |trial| trial.load <= truth);
             let (lower, upper) = found.unwrap();
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_load_is_nine_tenths_of_the_guess_and_is_tried_again_when_it_was_bad() {
+    fn the_first_load_is_nine_tenths_of_the_guess_and_a_bad_first_trial_is_repeated() {
         let mut search = Search::new(1000.0);
         let first = Trial { load: 900.0, is_full: false };
         assert_eq!(search.next(), Next::Trial(first));
@@ -265,10 +265,10 @@ mod tests {
         assert_eq!(Search::new(1.0).next(), Next::Trial(Trial { load: 1.0, is_full: false }));
     }
 
-    /// An earlier version ended a slow search with only a lower bound, and reported "holds up to" without a trial at a
+    /// An earlier version ended a slow search with only a lower bound, and reported a result without a trial at a
     /// higher load.
     #[test]
-    fn nothing_is_found_before_a_full_trial_above_it_was_bad() {
+    fn a_result_needs_a_bad_full_trial_at_a_higher_load() {
         for is_closing in [false, true] {
             let (mut search, mut full_bad) = (Search::new(1000.0), false);
             for _ in 0..100 {
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn one_full_trial_makes_a_lower_bound_and_more_than_one_an_upper_one() {
+    fn one_full_trial_makes_a_lower_bound_and_several_make_an_upper_bound() {
         let (mut search, full) = (Search::new(10.0), Trial { load: 5.0, is_full: true });
         search.count(full, true);
         assert_eq!((search.lower().map(|seen| seen.load), search.upper()), (Some(5.0), None));
@@ -303,7 +303,7 @@ mod tests {
 
     /// Near the limit, trials are good or bad at random. A stall makes one or three of ten trials bad at any load.
     #[test]
-    fn trials_that_are_wrong_now_and_then_lead_to_the_limit_all_the_same() {
+    fn the_limit_is_found_even_if_some_trials_are_wrong() {
         for (stall_from, least) in [(1.28, 195), (0.52, 170)] {
             let (mut near, mut took) = (0, Vec::new());
             for run in 0..200 {

@@ -1,36 +1,36 @@
-//! Compares two stretches of seconds: is their difference more than chance, and more than a drift of the machine?
+//! Compares two series of seconds. The result says whether the difference between the series is more than chance and
+//! more than a drift of the machine.
 //!
 //! ```text
 //!   baseline   ·· · ·· ·                  each dot is a second
 //!   other                  · ·· · ··      faster: by 3 to 7 %
 //! ```
-//! The difference is that of the means. Replies per second are averaged directly, and latencies by their logarithms, so
-//! that one stall does not decide the result. The module `drift` computes the interval of the difference. The interval
-//! accounts for seconds that depend on each other, and for a drift that stretches of this length do not rule out. The
+//! The difference is the difference of the means. Replies per second are averaged directly, and latencies by their
+//! logarithms, so that one stall does not decide the result. The module `drift` computes the confidence interval of
+//! the difference. This interval accounts for seconds that depend on each other, and for a possible drift. The
 //! interval contains the true difference in 97.5 of 100 pairs.
 //!
-//! Only a difference of at least 2 % counts, and only if its interval excludes zero. Two stretches of one run are
-//! called different in fewer than 5 of 100 pairs, however their seconds depend on each other; the tests verify this. If
-//! noise alone does not explain the difference but a drift may, the verdict says so: then more seconds do not help, but
-//! alternating the settings does.
+//! Only a difference of at least 2 % counts, and only if its interval excludes zero. Two series of one run are called
+//! different in fewer than 5 of 100 pairs, even if their seconds depend on each other. The tests verify this limit of
+//! 5 of 100 pairs. If a drift may explain the difference but noise alone does not, the verdict says so. In this case,
+//! more seconds do not help, but alternating the settings helps.
 
 use super::{
     comparison::{Better, CLOSE, Comparison, Reason, SMALLEST, TOUCHES, Verdict},
     drift::{BLOCKS, Blocks, Doubt, explained_by_slope},
 };
 
-/// Two parts of a run with the same setting differ by chance. This is the share of such pairs whose difference is
-/// outside the confidence interval.
+/// The probability that the confidence interval misses the true difference.
 const OUTSIDE: f64 = 0.025;
 
-/// A stretch of consecutive values.
+/// A series of consecutive values.
 #[derive(Debug, Clone, Copy)]
 pub struct TimeSeries<'a> {
-    /// When the stretch began, in seconds.
+    /// When the series began, in seconds.
     pub start_s: f64,
     /// The length of each of `values`, in seconds.
     pub each_s: f64,
-    /// How many measured values are averaged in each of `values`; at least 1.
+    /// How many measured values are averaged in each of `values`, at least 1.
     pub of: u32,
     /// The values in order.
     pub values: &'a [f64],
@@ -58,8 +58,8 @@ pub fn compare(baseline: TimeSeries, other: TimeSeries, better: Better) -> Compa
     Comparison { change: Some(share(difference)), interval: Some(interval), verdict }
 }
 
-/// Returns the verdict for a difference of logarithms that is not significant. `half` is half the width of its
-/// interval, and `by_noise` half the width of the interval without drift.
+/// Returns the verdict for a difference of logarithms that is not significant. `half` is half the width of the
+/// confidence interval, and `by_noise` is half its width without drift.
 fn undecided(difference: f64, half: f64, by_noise: f64, values: (u64, u64)) -> Verdict {
     let size = difference.abs();
     let widest = |half: f64| (size + half).exp_m1();
@@ -69,14 +69,14 @@ fn undecided(difference: f64, half: f64, by_noise: f64, values: (u64, u64)) -> V
     if widest(by_noise) <= CLOSE || (size.exp_m1() >= SMALLEST && by_noise < size) {
         return Verdict::NotClear(Reason::Drift);
     }
-    // The result is clear as soon as the interval excludes zero, or a difference that matters.
+    // The result is clear as soon as the interval excludes zero or relevant differences.
     let enough = size.max(CLOSE - size);
     let fewer = values.0.min(values.1) as f64;
     more_seconds((fewer * (half / enough).powi(2)).max(BLOCKS as f64).ceil(), values)
 }
 
-/// Returns how many more values each side needs to have `wanted` values; the pair is their present numbers, one value a
-/// second.
+/// Returns how many more seconds each side needs for `wanted` values. The pair contains the current numbers of values,
+/// with one value per second.
 fn more_seconds(wanted: f64, (first, second): (u64, u64)) -> Verdict {
     let missing = |there: u64| wanted - there as f64;
     Verdict::NotClear(Reason::MoreSeconds {
@@ -90,7 +90,8 @@ impl TimeSeries<'_> {
         self.values.len() as u64 * u64::from(self.of)
     }
 
-    /// Returns the logarithm of the stretch's level, and the stretch in blocks, relative to the level or in logarithms.
+    /// Returns the logarithm of the series' level, and the series in blocks. The blocks are relative to the level or
+    /// contain logarithms.
     fn levelled(&self, better: Better) -> Option<(f64, Blocks)> {
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         let (level, relative): (f64, Vec<f64>) = match better {
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_is_about_the_difference_and_leaves_out_zero() {
+    fn the_interval_contains_the_difference_and_excludes_zero() {
         let (base, other) = (zigzag(1000.0, 60), zigzag(1100.0, 60));
         let found = compare(stretch(0.0, &base), stretch(60.0, &other), Better::Higher);
         let (low, high) = found.interval.unwrap();
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_that_does_not_matter_is_none_however_sure_it_is() {
+    fn a_small_difference_is_none_even_if_it_is_certain() {
         let Verdict::Same { above } = verdict(1000.0, 1015.0, 200, Better::Higher) else {
             panic!("{:?}", verdict(1000.0, 1015.0, 200, Better::Higher));
         };
@@ -154,14 +155,14 @@ mod tests {
     }
 
     #[test]
-    fn a_slope_that_goes_on_is_a_drift() {
+    fn a_common_slope_is_a_drift() {
         let slope: Vec<_> = (0..120).map(|i| 1000.0 + f64::from(i)).collect();
         let found = compare(stretch(0.0, &slope[..60]), stretch(60.0, &slope[60..]), Better::Higher);
         assert_eq!(found.verdict, Verdict::NotClear(Reason::Drift));
     }
 
     #[test]
-    fn noise_that_hides_a_difference_says_how_much_more_is_needed() {
+    fn with_much_noise_the_verdict_says_how_many_more_seconds_are_needed() {
         let noisy =
             |n: usize| (0..n).map(|i| 1000.0 + [400.0, -300.0, 200.0, -300.0][i % 4]).collect::<Vec<_>>();
         let (base, other) = (noisy(12), noisy(12));
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_values_show_nothing_and_neither_does_nothing() {
+    fn a_few_values_show_nothing() {
         let more = |first, second| Verdict::NotClear(Reason::MoreSeconds { first, second });
         let short = compare(stretch(0.0, &[1.0; 9]), stretch(9.0, &[9.0; 50]), Better::Higher);
         assert_eq!((short.verdict, short.interval), (more(Some(1.0), 1.0), None));
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_without_a_reply_is_a_value_like_others() {
+    fn a_second_without_replies_is_a_value() {
         let mut values = zigzag(1000.0, 60);
         values[30] = 0.0;
         let base = zigzag(1000.0, 60);

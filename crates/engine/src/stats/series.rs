@@ -1,19 +1,20 @@
-//! A series of values in order, which uses bounded memory however long it becomes.
+//! A series of values in order, which uses bounded memory for any number of values.
 
-/// From this many values on, neighbours are merged in pairs. A long series keeps at least half of this number.
+/// When the series has this many values, neighbours are merged in pairs. A long series keeps at least half of this
+/// number.
 const KEPT: usize = 256;
 
 /// Values in the order in which they were added. When there are too many values, each pair of neighbours is replaced by
-/// its mean, and from then on each kept value is the mean of more added values. So no value is left out, and slow
+/// its mean. From then on, each stored value is the mean of twice as many added values. So no value is lost, and slow
 /// changes stay visible.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    /// The series: means of [`each`](Self::each) values. The last values are missing if they are too few for a
-    /// mean.
+    /// The stored values: means of [`each`](Self::each) added values. The last added values are missing until there are
+    /// enough for a mean.
     pub values: Vec<f64>,
-    /// How many added values make one kept value, at least 1.
+    /// How many added values are averaged in each stored value, at least 1.
     pub each: u32,
-    /// The sum and the number of the last values, which are too few for a kept value.
+    /// The sum and the number of the last added values, which are too few for a stored value.
     rest: (f64, u32),
 }
 
@@ -44,14 +45,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_short_series_is_kept_as_it_came() {
+    fn a_short_series_keeps_its_values() {
         let mut series = Series::default();
         [3.0, 1.0, 2.0].into_iter().for_each(|value| series.add(value));
         assert_eq!((series.values, series.each), (vec![3.0, 1.0, 2.0], 1));
     }
 
     #[test]
-    fn a_long_series_is_kept_in_means_and_in_its_order() {
+    fn a_long_series_consists_of_means_in_order() {
         let mut series = Series::default();
         (0..10_240).for_each(|n| series.add(f64::from(n)));
         assert_eq!((series.values.len(), series.each), (160, 64));

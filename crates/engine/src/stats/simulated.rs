@@ -1,20 +1,20 @@
-//! Simulated series of seconds for tests. The seconds depend on each other, walk and drift as on real machines.
+//! Simulated series of seconds for tests. As on real machines, the seconds depend on each other and drift.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// How seconds depend on earlier ones, relative to a standard deviation of 1.
+/// How each second depends on earlier seconds, relative to a standard deviation of 1.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
     /// AR(1): each second repeats this share of the deviation of the previous second.
     Repeats(f64),
     /// White noise on a random walk with steps of this size.
     Walks(f64),
-    /// Only a random walk with steps of 1.
+    /// A random walk with steps of 1, without noise.
     OnlyWalks,
-    /// AR(1) with the first share, on a random walk with steps of the second size.
+    /// AR(1) with the share of the first number, on a random walk with steps of the second number.
     RepeatsAndWalks(f64, f64),
-    /// 1/f: a sum of AR(1) with correlation times from 1 s to 512 s.
+    /// 1/f noise: a sum of AR(1) series with correlation times from 1 s to 512 s.
     Pink,
     /// White noise on 1/f noise of this size.
     AboutPink(f64),

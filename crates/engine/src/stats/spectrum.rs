@@ -1,4 +1,4 @@
-//! A distribution in coarse steps, to be drawn as bars.
+//! A distribution in coarse steps, for a bar chart.
 
 use super::Latency;
 
@@ -11,12 +11,12 @@ pub struct Band {
     pub share: f64,
 }
 
-/// The steps within a decade, in tenths of the decade's beginning; the finest division comes first.
+/// The steps within a decade, in tenths of the decade's beginning. The finest division is first.
 const FINENESS: [&[u64]; 3] = [&[10, 15, 20, 30, 50, 70], &[10, 20, 50], &[10]];
 
-/// Returns the distribution in round steps, from the first non-empty step to the last. The steps are the finest of
-/// which at most `most` are needed, or else whole decades. The result is empty if nothing was counted. Latencies over
-/// range are in the last step.
+/// Returns the distribution in round steps, from the first non-empty step to the last. The steps are as fine as
+/// possible with at most `most` steps; the coarsest steps are whole decades. The result is empty if nothing was
+/// counted. Latencies over range are in the last step.
 pub fn spectrum(latency: &Latency, most: usize) -> Vec<Band> {
     let finest = FINENESS.iter().map(|tenths| in_steps(latency, tenths)).find(|bands| bands.len() <= most);
     finest.unwrap_or_else(|| in_steps(latency, FINENESS[2]))
@@ -28,11 +28,11 @@ fn in_steps(latency: &Latency, tenths: &[u64]) -> Vec<Band> {
     }
     let mut bands: Vec<(u64, u64)> = Vec::new();
     let mut cells = latency.cells().iter().peekable();
-    // From 10 ns on, so that tenths are whole, to the limit of 64 bits.
+    // The steps begin at 10 ns, so that tenths are whole numbers, and end at the limit of 64 bits.
     let steps = (0..18).flat_map(|power| tenths.iter().map(move |tenth| tenth * 10_u64.pow(power)));
     for up_to_ns in steps {
         let mut n = 0;
-        // A cell's value is the highest that counts as equal, slightly above a border at its lower end.
+        // The value of a cell is its upper end, which may be slightly above a border inside the cell.
         while let Some((_, count)) = cells.next_if(|(ns, _)| *ns <= up_to_ns + up_to_ns / 1000) {
             n += count;
         }
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn every_sample_is_in_one_step_and_steps_between_are_not_left_out() {
+    fn every_sample_is_in_one_step_and_empty_steps_are_kept() {
         assert_eq!(of(&[], 9), []);
         let values = [151_000, 200_000, 701_000, 900_000];
         assert_eq!(of(&values, 3), [(200_000, 0.5), (500_000, 0.0), (1_000_000, 0.5)]);
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_over_range_is_in_the_last_step() {
+    fn values_over_range_are_in_the_last_step() {
         let shares = of(&[1_000, HIGHEST_NS * 2], 9);
         assert_eq!(shares.iter().map(|(_, share)| share).sum::<f64>(), 1.0);
         assert_eq!(of(&[HIGHEST_NS * 2], 9).len(), 1);

@@ -1,16 +1,16 @@
-//! Checks whether a series is steady: whether the mean of its values is known precisely enough.
+//! Checks whether a series is steady, which means that the mean of its values is known precisely enough.
 //!
 //! Consecutive values depend on each other, so n values are worth n(1−ρ)/(1+ρ) independent values. Here ρ is the
-//! correlation of neighbours (lag 1), corrected for the bias of short series (Marriott and Pope, Biometrika 41, 1954);
-//! a negative correlation counts as 0. A series that climbs or falls has a high correlation, so rightly it is called
-//! steady only after many values. Pure.
+//! correlation of neighbours (lag 1), corrected for the bias of short series (Marriott and Pope, Biometrika 41,
+//! 1954). A negative correlation counts as 0. A rising or falling series has a high correlation, so it is called
+//! steady only after many values. This module does no I/O.
 
 /// The smallest number of values.
 const LEAST: usize = 12;
-/// The normal distribution exceeds this with probability 0.05, on both sides together.
+/// The standard normal distribution exceeds this absolute value with a probability of 0.05.
 const NORMAL: f64 = 1.96;
 
-/// Returns whether the mean of `values`, in order, is known within the share `within` of itself, at 95 %
+/// Returns whether the mean of the ordered `values` is known with a relative error of at most `within`, at 95 %
 /// confidence.
 pub fn is_steady(values: &[f64], within: f64) -> bool {
     let n = values.len() as f64;
@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn little_noise_is_steady_soon_and_much_needs_more_values() {
+    fn a_series_with_more_noise_needs_more_values() {
         let white = Kind::Repeats(0.0);
         assert_eq!((steady(white, 0.01, 11), steady(white, 0.01, 12)), (0, 100));
         assert!(steady(white, 0.05, 12) < 20, "{}", steady(white, 0.05, 12));
@@ -50,20 +50,20 @@ mod tests {
     }
 
     #[test]
-    fn what_depends_on_what_was_before_needs_more_values_still() {
+    fn a_series_of_dependent_values_needs_more_values() {
         let (white, repeats) = (steady(Kind::Repeats(0.0), 0.03, 24), steady(Kind::Repeats(0.8), 0.03, 24));
         assert!(white > 90 && repeats < 40, "{white} {repeats}");
     }
 
     #[test]
-    fn a_climb_is_not_steady_unless_it_is_as_good_as_none() {
+    fn a_rising_series_is_not_steady_unless_the_rise_is_small() {
         let climb = |of: f64| (0..40).map(|n| 1.0 + of * f64::from(n) / 40.0).collect::<Vec<_>>();
         assert!(!is_steady(&climb(0.2), 0.02));
         assert!(is_steady(&climb(0.005), 0.02));
     }
 
     #[test]
-    fn nothing_is_not_steady_and_the_same_again_and_again_is() {
+    fn an_empty_series_is_not_steady_and_a_constant_series_is() {
         assert!(!is_steady(&[0.0; 50], 0.02) && !is_steady(&[], 0.02));
         assert!(is_steady(&[7.0; 12], 0.0));
     }

@@ -2,9 +2,9 @@
 
 use std::f64::consts::FRAC_2_PI;
 
-/// Returns the share of the distribution with `freedom` degrees of freedom, at least 1, that lies at least `t` from
-/// its middle, on either side: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 26.7.3 and 26.7.4,
-/// which are exact.
+/// Returns the probability that a value of the distribution has an absolute value of at least `t`. `freedom` is the
+/// number of degrees of freedom, at least 1. The formulas are exact (Abramowitz and Stegun, Handbook of Mathematical
+/// Functions, 1964, 26.7.3 and 26.7.4).
 pub(super) fn beyond(t: f64, freedom: u32) -> f64 {
     let angle = (t.abs() / f64::from(freedom).sqrt()).atan();
     let (sine, cosine) = angle.sin_cos();
@@ -19,7 +19,7 @@ pub(super) fn beyond(t: f64, freedom: u32) -> f64 {
     (1.0 - within).clamp(0.0, 1.0)
 }
 
-/// Returns the point at which `falling`, which is 1 at 0, falls below `value`.
+/// Returns the argument at which the decreasing function `falling` falls below `value`. The function must be 1 at 0.
 pub(super) fn falls_below(value: f64, falling: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (0.0, 1e-6);
     while falling(high) > value && high < 1e9 {
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_has_its_tabled_values() {
+    fn the_distribution_agrees_with_published_tables() {
         for (t, freedom, chance) in [
             (0.0, 18, 1.0),
             (1.734_064, 18, 0.1),

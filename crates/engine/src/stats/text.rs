@@ -1,12 +1,12 @@
-//! The JSON form of a distribution: readable figures, and all cells as the usual compressed HDR text.
+//! The JSON form of a distribution: readable figures, and all cells as compressed HDR text.
 //!
 //! ```text
 //! {"count":3,"sum_ns":1200,"min_us":0.3,"mean_us":…,"p50_us":…,…,"p9999_us":…,"max_us":…,"over_range":1,"hdr":"HISTF…"}
 //! ```
-//! A percentile with fewer than ten samples above it is omitted, and so is `over_range` if it is 0. The HDR text is
-//! base64 of HdrHistogram's V2 deflate encoding with values in nanoseconds, so HDR tools of other languages can read
-//! it. The text of an empty distribution is empty. A [coarse] text has larger cells; its figures are still exact. A
-//! reader gets the cells from the text, and the exact figures from the other fields.
+//! A percentile with fewer than ten samples above it is omitted. The field `over_range` is omitted if it is 0. The HDR
+//! text is base64 of HdrHistogram's V2 deflate encoding with values in nanoseconds, so HDR tools of other languages can
+//! read it. The text of an empty distribution is empty. A [`coarse`] text has larger cells, but its figures are exact.
+//! A reader takes the cells from the text, and the exact figures from the other fields.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
@@ -18,22 +18,22 @@ use super::{
 
 /// The JSON fields that are computed from the sum and the cells.
 pub const COMPUTED: [&str; 7] = ["mean_us", "p50_us", "p90_us", "p95_us", "p99_us", "p999_us", "p9999_us"];
-/// Ten years in µs: no session has a longer latency.
+/// The longest valid latency: ten years, in µs.
 const LONGEST_US: f64 = 315_360_000.0 * 1e6;
-/// How far the mean may be below the minimum or above the maximum because of rounding, as a share.
+/// The largest relative rounding error by which the mean may be below the minimum or above the maximum.
 const ROUNDING: f64 = 1e-9;
-/// Significant digits of a [`coarse`] text.
+/// The number of significant digits of a [`coarse`] text.
 const COARSE_DIGITS: u8 = 1;
 
-/// The JSON object, field by field.
+/// The fields of the JSON object.
 #[derive(Serialize, Deserialize)]
 struct Wire {
     count: u64,
-    /// The sum of all latencies as a whole number, so that adding sums is exact; `None` if the sum exceeds 64 bits:
-    /// then the mean is used instead.
+    /// The sum of all latencies as a whole number, so that adding sums is exact. If the sum exceeds 64 bits, it is
+    /// `None`, and the mean is used instead.
     sum_ns: Option<u64>,
     min_us: f64,
-    /// Recordings omit the mean if there is a sum.
+    /// The mean latency, which recordings omit if there is a sum.
     mean_us: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     p50_us: Option<f64>,
@@ -65,8 +65,8 @@ impl Latency {
         hdr::encode(&us, SIGNIFICANT_DIGITS)
     }
 
-    /// Converts to the cells of a [`coarse`] text, so that a verdict from these cells is the same before writing and
-    /// after reading.
+    /// Converts to the cells of a [`coarse`] text. A verdict from these cells is the same before writing and after
+    /// reading.
     #[must_use]
     pub fn coarse(&self) -> Self {
         let cells = hdr::in_cells_of(COARSE_DIGITS, self.cells());
@@ -96,7 +96,7 @@ impl Latency {
         let cells = hdr::decode(&wire.hdr)?;
         let in_cells: u64 = cells.iter().map(|(_, n)| n).sum();
         if in_cells.checked_add(wire.over_range) != Some(wire.count) || wire.count > hdr::MOST {
-            return Err(DecodeError::Figures("'count' is not what its cells and 'over_range' hold"));
+            return Err(DecodeError::Figures("'count' is not the sum of the cells and 'over_range'"));
         }
         let (min_us, max_us) = (wire.min_us, wire.max_us);
         let is_latency = |us: f64| (0.0..=LONGEST_US).contains(&us);
@@ -142,8 +142,8 @@ impl Serialize for Latency {
     }
 }
 
-/// Writes distributions with exact figures and with cells of one significant digit, 16 in an octave. The text has a
-/// tenth of the usual length.
+/// Writes distributions with exact figures and with cells of one significant digit, 16 per octave. The text has a tenth
+/// of the usual length.
 pub mod coarse {
     use super::{COARSE_DIGITS, Latency, Serialize, Serializer};
 
@@ -155,7 +155,7 @@ pub mod coarse {
         latency.to_wire(COARSE_DIGITS).serialize(serializer)
     }
 
-    /// Writes a distribution, or nothing if there is none.
+    /// Writes a distribution, or null if there is none.
     ///
     /// # Errors
     /// When the serializer fails.
@@ -176,7 +176,7 @@ mod tests {
     use crate::stats::fixture::latency_of;
 
     #[test]
-    fn a_distribution_survives_its_text_cell_for_cell() {
+    fn a_distribution_is_the_same_after_writing_and_reading() {
         let before = latency_of((1..2_000_000).step_by(997).chain([70_000_000_000]));
         let text = serde_json::to_string(&before).unwrap();
         assert!(text.contains("\"hdr\":\"HISTF"), "{text}");
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_whole_and_come_of_the_mean_where_they_are_too_large() {
+    fn a_missing_sum_is_computed_from_the_mean() {
         let before = latency_of([1, 2, 1_000_000_000, 1_000_000_000, 1_000_000_001]);
         let mut value = serde_json::to_value(&before).unwrap();
         assert_eq!(value["sum_ns"], 3_000_000_004_u64);
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_coarse_text_has_the_exact_figures_and_stays_as_coarse_as_it_is() {
+    fn a_coarse_text_has_exact_figures_and_can_be_written_again() {
         let exact = latency_of((1..2_000_000).step_by(997));
         let written = coarse::serialize(&exact, serde_json::value::Serializer).unwrap();
         let fine = serde_json::to_value(&exact).unwrap();
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_that_cannot_be_are_refused_with_a_reason() {
+    fn impossible_figures_are_refused_with_a_reason() {
         let good = serde_json::to_value(latency_of([3_000, 5_000, 70_000_000_000])).unwrap();
         for (name, value, part) in [
             ("max_us", serde_json::json!(0.5), "between"),

@@ -3,26 +3,25 @@
 //! ```text
 //!   X(N) = λN / (1 + σ(N−1) + κN(N−1))            ┌── the knee, N* = √((1−σ)/κ)
 //!                                             ·── ▼ ──·
-//!   λ  what one alone reaches               ·           ··
-//!   σ  the share that waits for others    ·                ··   what it costs that all wait for all
-//!   κ  the cost of agreement            ·
+//!   λ  throughput at N = 1                  ·           ··
+//!   σ  contention: waiting for others     ·                ··   the cost of coherency reduces throughput
+//!   κ  coherency: mutual agreement      ·
 //! ```
-//! Gunther, "Guerrilla Capacity Planning", 2007, chapters 4 and 5. N/X is linear in 1, N−1 and N(N−1), so the fit is
-//! least squares with non-negative coefficients; errors are relative to X, since the noise of throughput grows with it.
+//! Source: Gunther, "Guerrilla Capacity Planning", 2007, chapters 4 and 5. N/X is linear in 1, N−1 and N(N−1), so the
+//! fit uses least squares with non-negative coefficients. Errors are relative to X, since noise grows with throughput.
 //! The law is a model, and every display of its results must say so.
 
-/// The smallest number of different N. Three coefficients always fit three points, and too often they fit a fourth
-/// point by chance: with four points, a κ other than zero would need a Student value of 12.7; with five points, 4.3.
+/// The smallest number of different N. Three coefficients always fit three points, and too often fit a fourth point by
+/// chance. A κ above zero needs a Student value of 12.7 with four points, but only 4.3 with five points.
 const LEAST_POINTS: usize = 5;
-/// If the points differ from the law by more than this share of X (root mean square), the law does not describe them.
+/// If the points differ from the law by more than this share of X (root mean square), the fit is rejected.
 const POOR: f64 = 0.1;
-/// If the knee is above the largest measured N by more than this factor, no measurement supports it, and it is not
+/// If the knee exceeds the largest measured N by more than this factor, no measurement supports it. Such a knee is not
 /// reported.
 const BEYOND: f64 = 2.0;
-/// The smallest squared error in the calculation, since points exactly on the law, as in tests, have none.
+/// The smallest squared error in the calculation. Points that lie exactly on the law, as in tests, have no error.
 const LEAST_SQUARE: f64 = 1e-12;
-/// Student's distribution exceeds these values with probability 0.05, on both sides together, for 1, 2, … degrees
-/// of freedom.
+/// Student's distribution exceeds these absolute values with a probability of 0.05, for 1 to 10 degrees of freedom.
 const STUDENT: [f64; 10] = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23];
 
 /// A fit of the law.
@@ -32,13 +31,14 @@ pub struct Usl {
     pub lambda: f64,
     /// σ: the share of the work that cannot run in parallel, at least 0.
     pub sigma: f64,
-    /// κ: the cost that each pair of concurrent requests causes, at least 0.
+    /// κ: the cost of each pair of concurrent requests, at least 0.
     pub kappa: f64,
-    /// The knee. `None` if the decline of throughput may be chance, or if the knee is far outside the points.
+    /// The point of the highest throughput. `None` if the decline of throughput may be chance, or if this point is far
+    /// outside the measured points.
     pub knee: Option<Knee>,
 }
 
-/// The point of the highest throughput by the law.
+/// The point of the highest throughput according to the law.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Knee {
     /// The concurrency, N*.
@@ -48,8 +48,8 @@ pub struct Knee {
 }
 
 impl Usl {
-    /// Fits the law to `points` of (N, throughput), with each N once. `None` for fewer than five points, or if the law
-    /// does not describe the points.
+    /// Fits the law to `points` of (N, throughput), with each N once. Returns `None` for fewer than five points, or
+    /// if the law does not describe the points.
     pub fn of(points: &[(f64, f64)]) -> Option<Self> {
         let is_point = |(n, x): &(f64, f64)| *n >= 1.0 && *x > 0.0 && x.is_finite();
         if points.len() < LEAST_POINTS || !points.iter().all(is_point) {
@@ -93,7 +93,7 @@ fn is_in_reach(knee: Knee, points: &[(f64, f64)]) -> bool {
     knee.at >= least && knee.at <= most * BEYOND
 }
 
-/// The coefficients with which the sum of the terms is as close to 1 as possible at all points.
+/// The coefficients for which the sum of the terms is closest to 1 at all points.
 #[derive(Debug, Clone, Copy)]
 struct Fit {
     coefficients: [f64; 3],
@@ -102,12 +102,12 @@ struct Fit {
 }
 
 impl Fit {
-    /// Fits the terms that are `used`, by Gram-Schmidt; `None` if a coefficient would be negative, or the terms are
-    /// not independent.
+    /// Fits the `used` terms by the Gram-Schmidt method. Returns `None` if a coefficient would be negative, or the
+    /// terms are not independent.
     fn of(terms: &[Vec<f64>; 3], used: &[usize]) -> Option<Self> {
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let mut left = vec![1.0; terms[0].len()];
-        // Each term orthogonalised against those before it, and the coefficients for that.
+        // Each term, orthogonalized against the earlier terms, and the coefficients of this step.
         let mut own: Vec<(Vec<f64>, [f64; 3])> = Vec::new();
         let mut coefficients = [0.0; 3];
         for term in used {
@@ -160,7 +160,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_law_is_found_again_from_its_own_points(
+        fn a_law_is_recovered_from_its_own_points(
             (lambda, sigma, knee) in (1.0..1e6_f64, 0.0..0.9_f64, 2.0..900.0_f64)
         ) {
             let kappa = (1.0 - sigma) / (knee * knee);
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_moves_the_knee_little_and_makes_none_where_there_is_none() {
+    fn noise_hardly_moves_the_knee_and_hardly_ever_invents_one() {
         let (turns, flattens) = (law(1000.0, 0.03, 0.97 / 1e4), law(1000.0, 0.03, 0.0));
         let near = |seed: &u64| {
             let knee = Usl::of(&noisy(turns, 0.03, *seed)).and_then(|found| found.knee);
@@ -191,22 +191,22 @@ mod tests {
             |seed: &u64| Usl::of(&noisy(flattens, 0.03, *seed)).is_some_and(|found| found.knee.is_some());
         let (near, has_knee) = ((0..300).filter(near).count(), (0..300).filter(has_knee).count());
         assert!(near >= 290, "{near} of 300");
-        // Half of the 5 % lies on the other side.
+        // The 5 % include both signs, and only one sign gives a knee.
         assert!(has_knee <= 15, "{has_knee} of 300");
     }
 
     #[test]
-    fn nothing_is_said_of_too_few_points_or_of_what_is_no_such_law() {
+    fn too_few_points_and_points_off_the_law_have_no_fit() {
         let turns = law(1000.0, 0.03, 0.97 / 1e4);
         assert_eq!(Usl::of(&points(turns, &CLIENTS[..4])), None);
         let stops: Vec<_> = CLIENTS.map(|n| (n, n.min(20.0))).into();
-        assert_eq!(Usl::of(&stops), None, "a server that does up to 20 as fast as one turns too sharply");
+        assert_eq!(Usl::of(&stops), None, "a linear rise that stops at 20 bends too sharply");
         let zero: Vec<_> = CLIENTS.map(|n| (n, 0.0)).into();
         assert_eq!((Usl::of(&zero), Usl::of(&[])), (None, None));
     }
 
     #[test]
-    fn a_knee_that_nobody_came_near_is_not_reported() {
+    fn a_knee_far_from_the_points_is_not_reported() {
         let far = law(1000.0, 0.03, 0.97 / 1e4);
         let seen = |concurrencies| Usl::of(&points(far, concurrencies)).unwrap().knee;
         assert_eq!(seen(&[1.0, 2.0, 5.0, 10.0, 20.0]), None);

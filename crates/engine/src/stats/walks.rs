@@ -1,17 +1,19 @@
-//! HdrHistogram's two ways to iterate over a distribution, as redis-benchmark prints them.
+//! HdrHistogram's two ways to iterate over a distribution, which redis-benchmark prints.
 
 use super::{Latency, recorder::cell_end};
 
-/// The lengths of the steps over values, in nanoseconds: 100 µs up to 2 ms, then 1 ms.
+/// The length of the first steps over values: 100 µs.
 const STEP_NS: u64 = 100_000;
+/// Above this value, the steps are longer: 2 ms.
 const LONG_FROM_NS: u64 = 2_000_000;
+/// The length of the later steps over values: 1 ms.
 const LONG_STEP_NS: u64 = 1_000_000;
 
 /// A point of an iteration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Level {
-    /// The share of values up to this point, in percent. In an iteration over percentiles, this is the target
-    /// percentile.
+    /// The share of values up to this point, in percent. In an iteration over percentiles, it is the target percentile
+    /// instead.
     pub percent: f64,
     /// The largest value of the cell, in nanoseconds.
     pub value_ns: u64,
@@ -19,8 +21,8 @@ pub struct Level {
     pub count: u64,
 }
 
-/// Iterates over percentiles as redis-benchmark does: each is in the middle between the previous percentile and 100,
-/// and percentiles in the same cell are skipped. The last value appears twice, since it is also the end.
+/// Iterates over percentiles like redis-benchmark. Each percentile is in the middle between the previous percentile and
+/// 100, and percentiles in the same cell are skipped. The last value appears twice, because it is also the end.
 pub fn over_percentiles(latency: &Latency) -> Vec<Level> {
     let mut levels = percentile_steps(latency, 1);
     levels.dedup_by(|next, before| next.count == before.count && next.count < latency.count());
@@ -28,7 +30,7 @@ pub fn over_percentiles(latency: &Latency) -> Vec<Level> {
 }
 
 /// Iterates over percentiles in `steps` steps, at least 1, for each half of the distance to 100. The last value appears
-/// twice, since it is also the end.
+/// twice, because it is also the end.
 pub fn percentile_steps(latency: &Latency, steps: u32) -> Vec<Level> {
     let (mut levels, mut seen, mut last_ns, mut percent) = (Vec::new(), 0, 0, 0.0);
     for (value_ns, n) in cells(latency) {
@@ -47,7 +49,7 @@ pub fn percentile_steps(latency: &Latency, steps: u32) -> Vec<Level> {
     levels
 }
 
-/// Returns HdrHistogram's half distance of a percentile: 2 from 0 on, 4 from 50, 8 from 75, and so on.
+/// Returns HdrHistogram's half distance of a percentile: 2 from percentile 0 on, 4 from 50 on, 8 from 75 on, and so on.
 fn half_distance(percent: f64) -> f64 {
     2_f64.powi(((100.0 / (100.0 - percent)).ln() / 2_f64.ln()) as i32 + 1)
 }
@@ -74,7 +76,7 @@ pub fn over_values(latency: &Latency) -> Vec<Level> {
     levels
 }
 
-/// Returns the cells of `latency`, and all values over range as one more cell.
+/// Returns the cells of `latency`, and one additional cell for all values over range.
 fn cells(latency: &Latency) -> impl Iterator<Item = (u64, u64)> {
     let beyond = (latency.max_ns(), latency.over_range());
     latency.cells().iter().copied().chain([beyond].into_iter().filter(|(_, n)| *n > 0))
@@ -91,7 +93,7 @@ mod tests {
 
     /// The percentiles and counts of a run of redis-benchmark over 1000 requests.
     #[test]
-    fn percentiles_halve_the_rest_and_the_end_is_given_twice() {
+    fn percentiles_halve_the_rest_and_the_end_appears_twice() {
         let levels = over_percentiles(&latency_of(1..=1000));
         let expected = [
             ("0.000", 1),
@@ -110,9 +112,9 @@ mod tests {
         assert_eq!(rows(&levels), expected.map(|(percent, n)| (percent.to_owned(), n)));
     }
 
-    /// Iterates as memtier_benchmark does, in ten steps for each half of the distance.
+    /// Iterates like memtier_benchmark, in ten steps for each half of the distance.
     #[test]
-    fn more_steps_are_given_also_where_they_are_one_cell() {
+    fn smaller_steps_are_kept_even_in_the_same_cell() {
         let levels = percentile_steps(&latency_of((0..60).map(|_| 5).chain((0..40).map(|_| 9))), 10);
         let percents: Vec<_> = levels.iter().map(|level| level.percent).collect();
         assert_eq!(
@@ -125,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn one_cell_is_the_first_and_the_last() {
+    fn a_single_cell_is_the_first_and_the_last() {
         let levels = over_percentiles(&latency_of([5, 5, 5]));
         assert_eq!(rows(&levels), [("0.000".to_owned(), 3), ("100.000".to_owned(), 3)]);
         let none = over_percentiles(&Latency::default());
@@ -134,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_that_is_reached_with_the_one_before_is_not_given_again() {
+    fn percentiles_in_the_same_cell_are_skipped() {
         let latency = latency_of((0..60).map(|_| 5).chain((0..40).map(|_| 9)));
         assert_eq!(
             rows(&over_percentiles(&latency)),
@@ -143,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn values_go_by_tenths_of_a_millisecond_and_beyond_two_by_whole_ones() {
+    fn values_have_steps_of_a_tenth_of_a_millisecond_and_later_of_one() {
         let latency = latency_of([150_000, 250_000, 250_000, 2_050_000, 2_150_000, 70_000_000_000]);
         let levels = over_values(&latency);
         let rows: Vec<_> = levels

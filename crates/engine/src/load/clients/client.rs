@@ -12,10 +12,11 @@ pub(in crate::load) struct Client {
     pub(in crate::load) lane: Lane,
     /// The client's lanes to other nodes of a cluster.
     pub(super) others: Vec<(NodeNumber, usize)>,
-    /// How many requests of the client are not answered, if a cluster is driven, and how many its batch has.
+    /// With a cluster, how many requests of the client are not answered yet.
     pub(super) owed: u32,
+    /// With a cluster, how many requests the client's batch has.
     pub(super) batch: u32,
-    /// The source of random numbers for the client's requests: no two clients send the same sequence.
+    /// The source of random numbers for the client's requests. No two clients send the same sequence.
     pub(in crate::load) draws: Draws,
     /// How many requests the client may still send.
     pub(in crate::load) left: u64,
@@ -25,13 +26,13 @@ pub(in crate::load) struct Client {
     pub(super) queued: bool,
     /// The pause before the next attempt to connect, which grows until a batch is answered.
     pub(super) back_off: BackOff,
-    /// Whether the client lost its connection, or failed to get one, and has no new one yet.
+    /// Whether the client lost its connection or failed to connect, and is not connected again yet.
     pub(super) is_lost: bool,
     /// How many requests were answered on the current connection, in whole batches.
     pub(super) served: u32,
     /// Whether the session on the current connection is over.
     pub(super) has_ended: bool,
-    /// Whether the connection was closed on purpose and the next one is not open yet.
+    /// Whether the connection was closed on purpose and the next connection is not open yet.
     pub(super) is_between: bool,
 }
 
@@ -58,9 +59,9 @@ impl Client {
 /// A client's connection.
 #[allow(clippy::large_enum_variant, reason = "nearly all of them are connections")]
 pub(in crate::load) enum ClientConnection {
-    /// The client has no connection and wants none.
+    /// The client has no connection and needs none.
     Down,
-    /// The client has no connection yet: it waits for its turn to connect, or for the end of its back-off.
+    /// The client has no connection yet, and waits for its turn to connect or for the end of its back-off.
     Scheduled,
     /// The client has a connection.
     Open(Connection),

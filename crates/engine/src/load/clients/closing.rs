@@ -1,5 +1,5 @@
-//! Closing connections. What is to be sent by the ring is submitted first: afterwards, the number of the socket may belong
-//! to another file.
+//! Closes connections. Before that, pending sends of the io_uring ring are submitted. Afterwards, the file descriptor
+//! of the socket may belong to another file.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use super::{ClientConnection, Clients, is_extra, is_opening};
 use crate::load::io::Io;
 
 impl Clients {
-    /// Removes the connection of lane `i`. Returns whether it had finished its greeting.
+    /// Removes the connection of lane `i`. Returns whether this connection had finished its greeting.
     pub(super) fn take_connection(&mut self, i: usize) -> bool {
         let Some(lane) = self.lane(i) else { return false };
         match std::mem::replace(&mut lane.link, ClientConnection::Down) {
@@ -25,7 +25,7 @@ impl Clients {
         }
     }
 
-    /// Closes the connections of the ring that are not needed any more, after what is to be sent on them is submitted.
+    /// Closes the unneeded connections of the ring, after the ring has submitted their pending sends.
     pub(in crate::load) fn close_those_of_ring(&mut self, io: &mut Io) -> io::Result<()> {
         if !self.closing.is_empty() {
             io.flush()?;

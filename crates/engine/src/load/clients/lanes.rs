@@ -1,5 +1,5 @@
-//! Lanes: the connections of clients to the nodes of a cluster. A client's own connection is its first lane, to any
-//! node; the others are opened when the client first needs their nodes.
+//! Lanes: the connections of clients to the nodes of a cluster. A client's own lane is its first connection, to any
+//! node. Each further lane is opened when the client first needs its node.
 //!
 //! ```text
 //!  client 0 ── own lane: node 0 ── lane FIRST+0: node 1 ── lane FIRST+1: node 2
@@ -19,16 +19,16 @@ use crate::{
 /// The index of the first lane that is not a client's own.
 const FIRST_LANE: usize = MAX_CLIENTS as usize;
 
-/// A client's connection to a node, and what is to be written on it. Without a cluster, each client has only its own.
+/// A client's connection to a node, and the parcels to be written on it. Without a cluster, each client has one lane.
 pub(in crate::load) struct Lane {
     pub(in crate::load) link: ClientConnection,
     /// Whether the lane is in the queue of lanes with unread data in the socket.
     pub(super) unread: bool,
     /// The node of a cluster at the other end; `None` without a cluster or a connection.
     pub(in crate::load) node: Option<NodeNumber>,
-    /// Parcels to be written, one after the other.
+    /// Parcels to be written on this lane, one after the other.
     pub(in crate::load) waiting: VecDeque<Parcel>,
-    /// The index of the client.
+    /// The index of the client that uses this lane.
     owner: usize,
 }
 
@@ -37,18 +37,18 @@ impl Lane {
         Self { link: ClientConnection::Down, unread: false, node: None, waiting: VecDeque::new(), owner }
     }
 
-    /// Returns whether the lane is open, and nothing is written or to be written on it.
+    /// Returns whether the lane is open and has no batch in flight and no waiting parcels.
     pub(in crate::load) fn is_idle(&self) -> bool {
         let ClientConnection::Open(connection) = &self.link else { return false };
         connection.phase == ConnectionPhase::Idle && self.waiting.is_empty()
     }
 }
 
-/// The lanes that are not a client's own.
+/// The lanes in addition to the clients' own lanes.
 #[derive(Default)]
 pub(super) struct Lanes {
     pub(super) all: Vec<Lane>,
-    /// Places in `all` without a client.
+    /// Indices in `all` of lanes that no client uses.
     free: Vec<usize>,
     to_open: VecDeque<usize>,
     /// How many connections have not finished their greeting.
@@ -100,13 +100,13 @@ impl Clients {
         self.lanes.get_mut(i).map_or(i, |lane| lane.owner)
     }
 
-    /// Returns how many lanes there are, with those of the clients themselves.
+    /// Returns the number of lanes, including the clients' own lanes.
     pub(in crate::load) fn how_many_lanes(&self) -> usize {
         self.wanted + self.lanes.all.len() - self.lanes.free.len()
     }
 
-    /// Returns the lane of `client` to `node`, and plans to open it if it is not open. If the client has no such lane and
-    /// there are `most` lanes already, another client's idle lane is closed; if there is none, returns `None`.
+    /// Returns the index of the lane of `client` to `node`, and schedules a closed or new lane to be opened. If a new
+    /// lane would exceed `most` lanes, an idle lane is closed first. Returns `None` if no lane is idle.
     pub(in crate::load) fn lane_to(&mut self, client: usize, node: NodeNumber, most: usize) -> Option<usize> {
         let Client { lane, others, .. } = self.all.get(client)?;
         if lane.node == Some(node) && matches!(lane.link, ClientConnection::Open(_)) {
@@ -142,7 +142,8 @@ impl Clients {
         i
     }
 
-    /// Closes lane `i`, which is not a client's own, and frees its place. Its parcels must be taken before.
+    /// Closes lane `i`, which is not a client's own lane, and frees its index. The waiting parcels must be removed
+    /// before.
     pub(super) fn close_lane(&mut self, i: usize) {
         self.take_connection(i);
         let Some(lane) = self.lanes.get_mut(i) else { return };
@@ -154,7 +155,7 @@ impl Clients {
         }
     }
 
-    /// Closes all lanes of client `i` but its own.
+    /// Closes all lanes of client `i` except the client's own lane.
     pub(super) fn close_others(&mut self, i: usize) {
         let others: Vec<_> = self.all[i].others.iter().map(|(_, lane)| *lane).collect();
         others.into_iter().for_each(|lane| self.close_lane(lane));
@@ -166,14 +167,14 @@ impl Clients {
         *count = count.saturating_add_signed(change);
     }
 
-    /// Notes that client `i` has `n` more requests to be answered.
+    /// Notes that client `i` has `n` more unanswered requests.
     pub(in crate::load) fn owes(&mut self, i: usize, n: u32) {
         self.all[i].owed += n;
         self.all[i].batch += n;
     }
 
-    /// Notes that `n` requests of client `i` are answered or lost. Returns the number of requests of its batch if all of
-    /// them are.
+    /// Notes that `n` requests of client `i` are answered or lost. If this completes the batch, returns the number of
+    /// requests in the batch.
     pub(in crate::load) fn settle(&mut self, i: usize, n: u32) -> Option<u32> {
         let client = self.all.get_mut(i)?;
         client.owed -= n;
@@ -187,17 +188,17 @@ impl Clients {
         if connection.phase == ConnectionPhase::Idle { lane.waiting.pop_front() } else { None }
     }
 
-    /// Puts lane `i` back, which could not be opened yet.
+    /// Puts lane `i` back into the queue, because it could not be opened yet.
     pub(in crate::load) fn open_later(&mut self, i: usize) {
         if is_extra(i) { self.lanes.to_open.push_front(i) } else { self.to_open.push_front(i) }
     }
 
-    /// Returns the next lane to open that is not a client's own.
+    /// Returns the next lane to open, without the clients' own lanes.
     pub(in crate::load) fn next_lane_to_open(&mut self) -> Option<usize> {
         if self.opening + self.lanes.opening < self.max_opening { self.lanes.next_to_open() } else { None }
     }
 
-    /// Removes all parcels that wait to be written.
+    /// Removes and returns all parcels that wait to be written.
     pub(in crate::load) fn take_all_waiting(&mut self) -> Vec<Parcel> {
         let own = self.all.iter_mut().map(|client| &mut client.lane);
         let lanes = own.chain(&mut self.lanes.all);

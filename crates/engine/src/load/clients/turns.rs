@@ -48,7 +48,8 @@ impl Clients {
         idle.into_iter().for_each(|i| self.queue(i));
     }
 
-    /// Notes that the session of client `i` is over, if it has a connection. Returns whether the client is idle.
+    /// Notes that the session of client `i` is over, if the client has a connection. Returns whether the client is
+    /// idle.
     pub(in crate::load) fn end_session(&mut self, i: usize) -> bool {
         let Some(client) = self.all.get_mut(i) else { return false };
         let ClientConnection::Open(connection) = &client.lane.link else { return false };
@@ -66,7 +67,7 @@ impl Clients {
         !self.ready.is_empty()
     }
 
-    /// Returns the length of the write queue; it may include clients that can no longer write.
+    /// Returns the length of the write queue, which may include clients that can no longer write.
     pub(in crate::load) fn how_many_ready(&self) -> usize {
         self.ready.len()
     }
@@ -83,8 +84,8 @@ impl Clients {
         None
     }
 
-    /// Sets how many requests each client may send. `part_of` returns the limit for a client's index; `None` means
-    /// no limit. Returns the sum of the limits of all clients.
+    /// Sets how many requests each client may send: the result of `part_of` for the client's index, or no limit for
+    /// `None`. Returns the sum of the limits of all clients.
     pub(in crate::load) fn part(&mut self, part_of: impl Fn(usize) -> Option<u64>) -> u64 {
         let mut sum: u64 = 0;
         for (i, client) in self.all.iter_mut().enumerate() {
@@ -99,13 +100,13 @@ impl Clients {
         self.all[i].left
     }
 
-    /// Forgets the numbers of the requests in flight, so that lost ones are not sent again.
+    /// Forgets the numbers of the requests in flight, so that lost requests are not sent again.
     pub(in crate::load) fn forget_numbers(&mut self) {
         self.all.iter_mut().for_each(|client| client.numbers.clear());
     }
 
-    /// Puts the unanswered requests of client `i` back into `to`, if every request has to be answered. Returns
-    /// whether any request was put back.
+    /// Gives the unanswered requests of client `i` back to the allowance `to`, if every request has to be answered.
+    /// Returns whether any request was given back.
     pub(in crate::load) fn give_back(&mut self, i: usize, to: &mut Allowance) -> bool {
         let answered = self.connection(i).map_or(0, |connection| connection.answered());
         let Some(client) = self.all.get_mut(i) else { return false };

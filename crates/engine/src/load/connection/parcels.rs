@@ -1,4 +1,4 @@
-//! Writes parcels, the requests for a node of a cluster, and finds out which of them the node refused by a redirect.
+//! Writes parcels, which are requests for one node of a cluster.
 
 use super::{Connection, ConnectionPhase};
 use crate::load::{
@@ -15,7 +15,7 @@ const READONLY: &[u8] = b"*1\r\n$8\r\nREADONLY\r\n";
 const ASKING: &[u8] = b"*1\r\n$6\r\nASKING\r\n";
 
 impl Connection {
-    /// Writes a parcel at `now_ns`. The latencies of its requests begin when they were first written.
+    /// Writes a parcel at `now_ns`. The latencies of its requests begin with the first write of the parcel.
     pub(in crate::load) fn send_parcel(
         &mut self,
         io: &mut Io,
@@ -50,7 +50,7 @@ impl Connection {
         sent
     }
 
-    /// Returns the last parcel.
+    /// Removes and returns the parcel in flight.
     pub(in crate::load) fn take_flight(&mut self) -> Option<Box<Flight>> {
         self.flight.take()
     }

@@ -1,5 +1,5 @@
-//! Reads replies: splits the received bytes into replies, and assigns each to the oldest unanswered operation or to
-//! the greeting.
+//! Reads replies: splits the received bytes into replies, and assigns each reply to the oldest unanswered operation or
+//! to the greeting.
 
 use std::io::{self, Read};
 
@@ -16,20 +16,20 @@ use crate::{
     workload::OpId,
 };
 
-/// A buffer that is larger than this many times the last batch (plus `MIN_ROOM`) shrinks when the connection is
-/// idle.
+/// The list of operations shrinks when its capacity exceeds this multiple of the last batch plus [`MIN_ROOM`].
 const ROOMY: usize = 4;
+/// The list of operations never shrinks if its capacity is at most this.
 const MIN_ROOM: usize = 64;
 
-/// How often one connection reads before the others have their turn: a server that sends faster than redyno reads
-/// then delays neither the other connections nor the worker.
+/// How often one connection reads in its turn. Without this limit, a fast server could delay the other connections
+/// and the worker.
 pub(super) const READS: usize = 4;
 
 impl Connection {
-    /// Reads from a readable socket until it is empty, or the connection's turn is over. A read that does not fill
-    /// `buffer` proves that the socket is empty, even with TLS, unless the server has closed the connection.
+    /// Reads from a readable socket until it is empty, or the connection's turn is over. If a read does not fill
+    /// `buffer`, the socket is empty, even with TLS, unless the server has closed the connection.
     ///
-    /// The timestamp of the first read is the time of the event; each later read has its own timestamp.
+    /// The timestamp of the first read is the time of the event. Each later read has its own timestamp.
     #[inline]
     pub(in crate::load) fn readable(&mut self, buffer: &mut [u8], read: &mut Reading) -> Result<(), Broken> {
         let mut has_event = !std::mem::take(&mut self.has_more);
@@ -53,13 +53,13 @@ impl Connection {
         Ok(())
     }
 
-    /// Handles bytes that the ring received; none at the end of the stream.
+    /// Handles bytes that the ring received. An empty slice means the end of the stream.
     #[inline]
     pub(in crate::load) fn received(&mut self, bytes: &[u8], read: &mut Reading) -> Result<(), Broken> {
         if bytes.is_empty() { self.take_end(read) } else { self.take(bytes, read) }
     }
 
-    /// Handles the end of the stream, which by HTTP may also end a reply, or follow the last one.
+    /// Handles the end of the stream. With HTTP, the end of the stream may complete a reply or follow the last reply.
     #[cold]
     fn take_end(&mut self, read: &mut Reading) -> Result<(), Broken> {
         let may_end = self.skipper.end();
@@ -106,8 +106,8 @@ impl Connection {
         }
     }
 
-    /// Handles data that arrives while the connection waits for no reply: RESP3 pushes, or an error that says why
-    /// the server is about to close the connection.
+    /// Handles data without a request: RESP3 pushes, or an error that says why the server is about to close the
+    /// connection.
     #[cold]
     fn take_unasked(&mut self, mut bytes: &[u8], dialect: Dialect) -> Result<(), Broken> {
         match self.skipper.next(&mut bytes)? {
@@ -151,8 +151,8 @@ impl Connection {
         taken
     }
 
-    /// Lets requests use a new key once its insert is answered, or, in a batch of several steps, once the last step
-    /// is answered.
+    /// Lets requests use a new key once its insert is answered. In a batch of several steps, new keys can be used once
+    /// the last step is answered.
     #[inline(never)]
     fn take_inserted(&mut self) {
         match &self.sequence {
@@ -171,7 +171,7 @@ impl Connection {
         first_errors: &mut FirstErrors,
     ) -> Result<(), Broken> {
         let Self { skipper, operations, dues, answered, sequence, inserted, flight, cursor, .. } = self;
-        // Bytes that are not counted yet, and those of them that are not parsed yet.
+        // Bytes that are not counted yet, and the part of them that is not parsed yet.
         let (mut uncounted, mut rest, parts) = (bytes.len(), bytes, replies.parts());
         while let Some(piece) = skipper.advance(&mut rest, parts)? {
             let Some(op) = operations.get(answered.place()).copied() else {
@@ -232,7 +232,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Counts bytes at the beginning of a reply whose rest has not arrived.
+    /// Counts the first bytes of a reply that has not arrived completely.
     #[inline]
     fn begin_reply(&mut self, bytes: &[u8], replies: &mut Replies) {
         let Some(op) = self.operations.get(self.answered.place()).copied() else { return };
@@ -256,11 +256,11 @@ impl Connection {
             }
             let step = greeter.awaits(read.greeting);
             let heard = greeter.hear(reply, read.greeting);
-            // A server that rejects every connection has not looked at the command.
+            // A server that rejects every connection has not read the command.
             if !heard.as_ref().is_err_and(|turned_down| turned_down.step == Step::Connection) {
                 read.segments.counts().openings.answered.push(step);
             }
-            // The greeting is the only thing to send.
+            // The connection sends nothing but the greeting in this phase.
             self.phase = match heard? {
                 GreetingStep::Done => {
                     let took_ns = self.stage_over(read.now_ns);
@@ -274,8 +274,8 @@ impl Connection {
     }
 }
 
-/// Takes replies from the front of `rest` as long as they are whole, of the most frequent forms, and for operations whose
-/// replies are only counted, and counts those of one operation at once. Returns their number.
+/// Takes complete replies of the most frequent forms from the front of `rest`, for operations whose replies are only
+/// counted. Counts consecutive replies to the same operation at once. Returns the number of taken replies.
 #[inline]
 fn take_alike(skipper: &Skipper, operations: &[OpId], rest: &mut &[u8], replies: &mut Replies) -> u32 {
     let mut taken = 0;

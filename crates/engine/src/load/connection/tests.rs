@@ -97,7 +97,7 @@ impl Bench {
             .unwrap();
     }
 
-    /// Writes a batch of the operations with these names at time 0. In an open loop (`is_open`), each of them is
+    /// Writes a batch of the operations with these names at time 0. In an open loop (`is_open`), each operation is
     /// due at 0.
     fn ask_for(&mut self, program: &Program, names: &[&str], is_open: bool) {
         let (mut draws, mut out) = (Draws::new(1), Outgoing::default());
@@ -113,7 +113,7 @@ impl Bench {
         self.connection.send(&mut self.io, (&mut out, program.values()), 0, &mut self.segments).unwrap();
     }
 
-    /// Returns the bytes that were written.
+    /// Returns the words of the requests that the connection wrote.
     fn written(&mut self) -> String {
         self.server.set_nonblocking(true).unwrap();
         let mut bytes = vec![0; BUFFER];
@@ -132,7 +132,7 @@ impl Bench {
         }
     }
 
-    /// Handles an event at `now_ns`. Returns the first errors.
+    /// Handles an event at `now_ns`. Returns the first error of each new kind.
     fn read(&mut self, now_ns: u64) -> Result<FirstErrors, Broken> {
         let mut reading = Reading {
             now_ns,
@@ -154,7 +154,7 @@ impl Bench {
 
 /// redis-benchmark measures one latency for all requests of a batch.
 #[test]
-fn all_of_a_batch_may_have_the_time_of_the_first_byte() {
+fn the_latency_of_a_batch_can_end_at_the_first_byte() {
     for (latency_to, expected) in [
         (LatencyTo::LastByte, vec![(60, 2), (90, 1), (130, 1)]),
         (LatencyTo::FirstByte, vec![(30, 1), (50, 3)]),
@@ -175,7 +175,7 @@ fn all_of_a_batch_may_have_the_time_of_the_first_byte() {
 }
 
 #[test]
-fn replies_beyond_the_first_read_have_the_stamp_of_their_own_read() {
+fn replies_after_the_first_read_have_the_timestamp_of_their_own_read() {
     let mut bench = Bench::new();
     bench.ask(2 * IN_A_BUFFER);
     bench.server.write_all(&REPLY.repeat(2 * IN_A_BUFFER)).unwrap();
@@ -184,12 +184,12 @@ fn replies_beyond_the_first_read_have_the_stamp_of_their_own_read() {
     bench.read(1).unwrap();
     let service = bench.counted().counts[0].service.latency();
     assert_eq!(service.count(), 2 * IN_A_BUFFER as u64);
-    assert_eq!(service.cells()[0], (1, IN_A_BUFFER as u64), "what the event reported has its stamp");
-    assert!(service.value_at_quantile(0.51) >= 1_000_000, "the others came when they were read");
+    assert_eq!(service.cells()[0], (1, IN_A_BUFFER as u64), "the first read has the event's timestamp");
+    assert!(service.value_at_quantile(0.51) >= 1_000_000, "later reads have a timestamp of their own");
 }
 
 #[test]
-fn a_server_that_fills_the_buffer_for_ever_is_read_a_turn_at_a_time() {
+fn a_server_that_sends_without_end_is_read_in_limited_turns() {
     for flood in [b">0\r\n".as_slice(), b"|0\r\n", b"*1\r\n", b"$999999999\r\nxxxxxxxx"] {
         let mut bench = Bench::new();
         bench.ask(1);
@@ -203,12 +203,12 @@ fn a_server_that_fills_the_buffer_for_ever_is_read_a_turn_at_a_time() {
         }
         bench.read(1).unwrap();
         assert!(!bench.connection.has_more(), "the socket is empty");
-        assert_eq!(bench.connection.deadline_ns(500), Some(500), "none of this is a reply");
+        assert_eq!(bench.connection.deadline_ns(500), Some(500), "no whole reply has arrived");
     }
 }
 
 #[test]
-fn what_is_left_unread_is_read_in_the_next_turn_and_none_is_lost() {
+fn unread_replies_are_read_in_the_next_turn() {
     let mut bench = Bench::new();
     let replies = (2 * READS + 1) * IN_A_BUFFER;
     bench.ask(replies);
@@ -226,7 +226,7 @@ fn what_is_left_unread_is_read_in_the_next_turn_and_none_is_lost() {
 }
 
 #[test]
-fn what_was_said_before_a_hangup_is_read_and_then_the_hangup() {
+fn replies_before_a_closed_connection_are_read() {
     let mut bench = Bench::new();
     bench.ask(2);
     bench.server.write_all(REPLY).unwrap();
@@ -239,7 +239,7 @@ fn what_was_said_before_a_hangup_is_read_and_then_the_hangup() {
 }
 
 #[test]
-fn pushes_are_counted_within_a_batch_and_between_two() {
+fn pushes_are_counted_within_a_batch_and_between_two_batches() {
     let target = Target { dialect: Dialect::Resp3, ..Target::default() };
     let mut bench = Bench { greeting: Greeting::new(&target, "test"), ..Bench::new() };
     let push = b">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nk\r\n".as_slice();

@@ -19,7 +19,8 @@ use crate::{
 };
 
 impl Connection {
-    /// Works like [`next_batch`](Self::next_batch), and passes a cursor in the last reply to the client's `draws`.
+    /// Works like [`next_batch`](Self::next_batch), and passes the cursor of the last SCAN reply to the client's
+    /// `draws`.
     #[inline]
     pub(in crate::load) fn next_batch_of(&mut self, draws: &mut Draws) -> Batch<'_> {
         if let Some(cursor) = self.cursor.take() {
@@ -28,7 +29,7 @@ impl Connection {
         self.next_batch()
     }
 
-    /// Empties the connection's batch and returns it; the caller fills the batch before [`send`](Self::send).
+    /// Clears the connection's batch and returns it. The caller fills the batch before [`send`](Self::send).
     #[inline]
     pub(in crate::load) fn next_batch(&mut self) -> Batch<'_> {
         self.operations.clear();
@@ -45,7 +46,7 @@ impl Connection {
         self.dues.first().copied()
     }
 
-    /// Writes the batch in the current segment; the latencies of its requests begin at `now_ns`.
+    /// Writes the batch in the current segment. The latencies of its requests begin at `now_ns`.
     #[inline]
     pub(in crate::load) fn send(
         &mut self,
@@ -114,7 +115,7 @@ impl Connection {
         self.await_room(io)
     }
 
-    /// Notes that the ring did not send the last bytes, or that it failed.
+    /// Writes the bytes that the ring could not send, or returns the error of the send.
     #[cold]
     pub(in crate::load) fn not_sent(&mut self, rest: io::Result<Vec<u8>>, io: &mut Io) -> Result<(), Broken> {
         self.write_on(io, Box::new(Unsent::whole(&rest?)))
@@ -128,7 +129,7 @@ impl Connection {
         self.await_room(io)
     }
 
-    /// If bytes remain, registers for an event when the socket accepts more.
+    /// If bytes remain, registers for the event that the socket accepts more bytes.
     #[inline]
     fn await_room(&mut self, io: &mut Io) -> Result<(), Broken> {
         if !self.is_all_sent() {

@@ -1,5 +1,4 @@
-//! How a worker's connections read and write: by a poll loop, and once they are open, where it is wanted, by a ring of
-//! io_uring.
+//! How a worker's connections read and write. Connections use a poll loop. With io_uring, open connections use a ring.
 //!
 //! ```text
 //!  connecting, greeting, TLS ──► poll loop ─┐
@@ -31,16 +30,17 @@ crate::named_values! {
     }
 }
 
-/// The given text is no [`IoMethod`].
+/// The error for a text that is no [`IoMethod`].
 #[derive(Debug, Error)]
 #[error("'{0}' is no way to read and write; give epoll or uring")]
 pub struct ParseIoError(String);
 
 impl IoMethod {
-    /// Checks that this system has it.
+    /// Checks that this system supports this method.
     ///
     /// # Errors
-    /// Why not: for example an old kernel, or a container that forbids the system calls.
+    /// When the system does not support it, for example because of an old kernel, or a container that forbids the
+    /// system calls.
     pub(super) fn check(self) -> io::Result<()> {
         match self {
             Self::Epoll => Ok(()),
@@ -48,7 +48,8 @@ impl IoMethod {
         }
     }
 
-    /// Returns the method that `REDYNO_TEST_IO` names, for tests; without that, or if this system does not have it, epoll.
+    /// Returns the method that `REDYNO_TEST_IO` names, for tests. Returns epoll if the variable is not set, or if this
+    /// system does not support the method.
     #[cfg(any(test, feature = "testing"))]
     pub(super) fn of_tests() -> Self {
         let named = std::env::var("REDYNO_TEST_IO").map(|name| name.parse().expect("epoll or uring"));
@@ -72,31 +73,31 @@ impl FromStr for IoMethod {
     }
 }
 
-/// A connection in a ring: its lane, and a number that no other connection of the worker has, from 1.
+/// Identifies a connection in a ring, by its lane and by a number from 1 that is unique in the worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Tag {
     pub(super) lane: usize,
     pub(super) number: u32,
 }
 
-/// What the ring has for a connection.
+/// An event that the ring reports for a connection.
 #[derive(Debug)]
 pub(super) struct Arrival {
     pub(super) tag: Tag,
     pub(super) came: Came,
-    /// Whether the ring does not receive from the connection any more.
+    /// Whether the ring no longer receives from the connection.
     pub(super) has_ended: bool,
 }
 
 #[derive(Debug)]
 pub(super) enum Came {
-    /// So many bytes; none at the end of the stream.
+    /// This many bytes arrived; 0 means the end of the stream.
     Bytes(usize),
-    /// Nothing yet.
+    /// Nothing has arrived yet.
     Nothing,
-    /// An error of receiving.
+    /// Receiving failed.
     Failed(io::Error),
-    /// The last send did not send these bytes, or failed.
+    /// The last send left these bytes unsent, or failed.
     Unsent(io::Result<Vec<u8>>),
 }
 
@@ -105,12 +106,12 @@ pub(super) struct Io {
     poll: Poll,
     ring: Option<Box<Uring>>,
     last_number: u32,
-    /// Whether poll may have more events than the last one returned.
+    /// Whether poll may have more events than the last call returned.
     has_more: bool,
 }
 
 impl Tag {
-    /// Returns the tag as the user data of an entry, whose highest bit is not set.
+    /// Returns the tag as the user data of a ring entry. The highest bit is not set.
     fn to_bits(self) -> u64 {
         (self.lane as u64) << 32 | u64::from(self.number)
     }
@@ -125,10 +126,10 @@ impl Io {
         Self { poll, ring: None, last_number: 0, has_more: false }
     }
 
-    /// Begins to use a ring, which belongs to this thread.
+    /// Creates a ring for this thread and begins to use it.
     ///
     /// # Errors
-    /// Why there is none.
+    /// When the system refuses io_uring.
     pub(super) fn use_ring(&mut self) -> io::Result<()> {
         self.ring = Some(Box::new(Uring::new(self.poll.as_raw_fd())?));
         Ok(())
@@ -154,16 +155,17 @@ impl Io {
         Ok(())
     }
 
-    /// Returns what a connection received by the ring, and copies the bytes into `into`.
+    /// Returns the next event of the ring, and copies received bytes into `into`.
     #[inline]
     pub(super) fn next(&mut self, into: &mut [u8]) -> Option<Arrival> {
         self.ring.as_mut()?.next(into)
     }
 
-    /// Receives by the ring, if there is one, from the socket of lane `lane`. Returns the number of the connection.
+    /// Lets the ring receive from the socket of lane `lane`. Returns the number of the connection in the ring, or
+    /// `None` without a ring.
     ///
     /// # Errors
-    /// When the system refuses it.
+    /// When the system refuses to receive.
     pub(super) fn receive(&mut self, lane: usize, socket: &impl AsRawFd) -> io::Result<Option<u32>> {
         let Some(ring) = &mut self.ring else { return Ok(None) };
         self.last_number = self.last_number.wrapping_add(1).max(1);
@@ -172,34 +174,35 @@ impl Io {
         Ok(Some(tag.number))
     }
 
-    /// Receives from a connection again, after its last arrival.
+    /// Lets the ring receive from a connection again after it has stopped receiving.
     ///
     /// # Errors
-    /// When the system refuses it.
+    /// When the system refuses to receive.
     pub(super) fn receive_on(&mut self, tag: Tag, socket: &impl AsRawFd) -> io::Result<()> {
         self.ring.as_mut().map_or(Ok(()), |ring| ring.receive(tag, socket.as_raw_fd()))
     }
 
-    /// Sends `bytes` by the ring with others. Returns false if they are too many for that.
+    /// Queues `bytes` in the ring, which sends them together with the bytes of other connections. Returns false if
+    /// there is no ring or there are too many bytes.
     ///
     /// # Errors
-    /// When the system refuses it.
+    /// When the system refuses to send.
     #[inline]
     pub(super) fn send(&mut self, tag: Tag, socket: &impl AsRawFd, bytes: &[u8]) -> io::Result<bool> {
         self.ring.as_mut().map_or(Ok(false), |ring| ring.send(tag, socket.as_raw_fd(), bytes))
     }
 
-    /// Submits what is to be sent. This must happen before a socket of the ring is closed: its number may then belong
-    /// to another file.
+    /// Submits the queued sends of the ring. The sends must be submitted before a socket is closed, because its file
+    /// descriptor may then belong to another file.
     ///
     /// # Errors
-    /// When the system refuses it.
+    /// When the system refuses to send.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.ring.as_mut().map_or(Ok(()), |ring| ring.flush())
     }
 }
 
-/// Polls; a signal may end it early.
+/// Polls for events; a signal may end the wait early.
 fn poll(poll: &mut Poll, events: &mut Events, timeout: Duration) -> io::Result<()> {
     match poll.poll(events, Some(timeout)) {
         Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
@@ -207,7 +210,7 @@ fn poll(poll: &mut Poll, events: &mut Events, timeout: Duration) -> io::Result<(
     }
 }
 
-/// Systems without io_uring.
+/// The ring of systems without io_uring, which cannot be created.
 #[cfg(not(target_os = "linux"))]
 enum Uring {}
 

@@ -1,13 +1,13 @@
-//! A worker's ring of io_uring: one system call sends the requests of many connections and receives the replies of
-//! others. This file has all unsafe code of the ring.
+//! A worker's ring of io_uring: one system call sends requests on many connections and receives replies from others.
+//! This file contains all unsafe code of the ring.
 //!
 //! ```text
 //!  send, send, … ──► queue ──► one system call ──► a group of completions ──► Arrival, Arrival, …
 //! ```
 //! - **Receiving**: each connection has one receive operation that completes for each arrival of data (multishot). The
-//!   kernel chooses one of a set of shared buffers, whose bytes are copied out before the buffer is given back.
-//! - **Sending**: the bytes of up to [`SENDS`] batches are kept in one area until they are submitted. A send never waits
-//!   (`MSG_DONTWAIT`), so it has ended when it is submitted, and only one that did not send everything is reported.
+//!   kernel chooses one of a set of shared buffers. The bytes are copied before the buffer is given back.
+//! - **Sending**: the bytes of up to [`SENDS`] batches are kept in one area until they are submitted. A send never
+//!   waits (`MSG_DONTWAIT`), so it ends when it is submitted. Only an incomplete or failed send is reported.
 
 use std::{
     alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error},
@@ -26,28 +26,31 @@ use io_uring::{
 
 use super::{Arrival, Came, Tag};
 
-/// How many batches are submitted at once at most: their requests have the time of the first.
+/// The largest number of batches in one submission.
 const SENDS: usize = 32;
-/// The room for the bytes of batches, and the largest batch that is sent by the ring.
+/// The size of the area for the bytes of batches.
 const ROOM: usize = 128 * 1024;
+/// The largest batch that is sent by the ring, in bytes.
 const LONGEST: usize = ROOM / SENDS;
 const ENTRIES: u32 = 256;
-/// Completions that may wait to be read; the kernel keeps more of them elsewhere.
+/// The size of the completion queue. The kernel stores further completions elsewhere.
 const COMPLETIONS: u32 = 4096;
-/// The shared buffers: how many, a power of two, and the bytes of each.
+/// The number of shared buffers, a power of two.
 const BUFFERS: u16 = 512;
+/// The size of each shared buffer, in bytes.
 const BUFFER: usize = 2048;
 const GROUP: u16 = 0;
 
-/// The user data of the poll loop's entry, and the bit of entries that send.
+/// The user data of the entry that watches the poll loop.
 const POLL: u64 = u64::MAX;
+/// The bit in the user data of entries that send.
 const SEND: u64 = 1 << 63;
 
-/// A ring.
+/// A worker's io_uring ring, with its buffers.
 pub(super) struct Uring {
     ring: IoUring,
     buffers: Buffers,
-    /// The bytes of `sends`. They stay in place until all entries are submitted.
+    /// The bytes of `sends`. These bytes stay in place until all entries are submitted.
     room: Box<[u8]>,
     used: usize,
     sends: Vec<Sending>,
@@ -57,7 +60,7 @@ pub(super) struct Uring {
     has_polled: bool,
 }
 
-/// A send that is not known to have ended.
+/// A send whose end is not known yet.
 struct Sending {
     tag: Tag,
     from: usize,
@@ -68,7 +71,7 @@ impl Uring {
     /// Creates a ring that also watches the poll loop `poll`.
     ///
     /// # Errors
-    /// When the kernel has no ring or refuses it, or lacks something that is needed here.
+    /// When the kernel does not support or permit io_uring, or lacks a required feature.
     pub(super) fn new(poll: RawFd) -> io::Result<Self> {
         let mut builder = IoUring::builder();
         builder.setup_single_issuer().setup_defer_taskrun().setup_submit_all().setup_cqsize(COMPLETIONS);
@@ -94,20 +97,20 @@ impl Uring {
         self.push(&entry.user_data(POLL))
     }
 
-    /// Receives from a socket until it ends.
+    /// Receives from a socket until the connection ends.
     pub(super) fn receive(&mut self, tag: Tag, socket: RawFd) -> io::Result<()> {
         let entry = opcode::RecvMulti::new(Fd(socket), GROUP).build();
         self.push(&entry.user_data(tag.to_bits()))
     }
 
-    /// Sends `bytes` with the next submission. Returns false if there are too many, or the system takes
-    /// no submission: the caller then writes them itself.
+    /// Sends `bytes` with the next submission. Returns false if there are too many bytes or no submission is possible.
+    /// The caller then writes the bytes itself.
     #[inline]
     pub(super) fn send(&mut self, tag: Tag, socket: RawFd, bytes: &[u8]) -> io::Result<bool> {
         if bytes.len() > LONGEST {
             return Ok(false);
         }
-        // A submission forgets the bytes before it, so there must be none between these bytes and their entry.
+        // A submission discards the bytes so far, so no submission may happen between these bytes and their entry.
         if self.has_no_room() {
             self.flush()?;
         }
@@ -126,7 +129,7 @@ impl Uring {
         Ok(true)
     }
 
-    /// Returns whether no send can be queued before a submission.
+    /// Returns whether a submission is needed before another send can be queued.
     #[inline]
     fn has_no_room(&mut self) -> bool {
         self.sends.len() == SENDS || self.ring.submission().is_full()
@@ -136,8 +139,8 @@ impl Uring {
         if self.ring.submission().is_full() {
             self.flush()?;
         }
-        // SAFETY: a send points into `room`, whose bytes stay until the entry is submitted, and a send has ended then.
-        // The other entries point to nothing.
+        // SAFETY: a send points into `room`. These bytes stay until the entry is submitted, when the send has ended.
+        // The other entries contain no pointers.
         unsafe { self.ring.submission().push(entry) }.map_err(io::Error::other)
     }
 
@@ -160,7 +163,7 @@ impl Uring {
         Ok(std::mem::take(&mut self.has_polled))
     }
 
-    /// Takes the completions.
+    /// Reads all completions.
     fn collect(&mut self) {
         let mut is_unwatched = false;
         for entry in self.ring.completion() {
@@ -186,13 +189,14 @@ impl Uring {
             self.sends.clear();
             self.used = 0;
         }
-        // The queue has room again; if not, the next collection tries again.
+        // The queue should have room again. If it has none, the next call tries again.
         if is_unwatched && self.watch_poll().is_err() {
             self.has_polled = true;
         }
     }
 
-    /// Returns what a connection received or could not send, and copies received bytes into `into`.
+    /// Returns the next event of a connection: received bytes, which are copied into `into`, or bytes that were not
+    /// sent.
     #[inline]
     pub(super) fn next(&mut self, into: &mut [u8]) -> Option<Arrival> {
         if let Some(unsent) = self.unsent.pop_front() {
@@ -220,8 +224,7 @@ impl Uring {
     }
 }
 
-/// What a system call of the ring says that is no failure: it ended at its timeout or by a signal, or completions wait to
-/// be read first.
+/// Removes errors of the ring's system calls that are no failures: a timeout, a signal, or a full completion queue.
 fn settled(entered: io::Result<usize>) -> io::Result<()> {
     match entered {
         Err(error)
@@ -236,7 +239,7 @@ fn settled(entered: io::Result<usize>) -> io::Result<()> {
     }
 }
 
-/// The buffers that the kernel fills, and the ring by which it gets them.
+/// The buffers that the kernel fills, and the ring that passes them to the kernel.
 struct Buffers {
     entries: NonNull<BufRingEntry>,
     memory: Box<[u8]>,
@@ -268,11 +271,11 @@ impl Buffers {
         Ok(new)
     }
 
-    /// Copies the bytes of buffer `id` and gives it back.
+    /// Copies the bytes of buffer `id` and gives the buffer back.
     #[inline]
     fn take(&mut self, id: u16, into: &mut [u8]) {
         let from = usize::from(id) * BUFFER;
-        // The kernel writes to no buffer that it has not got.
+        // The kernel does not write to this buffer before it is given back.
         into.copy_from_slice(&self.memory[from..from + into.len()]);
         self.give_back(id);
     }
@@ -300,7 +303,7 @@ impl Buffers {
 
 impl Drop for Buffers {
     fn drop(&mut self) {
-        // SAFETY: it was allocated with this layout.
+        // SAFETY: the memory was allocated with this layout.
         unsafe { dealloc(self.entries.cast().as_ptr(), Self::LAYOUT) }
     }
 }

@@ -1,4 +1,5 @@
-//! What a receiver says to the server, and what it finds in the frames that come. Pure: no sockets.
+//! The commands that a receiver sends to the server, and the handling of the frames that arrive. This module uses no
+//! sockets and reads no clock.
 //!
 //! ```text
 //!  pubsub     SUBSCRIBE c…  ◄── message, message, …
@@ -26,53 +27,55 @@ use crate::{
     workload::{Messages, ReceiverKind, Stamp},
 };
 
-/// The group of the receivers of a stream.
+/// The name of the consumer group in which receivers read a stream.
 const GROUP: &[u8] = b"redyno";
-/// What stands before the key in the channel of a notification, after the number of the database.
+/// The text between database number and key in the channel of a keyspace notification.
 const NOTIFIED: &[u8] = b"__:";
-/// A reply that a receiver waits for.
+/// A reply for which a receiver waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Awaited {
     /// A reply without content.
     Plain,
-    /// The reply to XGROUP CREATE: the group may exist.
+    /// The reply to XGROUP CREATE, which may be the error that the group exists.
     Group,
-    /// Messages; the next command waits for more.
+    /// Messages, after which the next command waits for more messages.
     Read,
-    /// Messages that another receiver has left.
+    /// Messages that another receiver did not acknowledge.
     Claim,
-    /// The last entry of this channel's stream.
+    /// The last entry of the stream of the channel at this index.
     Last(usize),
-    /// The value of this channel's key.
+    /// The value of the key of this channel.
     Value(usize),
 }
 
-/// What a receiver knows of one of its channels.
+/// A receiver's state of one of its channels.
 #[derive(Debug, Default, Clone)]
 struct Channel {
     numbers: Numbers,
-    /// The id of the last entry of the stream; empty until it is known.
+    /// The id of the last entry of the stream; empty until the id is known.
     last_id: Vec<u8>,
     /// The number of the next write of the key.
     next_write: u64,
 }
 
-/// What all receivers share.
+/// The state that all receivers share.
 pub(super) struct Desk<'a> {
     pub(super) messages: &'a Messages,
     pub(super) now_ns: u64,
-    /// The first number of each channel. Messages before were sent to earlier receivers.
+    /// For each channel, the number of the first message for these receivers.
     pub(super) first: &'a [u64],
-    /// When the current segment began, and the counts of it and of those before.
+    /// When the current segment began.
     pub(super) since_ns: u64,
+    /// The counts of the current segment.
     pub(super) current: &'a mut Arrived,
+    /// The counts of earlier segments.
     pub(super) earlier: &'a mut Option<Box<Arrived>>,
-    /// The numbers of each channel, if receivers share its messages.
+    /// The message numbers of each channel, if several receivers share the messages of a channel.
     pub(super) shared: &'a mut [Numbers],
 }
 
 impl Desk<'_> {
-    /// Returns the counts to which a message belongs that was sent at this time.
+    /// Returns the counts of the segment in which a message with this send time was sent.
     fn of(&mut self, sent_ns: u64) -> &mut Arrived {
         if sent_ns >= self.since_ns {
             return self.current;
@@ -81,26 +84,27 @@ impl Desk<'_> {
     }
 }
 
-/// The messages that have not come by the end.
+/// The number of messages that have not arrived by the end.
 #[derive(Debug, Default)]
 pub(super) struct Missing {
     pub(super) lost: u64,
-    /// Those that the server still keeps.
+    /// Messages that the server still stores.
     pub(super) left: u64,
 }
 
 impl Missing {
-    /// Ends a channel, and adds what has not come.
+    /// Ends a channel, and adds its missing messages.
     pub(super) fn add(&mut self, numbers: &mut Numbers, messages: &Messages, channel: usize, first: u64) {
-        // A receiver that was never on the channel has got none of them.
+        // A receiver that was never on the channel has received no message.
         numbers.begin(first);
         let (gaps, rest) = (numbers.end(0), numbers.end(messages.issued(channel)));
-        // Gaps just before the rest are messages of other senders that wait as well.
+        // Gaps just before the rest are messages of other senders that are also still stored.
         let is_left = messages.kind.is_kept() && rest > 0;
         *(if is_left { &mut self.left } else { &mut self.lost }) += gaps + rest;
     }
 
-    /// Counts it. While the load goes on, it is unclear what would still have come.
+    /// Adds the missing messages to the counts. While the load continues, they count as unclear, since they might still
+    /// arrive.
     pub(super) fn count(self, is_end: bool, counts: &mut Arrived) {
         let (lost, left, unclear) =
             if is_end { (self.lost, self.left, 0) } else { (0, 0, self.lost + self.left) };
@@ -110,28 +114,29 @@ impl Missing {
     }
 }
 
-/// The conversation of one receiver.
+/// The state of one receiver's conversation with the server.
 #[derive(Debug)]
 pub(super) struct Dialog {
     /// The number of the receiver, from 0.
     number: usize,
-    /// Its channels: the first, the distance to the next, and how many.
+    /// The number of the receiver's first channel.
     first: usize,
+    /// The distance between the numbers of two of the receiver's channels.
     step: usize,
     channels: Vec<Channel>,
     pub(super) own: Own,
     awaited: VecDeque<Awaited>,
     subscribed: usize,
     claims_at_ns: u64,
-    /// The messages of the last reply that are to be acknowledged or removed: their channels and ids.
+    /// The channels and ids of messages in the last reply that are to be acknowledged or removed.
     found: Vec<(usize, Vec<u8>)>,
-    /// Whether it has got all that it needs to receive.
+    /// Whether the server has answered the first commands, so that messages can arrive.
     pub(super) is_ready: bool,
 }
 
 impl Dialog {
-    /// Creates the conversation of receiver `number` of `receivers`, who wait for messages from number `first_of` each
-    /// channel on.
+    /// Creates the conversation of receiver `number` of `receivers`. On each channel, the receivers wait for messages
+    /// from the number in `first_of` on.
     pub(super) fn new(number: usize, receivers: usize, messages: &Messages, first_of: &[u64]) -> Self {
         let all = messages.names.len();
         let (first, step, count) = match messages.kind {
@@ -142,7 +147,7 @@ impl Dialog {
         let channel = |place: usize| {
             let next_write = first_of[first + place * step];
             let mut channel = Channel { next_write, ..Channel::default() };
-            // The load waits for its first receivers. Later ones join it when they are on the channel.
+            // The load waits for its first receivers. Later receivers count messages once they are on the channel.
             if next_write == 0 && messages.kind.has_own_copy() {
                 channel.numbers.begin(0);
             }
@@ -162,7 +167,7 @@ impl Dialog {
         }
     }
 
-    /// Returns its channels.
+    /// Returns the numbers of the receiver's channels.
     fn mine(&self) -> impl Iterator<Item = usize> + use<> {
         (self.first..).step_by(self.step).take(self.channels.len())
     }
@@ -172,10 +177,10 @@ impl Dialog {
         (behind % self.step == 0 && behind / self.step < self.channels.len()).then_some(behind / self.step)
     }
 
-    /// Handles a frame with these words. Appends what the receiver says next to `out`.
+    /// Handles a frame with these words. Appends the receiver's next commands to `out`.
     ///
     /// # Errors
-    /// When the server refuses what a receiver needs, or the frame belongs to nothing.
+    /// When the server refuses a command that the receiver needs, or the frame belongs to no command.
     pub(super) fn hear(
         &mut self,
         (frame, bytes, words): (Frame, &[u8], &[Range<usize>]),
@@ -211,7 +216,7 @@ impl Dialog {
             Awaited::Read | Awaited::Claim => {
                 let is_claim = awaited == Awaited::Claim;
                 for place in 0..words.len() {
-                    // The id of an entry stands two words before, and its field between.
+                    // The id of an entry is two words before its value, with the field in between.
                     let id = place.checked_sub(2).map(|place| (word(place), is_claim));
                     self.receive(word(place), id, desk);
                 }
@@ -221,12 +226,12 @@ impl Dialog {
                 }
             }
         }
-        // The replies to the first commands come before all others.
+        // The replies to the first commands arrive before all others.
         self.note_ready(desk);
         Ok(())
     }
 
-    /// Handles what no request asked for. Returns whether the frame is of that kind.
+    /// Handles a frame that is no reply to a command. Returns whether the frame is of this kind.
     fn hear_message(
         &mut self,
         (frame, bytes, words): (Frame, &[u8], &[Range<usize>]),
@@ -246,7 +251,7 @@ impl Dialog {
                 _ => {}
             },
             (ReceiverKind::Keyspace, b"psubscribe") => {
-                // Writes before are in no notification.
+                // There are no notifications of earlier writes.
                 for (channel, it) in self.mine().zip(&mut self.channels) {
                     it.next_write = desk.messages.issued(channel);
                 }
@@ -265,18 +270,18 @@ impl Dialog {
         true
     }
 
-    /// Notes when the first commands are answered.
+    /// Notes that the first commands are answered, once this is the case.
     fn note_ready(&mut self, desk: &mut Desk) {
         if !self.is_ready && matches!(self.awaited.front(), None | Some(Awaited::Read)) {
             self.is_ready = true;
-            // By now the server has seen the end of earlier receivers, and hands nothing more to them.
+            // By now the server has noticed the end of earlier receivers, and sends nothing more to them.
             let (messages, shared) = (desk.messages, desk.shared.iter_mut().enumerate());
             shared.for_each(|(channel, numbers)| numbers.begin(messages.issued(channel)));
         }
     }
 
-    /// Receives a text, if it is a message. In a stream, the entry has an id, and may be taken over from another
-    /// receiver.
+    /// Counts a text if it is a message. `id` is the id of a stream entry, and whether the entry was claimed from
+    /// another receiver.
     fn receive(&mut self, text: &[u8], id: Option<(&[u8], bool)>, desk: &mut Desk) {
         let Some(stamp) = desk.messages.stamp(text) else { return };
         let Stamp { number, sent_ns, channel, is_own } = stamp;
@@ -292,7 +297,7 @@ impl Dialog {
             return;
         }
         let (taken, lost) = match desk.shared.get_mut(channel) {
-            // Another receiver may be slow, or gone: what is missing is known at the end.
+            // Another receiver may be slow or gone, so missing messages are known only at the end.
             Some(numbers) => numbers.take(number, 0),
             None => self.channels[place].numbers.take(number, sent_ns),
         };
@@ -309,7 +314,7 @@ impl Dialog {
         counts.count(now_ns.saturating_sub(sent_ns), &mut self.own);
     }
 
-    /// Appends what the server is to do with received messages: acknowledge or remove them.
+    /// Appends the commands that acknowledge or remove received messages.
     fn answer(&mut self, messages: &Messages, out: &mut Vec<u8>) {
         let found = std::mem::take(&mut self.found);
         match messages.kind {
@@ -337,7 +342,7 @@ impl Dialog {
         let number = self.channels[place].next_write;
         let issued = desk.messages.issued(channel);
         let is_read = desk.messages.kind == ReceiverKind::Tracking;
-        // After a read, the invalidation is due to the next write. Without reads it is the only write, or it is unclear.
+        // After a read, the next write caused the invalidation. Without reads, only a single write is clear.
         let is_clear = is_read || issued == number + 1;
         match desk.messages.sent_ns(channel, number).filter(|_| is_clear) {
             Some(sent_ns) => {
@@ -354,13 +359,13 @@ impl Dialog {
         }
     }
 
-    /// Returns whether messages are missing that may still come.
+    /// Returns whether messages are missing that may still arrive.
     pub(super) fn awaits_messages(&self, messages: &Messages) -> bool {
         let mut numbers = self.mine().zip(&self.channels);
         numbers.any(|(channel, it)| it.numbers.are_missing(messages.issued(channel)))
     }
 
-    /// Ends its channels, and adds what has not come.
+    /// Ends the receiver's channels, and adds their missing messages.
     pub(super) fn end(&mut self, messages: &Messages, first_of: &[u64], missing: &mut Missing) {
         let has_own_copy = messages.kind.has_own_copy();
         let mine = self.mine().zip(&mut self.channels).filter(|_| has_own_copy);

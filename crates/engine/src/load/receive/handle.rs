@@ -20,7 +20,7 @@ use crate::{
     workload::Messages,
 };
 
-/// The running receivers.
+/// The handle to the running receivers.
 pub(in crate::load) struct Reception {
     state: Arc<State>,
     waker: Waker,
@@ -29,7 +29,7 @@ pub(in crate::load) struct Reception {
 }
 
 impl Reception {
-    /// Starts the thread, without receivers. Also returns the ring of what it counts.
+    /// Starts the thread without receivers. Also returns the ring that carries the counts of the thread.
     ///
     /// # Errors
     /// When the system refuses a thread or a poll loop.
@@ -58,7 +58,8 @@ impl Reception {
         Ok((Self { state, waker, clock, thread }, end))
     }
 
-    /// Lets so many receivers wait for these messages, or none. Returns before they do.
+    /// Orders this many receivers to wait for these messages; `None` ends all receivers. Returns before the thread
+    /// follows the order.
     pub(in crate::load) fn order(&self, messages: Option<&Arc<Messages>>, receivers: usize) {
         let now = self.state.order.load_full();
         let is_same = match (&now.messages, messages) {
@@ -72,16 +73,15 @@ impl Reception {
         self.wake();
     }
 
-    /// Returns whether the load need not wait for the receivers: they are ready, one of them cannot be connected, or they
-    /// have had 10 s.
+    /// Returns whether the load may begin: each receiver is ready or cannot connect, or the receivers have had 10 s.
     pub(in crate::load) fn is_ready(&self) -> bool {
         let until_ns = self.state.order.load().since_ns + RECEIVERS_LIMIT_NS;
         self.state.are_ready() || self.thread.is_finished() || self.clock.now_ns() >= until_ns
     }
 
-    /// Wakes the thread, so that it takes over another setting.
+    /// Wakes the thread, so that it applies a new setting.
     pub(in crate::load) fn wake(&self) {
-        // A thread that cannot be woken looks itself at the next tick.
+        // A thread that cannot be woken checks the setting at the next tick.
         drop(self.waker.wake());
     }
 
@@ -108,7 +108,7 @@ mod tests {
     };
 
     #[test]
-    fn a_load_waits_for_receivers_that_the_server_does_not_answer_and_holds_nobody() {
+    fn a_load_waits_for_receivers_without_blocking_its_end() {
         let server = TcpListener::bind("127.0.0.1:0").unwrap();
         let address =
             Address::Tcp { host: "127.0.0.1".to_owned(), port: server.local_addr().unwrap().port() };
@@ -118,7 +118,7 @@ mod tests {
         let clock = Clock::start();
         let (load, _output) = Load::start(&plan, knobs.clone(), None, clock).unwrap();
         assert!(!load.knobs().load);
-        assert!(load.is_ready_for(&Knobs { load: false, ..knobs.clone() }), "without a load there are none");
+        assert!(load.is_ready_for(&Knobs { load: false, ..knobs.clone() }), "no load needs no receivers");
         assert!(!load.is_ready_for(&knobs) && !load.is_ready_for(&knobs));
         assert_eq!(load.turned().segment, 1);
         drop(load);

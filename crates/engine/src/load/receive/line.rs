@@ -1,7 +1,7 @@
 //! The connection of one receiver: a state machine over a transport that never blocks.
 //!
 //! ```text
-//! Connecting ──► Greeting ──► Open: every frame goes to the dialog, whose words are written
+//! Connecting ──► Greeting ──► Open: every frame goes to the dialog, and its next commands are written
 //! ```
 
 use std::{
@@ -23,7 +23,7 @@ use crate::{
     protocol::Skipper,
 };
 
-/// How often one connection reads before the others have their turn.
+/// How often one connection reads in its turn.
 const READS: usize = 4;
 /// The longest frame: 64 MiB.
 const LONGEST_FRAME: usize = 64 << 20;
@@ -41,15 +41,15 @@ pub(super) struct Line {
     transport: Transport,
     phase: Phase,
     is_connected: bool,
-    /// What is not written yet.
+    /// Bytes that are not written yet.
     out: Vec<u8>,
-    /// The beginning of a frame.
+    /// The bytes of an incomplete frame.
     inbox: Vec<u8>,
     /// Whether the last turn of reading ended before the socket was empty.
     pub(super) has_more: bool,
 }
 
-/// What a line needs besides its own state.
+/// The data of the thread that a line needs to read.
 pub(super) struct Around<'a, 'd> {
     pub(super) greeting: &'a Greeting,
     pub(super) desk: &'a mut Desk<'d>,
@@ -76,7 +76,7 @@ impl Line {
     /// Handles a ready socket: continues to connect, writes and reads.
     ///
     /// # Errors
-    /// Why the connection ended.
+    /// When the connection has ended, with the reason.
     pub(super) fn attend(&mut self, dialog: &mut Dialog, around: &mut Around) -> Result<(), Broken> {
         if let Phase::Connecting = self.phase {
             self.is_connected = self.is_connected || self.transport.is_connected()?;
@@ -119,7 +119,7 @@ impl Line {
         self.has_more = false;
         for _ in 0..READS {
             let read = self.transport.read(around.buffer);
-            // After the read: what was sent while other sockets were read is never too fast.
+            // The clock is read after the socket, so that no latency is too short.
             around.desk.now_ns = around.clock.now_ns();
             match read {
                 Ok(0) => return Err(Broken::Closed),
@@ -149,7 +149,7 @@ impl Line {
         Ok(())
     }
 
-    /// Handles all whole frames in `bytes`. Returns how many bytes they have.
+    /// Handles all whole frames in `bytes`. Returns the number of handled bytes.
     fn take(&mut self, bytes: &[u8], dialog: &mut Dialog, around: &mut Around) -> Result<usize, Broken> {
         let mut rest = bytes;
         while let Phase::Greeting(greeter, skipper) = &mut self.phase {

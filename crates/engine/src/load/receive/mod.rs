@@ -1,10 +1,12 @@
-//! The receivers of a workload: connections on a thread of their own that wait for what the load sends, and time it.
+//! The receivers of a workload: connections on a separate thread that wait for the messages of the load and measure
+//! their latency.
 //!
 //! ```text
 //!  workers ── PUBLISH "41.88123.3;…" ──► server ──► receivers: now − 88123 ns, and is 41 the next number?
 //!                                                       └── interval buffers, by a ring ──► collector
 //! ```
-//! Both ends are timed by the clock of the session. What a receiver does not get is found by the numbers of its channel.
+//! The clock of the session provides the send and the receipt times. Lost messages are detected by their numbers in
+//! each channel.
 
 mod dialog;
 mod handle;

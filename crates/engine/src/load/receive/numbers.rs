@@ -1,57 +1,58 @@
-//! Finds lost, doubled and late messages of a channel by their numbers. Pure.
+//! Detects lost, duplicate and late messages of a channel by their numbers. This module does no I/O and reads no
+//! clock.
 //!
 //! ```text
-//!  received  7 8 9 . . 12 13 …      10 and 11 are missing: lost when a message sent 1 s after 12 has come
+//!  received  7 8 9 . . 12 13 …      10 and 11 are missing: lost when a message sent 1 s after 12 has arrived
 //! ```
-//! Messages of several senders may arrive in another order than that of their numbers, so a gap is no loss at once. A
-//! gap that ends up as a loss is decided by the times of sending: while a server pauses, nothing is lost.
+//! Messages of several senders may arrive in another order than their numbers, so a gap is not a loss at once. Send
+//! times decide whether a gap is a loss, so that a pause of the server causes no losses.
 
 use std::collections::BTreeMap;
 
-/// How much later a received message must be sent than the one after a gap, for the gap to be a loss: 1 s.
+/// A gap is a loss once a message has arrived that was sent this much later than the message after the gap: 1 s.
 const GRACE_NS: u64 = 1_000_000_000;
-/// The most gaps that may still close; beyond that, the oldest one is a loss.
+/// The largest number of open gaps. If there are more, the oldest gap is a loss.
 const MOST_GAPS: usize = 10_000;
-/// How many stretches of lost messages are remembered, to tell a late message from a doubled one.
+/// How many ranges of lost messages are stored, to distinguish late messages from duplicates.
 const REMEMBERED: usize = 100;
 
-/// What a message is by its number.
+/// The kind of a message, by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Taken {
-    /// It comes for the first time.
+    /// The message arrives for the first time.
     New,
-    /// It was counted as lost before.
+    /// The message was counted as lost before.
     Late,
-    /// It has come before.
+    /// The message has already arrived before.
     Doubled,
 }
 
-/// Stretches of numbers by their first one, each with the number after it, and the time of sending of the message after
-/// it.
+/// Ranges of message numbers. The key is the first number of a range. The value consists of the number after the range
+/// and the send time of the message with this number.
 type Stretches = BTreeMap<u64, (u64, u64)>;
 
-/// The numbers of a channel's messages that a receiver has got.
+/// The numbers of the messages that a receiver got on one channel.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Numbers {
-    /// The first number that is expected; `None` before the receiver is on the channel.
+    /// The first expected number; `None` before the receiver is on the channel.
     first: Option<u64>,
-    /// The number after the highest so far.
+    /// The number after the highest number so far.
     next: u64,
-    /// Missing numbers that may still come.
+    /// Missing numbers that may still arrive.
     open: Stretches,
     lost: Stretches,
 }
 
 impl Numbers {
-    /// Expects all messages from number `first` on, unless others are expected already.
+    /// Expects all messages from number `first` on. Further calls have no effect.
     pub(super) fn begin(&mut self, first: u64) {
         if self.first.is_none() {
             (self.first, self.next) = (Some(first), first);
         }
     }
 
-    /// Takes the message with this number and time of sending. Returns what it is, and how many messages are known to
-    /// be lost now.
+    /// Takes the message with this number and send time. Returns the kind of the message, and how many messages are now
+    /// found to be lost.
     pub(super) fn take(&mut self, number: u64, sent_ns: u64) -> (Taken, u64) {
         if number >= self.next {
             if number > self.next {
@@ -73,7 +74,7 @@ impl Numbers {
         (Taken::New, lost)
     }
 
-    /// Ends the channel, to which `issued` messages were sent. Returns how many more of them are lost.
+    /// Ends the channel, to which `issued` messages were sent. Returns how many of these messages are newly lost.
     pub(super) fn end(&mut self, issued: u64) -> u64 {
         if self.first.is_none() {
             return 0;
@@ -84,12 +85,12 @@ impl Numbers {
         open + rest
     }
 
-    /// Returns whether messages are missing of the `issued` ones.
+    /// Returns whether any of the `issued` messages are missing.
     pub(super) fn are_missing(&self, issued: u64) -> bool {
         self.first.is_some() && (self.next < issued || !self.open.is_empty())
     }
 
-    /// Counts the oldest gap as lost. Returns how many messages that are.
+    /// Counts the oldest gap as lost. Returns the number of messages in the gap.
     fn lose(&mut self) -> u64 {
         let Some((first, gap)) = self.open.pop_first() else { return 0 };
         self.lost.insert(first, gap);
@@ -100,7 +101,7 @@ impl Numbers {
     }
 }
 
-/// Takes a number out of the stretch that contains it. Returns whether there is one.
+/// Removes a number from the range that contains it. Returns whether a range contained the number.
 fn take_out(all: &mut Stretches, number: u64) -> bool {
     let found = all.range_mut(..=number).next_back().filter(|(_, (end, _))| *end > number);
     let Some((first, stretch)) = found else { return false };
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_is_a_loss_when_much_later_messages_have_come() {
+    fn a_gap_is_a_loss_when_much_later_messages_have_arrived() {
         let mut numbers = begun(7);
         for number in [7, 8, 12, 13] {
             assert_eq!(numbers.take(number, S), (Taken::New, 0));
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_a_number_of_gaps_the_oldest_is_a_loss_at_once() {
+    fn with_too_many_gaps_the_oldest_gap_is_a_loss_at_once() {
         let mut numbers = begun(0);
         let gaps = MOST_GAPS as u64;
         let lost: Vec<_> =
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn another_order_is_no_loss() {
+    fn messages_in_another_order_are_no_loss() {
         let mut numbers = begun(0);
         for number in [3, 1, 0, 2, 5, 4] {
             assert_eq!(numbers.take(number, S), (Taken::New, 0), "{number}");
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_comes_twice_or_after_its_loss_is_known() {
+    fn duplicate_and_late_messages_are_distinguished() {
         let mut numbers = begun(0);
         assert_eq!(numbers.take(0, S), (Taken::New, 0));
         assert_eq!(numbers.take(0, S), (Taken::Doubled, 0));
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_before_a_receiver_was_there_is_no_loss_of_it() {
+    fn messages_before_a_receiver_joins_are_not_lost() {
         let mut numbers = Numbers::default();
         assert_eq!((numbers.end(5), numbers.are_missing(5)), (0, false));
         numbers.begin(5);

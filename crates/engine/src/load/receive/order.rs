@@ -1,4 +1,4 @@
-//! What the receivers are to wait for, and how far they are.
+//! The order of the engine to the receivers, and the progress of the receivers.
 
 use std::sync::{
     Arc,
@@ -9,7 +9,7 @@ use arc_swap::ArcSwap;
 
 use crate::workload::Messages;
 
-/// What the receivers are to wait for.
+/// The number of receivers, and the messages for which they wait.
 #[derive(Debug, Default)]
 pub(super) struct Order {
     /// The messages; `None` if there are no receivers.
@@ -20,32 +20,33 @@ pub(super) struct Order {
     pub(super) since_ns: u64,
 }
 
-/// What the thread of the receivers shares with the engine.
+/// The state that the thread of the receivers shares with the engine.
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) order: ArcSwap<Order>,
     /// How many receivers are not ready yet; `usize::MAX` until the order is read.
     awaited: AtomicUsize,
-    /// Whether the load is over and only the last messages are awaited, and since when.
+    /// Whether the load is over, so that the receivers wait only for the last messages.
     pub(super) is_ending: AtomicBool,
+    /// When the load ended, in ns.
     pub(super) over_ns: AtomicU64,
 }
 
 impl State {
-    /// Gives another order.
+    /// Replaces the order.
     pub(super) fn give(&self, order: Order) {
         self.await_receivers(usize::MAX);
         self.order.store(Arc::new(order));
     }
 
-    /// Notes that so many receivers are not ready yet.
+    /// Notes that this many receivers are not ready yet.
     pub(super) fn await_receivers(&self, receivers: usize) {
         self.awaited.store(receivers, Relaxed);
     }
 
     /// Notes that one more receiver is ready, or cannot be connected.
     pub(super) fn ready(&self) {
-        // Another order counts from the beginning.
+        // A new order sets this count again.
         self.awaited.store(self.awaited.load(Relaxed).saturating_sub(1), Relaxed);
     }
 

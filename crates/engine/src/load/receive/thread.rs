@@ -31,12 +31,13 @@ use crate::{
     stats::Recorder,
 };
 
-/// How many connections are opened before those that are open have their turn.
+/// The largest number of connections that are opened per round.
 const OPENINGS: usize = 200;
-/// How long the thread waits for missing messages at the end, and at most as long as messages still come: 1 s, 5 s.
+/// How long the thread waits for the next missing message at the end: 1 s.
 const LAST_MESSAGES_NS: u64 = 1_000_000_000;
+/// How long the thread waits for missing messages at the end in total: 5 s.
 const MOST_LAST_NS: u64 = 5_000_000_000;
-/// How often the address of the server is looked at while its name is looked up.
+/// How often the thread checks whether the server's host name is resolved: 10 ms.
 const LOOK_EVERY_NS: u64 = 10_000_000;
 
 /// The inputs of the thread.
@@ -55,7 +56,7 @@ struct Receiver {
     line: Option<Line>,
     back_off: BackOff,
     opens_at_ns: u64,
-    /// Whether the load no longer waits for it.
+    /// Whether the load no longer waits for this receiver.
     is_settled: bool,
 }
 
@@ -68,13 +69,14 @@ pub(super) struct Receiving {
     greeting: Greeting,
     receivers: Vec<Receiver>,
     shared: Vec<Numbers>,
-    /// The receivers that are to be connected, by the time from which on.
+    /// The receivers that are to be connected, each with the earliest time for this.
     to_open: BTreeSet<(u64, usize)>,
     unread: Vec<usize>,
-    /// For each channel, the number of the first message that these receivers wait for.
+    /// For each channel, the number of the first message for these receivers.
     first: Vec<u64>,
-    /// The segment in which messages are counted, and when it began.
+    /// The number of the segment in which messages are counted.
     segment: u32,
+    /// When this segment began, in ns.
     since_ns: u64,
     is_over: bool,
     current: Option<Box<Arrived>>,
@@ -84,16 +86,16 @@ pub(super) struct Receiving {
     endpoint: usize,
     seen: Kinds,
     own: OwnThread,
-    /// How long readable sockets waited for those before them.
+    /// How long each readable socket waited until it was read.
     read_wait: Recorder,
-    /// The end of the last tick, if it was in this segment.
+    /// The end of the last tick in this segment; `None` in the first tick of the segment.
     closed_ns: Option<u64>,
     buffer: Box<[u8]>,
     words: Vec<Range<usize>>,
 }
 
 impl Receiving {
-    /// Creates the state on its thread.
+    /// Creates the state of the thread, on this thread.
     pub(super) fn new(setup: Setup, poll: Poll, ring: Ring) -> Self {
         let now_ns = setup.clock.now_ns();
         let setting = setup.settings.load();
@@ -127,7 +129,7 @@ impl Receiving {
         }
     }
 
-    /// Runs until the load is over and the last messages have come.
+    /// Runs until the load is over and the last messages have arrived.
     ///
     /// # Errors
     /// When the system refuses to poll.
@@ -172,10 +174,10 @@ impl Receiving {
         Duration::from_nanos(wait_ns)
     }
 
-    /// Takes over another order and another setting.
+    /// Applies a new order and a new setting.
     fn follow(&mut self, now_ns: u64) {
         let order = self.setup.state.order.load_full();
-        // Receivers whose load was switched off get the last messages.
+        // After the load is switched off, the receivers still get the last messages.
         let is_due = order.messages.is_some() || self.is_quiet(now_ns, order.since_ns);
         if is_due && !Arc::ptr_eq(&order, &self.order) {
             self.take_order(order, now_ns);
@@ -183,14 +185,15 @@ impl Receiving {
         let setting = self.setup.settings.load_full();
         let is_over = now_ns >= setting.phase.load_ends_ns();
         if (setting.generation, is_over) != (self.segment, self.is_over) {
-            // Messages of the old segment that have come are its own; later ones are its drain.
+            // Messages so far belong to the old segment; later messages of this segment belong to its drain.
             self.close_segment(now_ns);
             self.closed_ns = None;
             (self.segment, self.since_ns, self.is_over) = (setting.generation, setting.since_ns, is_over);
         }
     }
 
-    /// Makes all receivers anew, with channels for their number. What is under way to the old ones is unclear.
+    /// Replaces all receivers, and divides the channels among the new receivers. Messages on their way to the old
+    /// receivers count as unclear.
     fn take_order(&mut self, order: Arc<Order>, now_ns: u64) {
         self.end_dialogs(now_ns, order.messages.is_none());
         self.receivers.clear();
@@ -269,14 +272,14 @@ impl Receiving {
         }
     }
 
-    /// Lets the load no longer wait for a receiver, which is ready or cannot be connected.
+    /// Notes that the load no longer waits for a receiver, which is ready or cannot be connected.
     fn settle(&mut self, i: usize) {
         if !std::mem::replace(&mut self.receivers[i].is_settled, true) {
             self.setup.state.ready();
         }
     }
 
-    /// Ends the connection of a receiver, and plans the next one.
+    /// Ends the connection of a receiver, and schedules the next attempt to connect.
     #[cold]
     fn lose(&mut self, i: usize, broken: &Broken, now_ns: u64) {
         self.settle(i);

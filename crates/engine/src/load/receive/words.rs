@@ -1,21 +1,23 @@
-//! Splits what a server sends to a receiver into frames, and a frame into its words, however they are nested. Pure.
+//! Splits the bytes from a server into frames, and a frame into its words at any depth of nesting. This module does
+//! no I/O.
 
 use std::ops::Range;
 
 use crate::{load::broken::Broken, protocol::whole_number};
 
-/// The longest line, and the most words of a frame.
+/// The longest line, in bytes.
 const LONGEST_LINE: usize = 64 * 1024;
+/// The largest number of words in a frame.
 const MOST_WORDS: u64 = 1 << 20;
 
-/// A reply, or a message that no request asked for.
+/// A complete RESP value from the server: a reply or a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Frame {
-    /// Its length in bytes.
+    /// The length of the frame, in bytes.
     pub(super) length: usize,
-    /// Whether it is a push of RESP3.
+    /// Whether the frame is a RESP3 push.
     pub(super) is_push: bool,
-    /// Whether it is an error, which is its only word.
+    /// Whether the frame is an error. The error message is the only word of such a frame.
     pub(super) is_error: bool,
 }
 
@@ -23,7 +25,7 @@ pub(super) struct Frame {
 /// frame is not complete.
 ///
 /// # Errors
-/// When the bytes are no reply of RESP.
+/// When the bytes are no valid RESP.
 pub(super) fn frame(bytes: &[u8], words: &mut Vec<Range<usize>>) -> Result<Option<Frame>, Broken> {
     words.clear();
     let (mut at, mut left) = (0, 1_u64);
@@ -54,7 +56,7 @@ pub(super) fn frame(bytes: &[u8], words: &mut Vec<Range<usize>>) -> Result<Optio
                 }
             }
             b'*' | b'>' | b'~' | b'%' | b'|' => {
-                // The value behind an attribute counts as well.
+                // The value after an attribute belongs to the frame as well.
                 let elements = if is_null { 0 } else { number().ok_or(Broken::Unasked)? };
                 let each = if matches!(kind, b'%' | b'|') { 2 } else { 1 };
                 left = left.saturating_add(elements.saturating_mul(each)) + u64::from(*kind == b'|');
@@ -83,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_has_its_words_and_is_read_when_it_is_whole() {
+    fn a_frame_is_split_into_words_once_it_is_complete() {
         let entry = b"*1\r\n*2\r\n$1\r\ns\r\n*1\r\n*2\r\n+1-0\r\n*2\r\n$1\r\nf\r\n$2\r\n\r\n\r\n+OK\r\n";
         let length = entry.len() - 5;
         assert_eq!(read(entry), Some((length, false, vec!["s", "1-0", "f", "\r\n"])));
@@ -99,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_frame_is_refused_and_asks_for_no_memory() {
+    fn invalid_bytes_are_refused_without_allocating_memory() {
         let long = [b"+".as_slice(), &b"x".repeat(LONGEST_LINE)].concat();
         for bad in [&b"HTTP/1.1\r\n"[..], b"*x\r\n", b"*99999999999\r\n", b"+a\n", b"\r\n", &long] {
             assert!(frame(bad, &mut Vec::new()).is_err(), "{}", String::from_utf8_lossy(bad));

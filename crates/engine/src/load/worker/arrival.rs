@@ -4,11 +4,12 @@
 //!  poll returns ▼ stamp                 ▼ stamp                 ▼ stamp
 //!               ├─ 32 sockets are read ─┼─ 32 sockets are read ─┼─ …
 //! ```
-//! Data that arrives while other sockets are read is still read in the same round. With one timestamp per round,
-//! the latency of such data would be too short, by up to the length of the round. With a new timestamp every 32
-//! sockets, the error is at most the time that 32 sockets take, about 60 µs. Pure: the caller passes the clock.
+//! Data that arrives while other sockets are read is still read in the same round. With only one timestamp per round,
+//! the measured latency could be too short by up to the length of the round. With a new timestamp every 32 sockets,
+//! the error is at most the time to read 32 sockets, about 60 µs. The caller passes the clock, so that this module
+//! does no I/O.
 
-/// How many sockets share a timestamp. To read the clock takes a fiftieth of the time to read a socket.
+/// How many sockets share a timestamp. Reading the clock takes a fiftieth of the time to read a socket.
 const SHARED_BY: u32 = 32;
 
 /// The timestamps of one wake-up.
@@ -18,7 +19,7 @@ pub(super) struct Arrival {
 }
 
 impl Arrival {
-    /// Creates the timestamps of a wake-up; the first is `now_ns`, when poll returned.
+    /// Creates the timestamps of a wake-up. The first timestamp is `now_ns`, the time when poll returned.
     pub(super) fn at(now_ns: u64) -> Self {
         Self { at_ns: now_ns, sockets: 0 }
     }
@@ -39,12 +40,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reply_counts_as_earlier_than_it_came_by_no_more_than_32_sockets_take() {
+    fn a_timestamp_is_early_by_at_most_the_time_to_read_32_sockets() {
         const SOCKET_NS: u64 = 2_000;
         let mut arrival = Arrival::at(0);
         let stamps: Vec<_> = (0..1000).map(|n| arrival.of_next(|| n * SOCKET_NS)).collect();
         let early = stamps.iter().zip(0..).map(|(at_ns, n)| n * SOCKET_NS - at_ns);
         assert_eq!(early.max(), Some(31 * SOCKET_NS));
-        assert_eq!(stamps.iter().filter(|ns| **ns == 0).count(), 32, "the first are those of the poll");
+        assert_eq!(stamps.iter().filter(|ns| **ns == 0).count(), 32, "sockets with poll's timestamp");
     }
 }

@@ -1,4 +1,4 @@
-//! Reads what the poll loop and the ring report, and decides what follows from it.
+//! Handles the events of the poll loop and of the ring.
 
 use mio::{Token, event::Event};
 
@@ -15,7 +15,7 @@ impl Worker {
     /// Handles all events of a poll that returned at `now_ns`.
     ///
     /// # Errors
-    /// When the system refuses to send by the ring.
+    /// When the system refuses a send of the ring.
     pub(super) fn attend_all(&mut self, events: &Events, asleep_ns: u64, now_ns: u64) -> std::io::Result<()> {
         let mut reads = 0;
         let mut arrival = Arrival::at(now_ns);
@@ -53,7 +53,7 @@ impl Worker {
         self.attend_ready(i, Ready { to_read: event.is_readable(), to_write: event.is_writable() }, now_ns);
     }
 
-    /// Handles what the ring has for a connection.
+    /// Handles an event of the ring for a connection.
     fn on_arrival(&mut self, arrival: FromRing, now_ns: u64) {
         let FromRing { tag, came, has_ended } = arrival;
         if self.clients.connection(tag.lane).is_none_or(|connection| connection.tag() != Some(tag)) {
@@ -82,7 +82,7 @@ impl Worker {
             if ready.to_write || connection.phase == ConnectionPhase::Connecting {
                 result = connection.writable(io, reading);
             }
-            // Data that the server sent before it closed is still there, even if a write failed.
+            // Even if a write failed, data that the server sent before it closed the connection can still be read.
             if (ready.to_read || result.is_err()) && connection.phase != ConnectionPhase::Connecting {
                 result = connection.readable(buffer, reading).and(result);
             }
@@ -90,7 +90,7 @@ impl Worker {
         });
     }
 
-    /// Lets `act` read from or write to the connection of client `i`, and handles what has changed.
+    /// Lets `act` read from or write to the connection of client `i`, and handles the new state of the connection.
     #[inline]
     fn attend(
         &mut self,
@@ -213,7 +213,7 @@ mod tests {
         worker
     }
 
-    /// Reads what the worker waits for, until `done`, and sends nothing between rounds.
+    /// Lets the worker handle events until `done`, without sending between rounds.
     fn attend_until(worker: &mut Worker, mut done: impl FnMut(&mut Worker) -> bool) {
         let mut events = Events::with_capacity(8);
         while !done(worker) {
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spread_client_sends_once_its_reply_is_read_and_a_grouped_one_after_the_round() {
+    fn a_spread_client_sends_after_its_own_read_and_a_grouped_client_after_the_round() {
         for (rhythm, within_the_round) in [(Rhythm::Grouped, 0), (Rhythm::Spread, 2)] {
             let server = TcpListener::bind("127.0.0.1:0").unwrap();
             let mut worker = worker(&server, rhythm);

@@ -1,4 +1,4 @@
-//! Opens connections: those of clients to a server, and the lanes of clients to the nodes of a cluster.
+//! Opens the connections of clients to a server, and the lanes of clients to the nodes of a cluster.
 
 use mio::Token;
 
@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl Worker {
-    /// Opens the connections that are wanted and may be opened now.
+    /// Opens all wanted connections that may be opened now.
     pub(super) fn connect(&mut self, now_ns: u64) {
         self.awaits_endpoints = false;
         if self.spread.is_some() {
@@ -43,8 +43,8 @@ impl Worker {
         }
     }
 
-    /// Opens the lanes that are wanted and may be opened now: after the last request is sent, only those that redirected
-    /// requests need.
+    /// Opens all wanted lanes that may be opened now. After the last request is sent, only redirected requests still
+    /// need lanes.
     fn connect_spread(&mut self, now_ns: u64) {
         loop {
             let is_sending = self.stage == Stage::Sending;

@@ -20,7 +20,7 @@ impl Worker {
                 if self.spread.as_ref().is_none_or(|spread| spread.retries.is_none()) {
                     connection.count_lost(&kind, now_ns, &mut self.segments);
                 }
-                // In that case this side closes the connection.
+                // At the end of the session, redyno itself closes the connection.
                 if !matches!(broken, Broken::Unanswered) {
                     self.segments.counts().connections_lost.count(&kind, 1);
                 }
@@ -46,7 +46,7 @@ impl Worker {
         self.outage = kind;
     }
 
-    /// Notes that a batch was answered, which ends a setback if a connection was opened after it began.
+    /// Notes that a batch was answered. This ends an outage if a connection was opened since the last loss.
     #[inline]
     pub(super) fn note_recovery(&mut self, now_ns: u64) {
         if std::mem::take(&mut self.recovers) {
@@ -54,7 +54,7 @@ impl Worker {
         }
     }
 
-    /// Reports when the last connection is lost, and when the first one is open again.
+    /// Reports when the last connection is lost, and when a connection is open again.
     pub(super) fn report_if_down(&mut self, at_ns: u64) {
         let worker = self.setup.index;
         match self.losses.turned(self.clients.are_all_lost()) {
@@ -70,7 +70,7 @@ impl Worker {
         }
     }
 
-    /// Reports the first error message of each kind, for as many kinds as are counted separately.
+    /// Reports the first error message of each kind, for all kinds that are counted separately.
     pub(super) fn report_error(&mut self, kind: &ErrorKind, message: impl FnOnce() -> String) {
         let kind = kind.to_string();
         if self.reported_errors.is_new(&kind) {
@@ -101,7 +101,7 @@ mod tests {
     };
 
     #[test]
-    fn a_setback_of_a_server_lasts_from_the_first_request_that_was_lost_to_the_first_reply_after_it() {
+    fn an_outage_lasts_from_the_first_lost_request_to_the_next_reply() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let clock = Clock::start();

@@ -4,14 +4,14 @@
 //! poll ─► stamp ─► for each ready socket: read, count
 //!      ─► knobs changed? ─► tick over? ─► connect ─► for each idle client: stamp, write ─► poll
 //! ```
-//! With a ring of io_uring, a completion of a receive is what a ready socket is here, and the requests that a round
-//! writes are sent by the next wait, or 32 at a time.
+//! With a ring of io_uring, completed receives take the place of ready sockets. The next wait sends the requests of a
+//! round, or a submission sends 32 of them at a time.
 //!
 //! A round reads the clock three times (four in an open loop), and once more per 32 sockets and per write. In the
 //! steady state, a worker takes no lock and allocates no memory.
 //!
-//! A worker reads all ready sockets before it writes: the server then reads many requests at a time, and needs less
-//! time for each. With 200 or more clients the throughput is 4 to 9 % higher than with a write after each read. The
+//! A worker reads all ready sockets before it writes. So the server reads many requests at a time, and needs less time
+//! for each request. With 200 or more clients, the throughput is 4 to 9 % higher than with a write after each read. The
 //! CPU time per request is 3 to 7 % lower for redyno and 2 to 8 % lower for the server.
 
 mod arrival;
@@ -82,7 +82,7 @@ pub(super) struct Setup {
     pub(super) greeting: Greeting,
     pub(super) clock: Clock,
     pub(super) settings: Arc<ArcSwap<Setting>>,
-    /// When requests got no good reply, by node.
+    /// The periods in which requests got no good replies, by node.
     pub(super) setbacks: Lulls,
     pub(super) events: Sender<LoadEvent>,
 }
@@ -94,7 +94,7 @@ impl Setup {
     }
 }
 
-/// The state of a worker's loop. No other thread writes to its cache lines.
+/// The state of a worker's loop, aligned so that no other thread writes to its cache lines.
 #[repr(align(128))]
 pub(super) struct Worker {
     setup: Setup,
@@ -102,50 +102,53 @@ pub(super) struct Worker {
     alarm: Alarm,
     /// How long a connection may wait for its next reply.
     timeout_ns: u64,
-    /// The endpoint being tried: this number modulo the number of endpoints is its index.
+    /// The number of the current endpoint. The index of the endpoint is this number modulo the number of endpoints.
     endpoint: usize,
     /// Whether the worker waits until the server's host name is resolved.
     awaits_endpoints: bool,
     setting: Arc<Setting>,
-    /// The state of a cluster; `None` if one server is driven.
+    /// The state of a cluster; `None` without a cluster.
     spread: Option<Box<Spread>>,
     clients: Clients,
     watches: Watches,
-    /// The pauses of clients between their batches, and the sessions of clients.
+    /// The pauses of clients between their batches.
     thinking: RandomTimers,
+    /// The sessions of clients.
     sessions: RandomTimers,
     segments: Segments,
     pace: Pace,
     allowance: Allowance,
-    /// The allowance for the requests of a prefill, while one runs.
+    /// The allowance for the requests of a prefill.
     filling: Allowance,
     is_filling: bool,
     /// Since when at least one client is free to write, in ns.
     free_since_ns: u64,
-    /// The kind of error of the last lost connection, also counted for requests that are due without a connection.
+    /// The kind of error of the last lost connection. The same kind is counted for requests that are due without a
+    /// connection.
     outage: ErrorKind,
     next_tick_ns: u64,
-    /// Whether something was read or written in this round, and when the round began, in ns, if the worker never sleeps.
+    /// Whether the worker read or wrote in this round.
     has_worked: bool,
+    /// When the round of a worker that never sleeps began, in ns.
     round_ns: u64,
     /// The last reading of the clock, in ns.
     seen_ns: u64,
-    /// When the load ends, in ns; `u64::MAX` if that is not known.
+    /// When the load ends, in ns; `u64::MAX` if the end is not known.
     until_ns: u64,
     stage: Stage,
     reported_errors: Kinds,
     losses: Losses,
-    /// Whether a connection was opened since the last one was lost, so that the next reply ends a setback of a single server.
+    /// Whether a connection was opened since the last loss, so that the next reply ends an outage of a single server.
     recovers: bool,
     /// Measures the CPU time of this thread; `None` until the thread runs.
     own: Option<OwnThread>,
     waits: CoreWaits,
     out: Outgoing,
-    /// Whether a client may write but the dataset record for its request is not read yet.
+    /// Whether a client may write, but the dataset record for its request is not available yet.
     awaits_record: bool,
     /// When the wait for a record was last counted.
     record_wait_since_ns: Option<u64>,
-    /// The error after which the worker sends nothing more.
+    /// The error that made the worker stop sending.
     failure: Option<std::io::Error>,
     buffer: Box<[u8]>,
 }
@@ -201,11 +204,11 @@ impl Worker {
         Ok(worker)
     }
 
-    /// Runs until the load stops and the last replies have arrived.
+    /// Runs until the load is over and the last replies have arrived.
     ///
     /// # Errors
-    /// Returns an error if the system refuses to poll, the records run out, or this thread panics. The collector
-    /// gets the counts until then, and all connections are closed.
+    /// When the system refuses to poll, a record cannot be read, or this thread panics. The collector still gets the
+    /// counts, and all connections are closed.
     pub(super) fn run(mut self) -> std::io::Result<()> {
         self.own = Some(OwnThread::current());
         self.setup.plan.workers.cores.bind(self.setup.index)?;
@@ -214,7 +217,7 @@ impl Worker {
         }
         let round = catch_unwind(AssertUnwindSafe(|| self.go_round()));
         round.unwrap_or_else(|panic| Err(panicked(&*panic))).inspect_err(|error| {
-            // The half-finished state may panic again, which changes nothing.
+            // The inconsistent state may cause another panic, which is ignored.
             drop(catch_unwind(AssertUnwindSafe(|| self.die(error))));
         })?;
         self.failure.take().map_or(Ok(()), Err)
@@ -233,7 +236,7 @@ impl Worker {
             if now_ns >= self.next_tick_ns {
                 self.count_lap();
             }
-            // Data that is read from now on arrived after the end.
+            // Data that is read from now on counts as arrived after the end.
             if now_ns >= self.until_ns && self.stage == Stage::Sending {
                 self.end_load(self.until_ns);
             }
@@ -242,7 +245,7 @@ impl Worker {
             {
                 self.waits.read(now_ns, waited_ns);
             }
-            // Clients with data left after this have their turn after the next poll.
+            // Clients whose data is not read completely have their next turn after the next poll.
             let unread = self.clients.unread();
             self.attend_all(&events, asleep_ns, now_ns)?;
             for _ in 0..unread {
@@ -262,7 +265,7 @@ impl Worker {
             self.connect(now_ns);
             self.send_due();
             if self.spread.is_some() {
-                // These batches may need further lanes.
+                // The new batches may need further lanes.
                 self.connect(now_ns);
             }
             self.obey_phase(now_ns);
@@ -281,8 +284,7 @@ impl Worker {
             self.pass_over(now_ns);
             self.segments.counts().late_by(self.pace.behind_ns(now_ns));
         }
-        // With a reply for each connection, none needs to have waited since the last tick, and the check is
-        // skipped.
+        // If there was a reply for each connection, a long wait is unlikely, and the check is skipped.
         if self.segments.answered() < u64::from(connected) {
             self.segments.counts().waiting_ns = self.clients.longest_wait_ns(now_ns);
         }
@@ -291,7 +293,7 @@ impl Worker {
         self.next_tick_ns = self.next_tick_after(now_ns);
     }
 
-    /// Returns when the next tick closes. The last tick lasts until the end of the load, since a tick of a few
+    /// Returns when the next tick closes. The last tick is extended to the end of the load, since a tick of a few
     /// milliseconds is too short for a rate.
     fn next_tick_after(&self, now_ns: u64) -> u64 {
         let tick_ns = next_tick_ns(now_ns);
@@ -306,7 +308,7 @@ mod tests {
     use crate::load::{IntervalBuffer, OperationCounts};
 
     #[test]
-    fn what_a_worker_writes_for_each_request_begins_and_ends_with_a_cache_line() {
+    fn the_data_that_a_worker_writes_often_fills_whole_cache_lines() {
         // Processors fetch two lines of 64 bytes at a time.
         let alignments = [align_of::<Worker>(), align_of::<IntervalBuffer>(), align_of::<OperationCounts>()];
         assert!(alignments.iter().all(|alignment| alignment % 128 == 0), "{alignments:?}");

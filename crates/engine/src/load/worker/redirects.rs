@@ -1,10 +1,10 @@
-//! How a worker follows redirects: requests that a node of a cluster refused for the time being are sent again, to
-//! another node or later. Requests that were lost with a connection are errors, and are not sent again.
+//! How a worker follows redirects. Requests that a node of a cluster temporarily refused are sent again, to another
+//! node or later. Requests that were lost with a connection are errors, and are not sent again.
 //!
 //! ```text
 //! MOVED, ASK                                    ──► to the named node, at most 6 times
 //! TRYAGAIN, CLUSTERDOWN, LOADING, …             ──► after a pause, to the owner of the slot, until the timeout
-//! a lane that cannot be opened, no owner        ──► the same
+//! a lane that cannot be opened, no owner        ──► as above
 //! ```
 //! With [`Retries`], every other error reply and every lost connection is followed by another attempt, too.
 
@@ -22,7 +22,7 @@ use crate::{
     untrusted,
 };
 
-/// What was on a lane when its connection was lost.
+/// The parcels on a lane whose connection was lost.
 #[derive(Default)]
 pub(super) struct Remains {
     node: Option<NodeNumber>,
@@ -33,8 +33,8 @@ pub(super) struct Remains {
 }
 
 impl Worker {
-    /// Continues after lane `i` has become idle: its refused requests are sent again, its next parcel is written, and
-    /// its client is free if all requests of the client are answered.
+    /// Continues after lane `i` has become idle: sends its refused requests again and writes its next parcel. The
+    /// client is free if all its requests are answered.
     pub(super) fn on_lane_idle(&mut self, i: usize, now_ns: u64) {
         let client = self.clients.owner(i);
         let flight = self.clients.connection(i).and_then(Connection::take_flight);
@@ -50,7 +50,8 @@ impl Worker {
         self.settle(client, answered, now_ns);
     }
 
-    /// Notes when requests to a node got no good replies, or got them again. The end of the load is no setback.
+    /// Notes the begin or the end of a period without good replies from a node. After the end of the load, nothing is
+    /// noted.
     pub(super) fn setback(&self, note: impl FnOnce(&Lulls)) {
         if !matches!(self.stage, Stage::Over { .. }) {
             note(&self.setup.setbacks);
@@ -103,7 +104,7 @@ impl Worker {
                     }
                 }
                 Some(Ok(Some(node))) if hops == 1 => self.deliver(parcel, node, now_ns),
-                // Two nodes may disagree for a moment.
+                // Two nodes may briefly disagree about the owner of a slot.
                 Some(Ok(node)) => self.hold(Parcel { node, ..parcel }, refusal, now_ns),
                 Some(Err(error)) => self.give_up(&parcel, &refusal.kind(), &error.to_string(), now_ns),
                 None => {}
@@ -136,7 +137,7 @@ impl Worker {
         }
     }
 
-    /// Keeps a parcel for a later attempt, or gives it up if its requests have waited for the timeout.
+    /// Keeps a parcel for a later attempt, or gives it up after the timeout.
     pub(super) fn hold(&mut self, parcel: Parcel, why: Refusal, now_ns: u64) {
         let end_ns = self.end_ns(&parcel);
         if now_ns >= end_ns {
@@ -148,7 +149,7 @@ impl Worker {
         }
     }
 
-    /// Sends the parcels again whose pause is over.
+    /// Sends waiting parcels again if their pause is over.
     pub(super) fn send_held(&mut self, now_ns: u64) {
         while let Some((parcel, why)) = self.spread.as_mut().and_then(|spread| spread.next_held(now_ns)) {
             match parcel.node {
@@ -192,7 +193,8 @@ impl Worker {
         }
     }
 
-    /// Puts the requests of a prefill back that are lost: those of a parcel after the first `answered`.
+    /// Gives the lost requests of a prefill back to the allowance. The lost requests in the parcel are all requests
+    /// after the first `answered` requests.
     fn give_back(&mut self, parcel: &Parcel, answered: usize) {
         let is_current =
             self.spread.as_ref().is_some_and(|spread| parcel.generation > spread.gives_back_after);
@@ -202,7 +204,7 @@ impl Worker {
         }
     }
 
-    /// Removes what is on lane `i`, whose connection is lost.
+    /// Removes and returns the parcels on lane `i`, whose connection is lost.
     pub(super) fn take_remains(&mut self, i: usize) -> Remains {
         let mut remains = Remains::default();
         if let Some(connection) = self.clients.connection(i) {
@@ -214,8 +216,8 @@ impl Worker {
         remains
     }
 
-    /// Continues after the loss of a lane: unanswered requests are errors, which are already counted; refused requests
-    /// and those that were not written are sent again.
+    /// Continues after the loss of a lane. Unanswered requests are already counted as errors. Refused and unwritten
+    /// requests are sent again.
     pub(super) fn replace_lane(
         &mut self,
         client: usize,
@@ -248,7 +250,7 @@ impl Worker {
             }
             return;
         }
-        // A lane keeps its last parcel only while replies are awaited.
+        // A lane has a parcel in flight only while it waits for replies.
         let (total, refused) = (flight.parcel.requests.len(), flight.refused.len());
         if remains.answered < total {
             self.setback_of(remains.node, flight.parcel.due_ns(remains.answered));
@@ -258,7 +260,7 @@ impl Worker {
         self.settle(client, total - refused, now_ns);
     }
 
-    /// Counts everything that waits to be written as errors of `kind`, at the end of the load.
+    /// Counts all unwritten requests as errors of `kind`, at the end of the load.
     pub(super) fn give_up_parcels(&mut self, kind: &ErrorKind, now_ns: u64) {
         let mut parcels = self.clients.take_all_waiting();
         while let Some((parcel, _)) = self.spread.as_mut().and_then(|spread| spread.next_held(u64::MAX)) {

@@ -1,5 +1,5 @@
-//! What a client does after the replies to its batch: it sends its next batch at once or after a pause, or opens a new
-//! connection.
+//! The next action of a client after the replies to its batch. A client sends its next batch at once or after a pause,
+//! or opens a new connection.
 //!
 //! ```text
 //!  replies ──► think time ──► next batch      a session ends after the replies, or while its client is idle
@@ -10,12 +10,13 @@ use std::ops::RangeInclusive;
 use super::{RandomTimers, Setup, Worker, is_opening, stopping::Stage};
 use crate::load::{alarm::window, clients::is_extra};
 
-/// Changes the seed, so that pauses and sessions do not use the random numbers of requests.
+/// Changes the seed, so that pauses do not use the random numbers of requests.
 pub(super) const THINKING: u64 = 0x7417_4B1D;
+/// Changes the seed, so that sessions do not use the random numbers of requests.
 pub(super) const SESSIONS: u64 = 0x5E55_1045;
 
 impl Setup {
-    /// Creates timers of this worker's clients; each `purpose` has its own random numbers.
+    /// Creates timers for this worker's clients. Each `purpose` has its own random numbers.
     pub(super) fn timers(&self, purpose: u64) -> RandomTimers {
         RandomTimers::new(self.plan.seed ^ purpose, self.share())
     }
@@ -23,7 +24,7 @@ impl Setup {
 
 impl Worker {
     /// Queues client `i` for writing, or renews or closes its connection, after its batch of `batch` requests is
-    /// answered. A connection is spent if it can be used no more.
+    /// answered. `is_spent` says that the connection can no longer be used.
     #[inline]
     pub(super) fn on_free(&mut self, i: usize, (batch, is_spent): (u32, bool), now_ns: u64) {
         if batch > 0 {
@@ -51,8 +52,8 @@ impl Worker {
         self.clients.queue(i);
     }
 
-    /// Returns whether client `i` is to open a new connection: its connection is spent or has had enough replies or its
-    /// session is over, and it may send more.
+    /// Returns whether client `i` is to replace its connection. A connection is replaced if it is spent or has had
+    /// enough replies, or if the client's session is over. The client must still have requests to send.
     #[inline]
     fn is_used_up(&self, i: usize, is_spent: bool) -> bool {
         let most = self.setting.reconnect();
@@ -62,7 +63,7 @@ impl Worker {
         is_over && self.stage == Stage::Sending && self.clients.left(i) > 0
     }
 
-    /// Begins the session of client `i`, whose connection is open, unless it goes on with this connection.
+    /// Begins a session of client `i`, which has just connected, unless its last session still runs.
     pub(super) fn begin_session(&mut self, i: usize, now_ns: u64) {
         if let Some(length) = self.setting.session_length()
             && !is_extra(i)
@@ -71,7 +72,7 @@ impl Worker {
         }
     }
 
-    /// Queues the clients whose pause has ended, and renews the connections of those whose session has.
+    /// Queues the clients whose pause has ended, and renews the connections of clients whose session has ended.
     #[inline]
     pub(super) fn end_lengths(&mut self, now_ns: u64) {
         while let Some(i) = self.thinking.next(now_ns) {
@@ -86,7 +87,7 @@ impl Worker {
         }
     }
 
-    /// Returns when the worker is to wake up for the next client that pauses.
+    /// Returns the time window in which the worker is to wake up for the next client whose pause ends.
     pub(super) fn think_window(&self, now_ns: u64) -> Option<RangeInclusive<u64>> {
         let next_ns = self.thinking.next_ns()?;
         let think = self.setting.think()?;
@@ -94,7 +95,7 @@ impl Worker {
         Some(window(next_ns, gap_ns, now_ns, self.alarm.slack_ns()))
     }
 
-    /// Lets all idle clients pause anew, and all sessions begin anew, since the setting has changed.
+    /// Restarts the pauses of all idle clients and all sessions, since the setting has changed.
     pub(super) fn rest_anew(&mut self, now_ns: u64) {
         self.thinking = self.setup.timers(THINKING);
         self.clients.queue_idle();

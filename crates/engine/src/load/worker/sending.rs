@@ -1,4 +1,4 @@
-//! Decides when a worker writes, and which requests.
+//! Decides when a worker writes requests, and which requests it writes.
 
 use std::time::Duration;
 
@@ -16,16 +16,16 @@ const LOOK_FOR_ENDPOINTS_NS: u64 = 5_000_000;
 /// How often to check whether a dataset record is available: 1 ms.
 const LOOK_FOR_RECORD_NS: u64 = 1_000_000;
 
-/// In a closed loop, a client draws at most this many batches to find one with a request that can be sent;
-/// otherwise it waits for 1 ms.
+/// In a closed loop, a client generates at most this many batches to find a batch with a valid request.
 const TRIES: u32 = 100;
+/// How long a client waits after [`TRIES`] batches without a valid request: 1 ms.
 const REFUSED_PAUSE_NS: u64 = 1_000_000;
 /// How many bytes of an invalid key an error message shows.
 const LONGEST_SHOWN: usize = 80;
 
 impl Worker {
-    /// Returns how long the poll may sleep from `now_ns` on, and counts the last round of a worker that never sleeps if there
-    /// was nothing to do in it.
+    /// Returns how long the poll may sleep from `now_ns` on. If the worker never sleeps, counts the time of a round
+    /// without reads and writes.
     ///
     /// # Errors
     /// When the system refuses to set the timer.
@@ -74,7 +74,7 @@ impl Worker {
         Ok(Duration::from_nanos(until_ns.saturating_sub(now_ns)))
     }
 
-    /// Writes the next batch of client `i`, which is idle; in an open loop the batch contains requests due by
+    /// Writes the next batch of the idle client `i`. In an open loop, the batch contains requests that are due by
     /// `now_ns`.
     #[inline]
     pub(super) fn send(&mut self, i: usize, now_ns: u64) {
@@ -102,7 +102,7 @@ impl Worker {
         self.clients.queue(i);
     }
 
-    /// Writes the batch of client `i`, which has `requests` requests and is already encoded.
+    /// Writes the already encoded batch of client `i`, which has `requests` requests.
     #[inline]
     fn write(&mut self, i: usize, requests: u64, now_ns: u64) {
         if self.stop_if_failed(requests, now_ns) {
@@ -132,7 +132,8 @@ impl Worker {
         }
     }
 
-    /// Stops the load if a record of the batch of `requests` requests could not be read. Returns whether this is so.
+    /// Stops the load if a dataset record for a batch of `requests` requests could not be read. Returns whether the
+    /// load was stopped.
     #[inline]
     pub(super) fn stop_if_failed(&mut self, requests: u64, now_ns: u64) -> bool {
         let Some(failure) = self.out.failure() else { return false };
@@ -148,14 +149,14 @@ impl Worker {
     pub(super) fn note_lateness(&mut self, first_due_ns: Option<u64>, now_ns: u64) {
         if let Some(due_ns) = first_due_ns {
             self.segments.counts().late_by(now_ns.saturating_sub(due_ns));
-            // Until a client was free the delay was the server's, and after that the worker's.
+            // The server caused the delay until a client was free, and the worker caused the rest.
             let late_ns = now_ns.saturating_sub(due_ns.max(self.free_since_ns));
             self.segments.counts().client.late_send(late_ns);
         }
     }
 
-    /// Encodes the next batch of client `i`, which is idle. Returns how many requests were drawn, and how many of
-    /// them can be sent; `None` if none may be drawn.
+    /// Encodes the next batch of the idle client `i`. Returns how many requests were generated, and how many of them
+    /// can be sent; `None` if no request may be generated.
     #[inline]
     fn put_together(&mut self, i: usize, now_ns: u64) -> Option<(u64, u64)> {
         let client = self.clients.get_mut(i)?;
@@ -165,7 +166,7 @@ impl Worker {
         let most = if self.is_filling { u64::MAX } else { client.left };
         let pipeline = u64::from(self.setting.pipeline()).min(most) as u32;
         client.numbers.clear();
-        // The indexes of requests that were taken back and have no bytes.
+        // The indices of invalid requests, which have no bytes.
         let (mut before, mut refused) = (0, Vec::new());
         let counts = &mut self.segments.counts().counts;
         let mut count = |place, op: OpId, upto| {
@@ -214,7 +215,7 @@ impl Worker {
         }
         let requests = batch.operations.len() as u64;
         client.left -= if self.is_filling { 0 } else { requests };
-        // If a record is missing, nothing is sent.
+        // If a record could not be read, nothing is sent.
         if refused.is_empty() || self.out.failure().is_some() {
             return (requests > 0).then_some((requests, requests));
         }
@@ -222,14 +223,14 @@ impl Worker {
         Some((requests, take_out(&refused, &mut batch, numbers, counts)))
     }
 
-    /// Reports an invalid key.
+    /// Reports an invalid key or path.
     #[cold]
     fn report_refused(&mut self) {
         let key = self.out.take_refused().unwrap_or_default();
         let has_keys = self.setup.plan.target.dialect.has_keys();
         let what = match has_keys {
-            true => "key of memcached: it has 1 to 250 bytes and no blank or control character",
-            false => "path for HTTP: it has at most 8000 bytes, all ASCII, and no blank or control character",
+            true => "key of memcached: a key has 1 to 250 bytes and no blank or control character",
+            false => "path for HTTP: a path has at most 8000 ASCII bytes and no blank or control character",
         };
         self.report_error(&ErrorKind::Key, || {
             format!(
@@ -239,8 +240,7 @@ impl Worker {
         });
     }
 
-    /// Writes requests for the clients that wait for their turn: for all of them in a closed loop, only requests
-    /// that are due in an open loop.
+    /// Writes requests for the clients that wait for their turn. In an open loop, only due requests are written.
     pub(super) fn send_due(&mut self) {
         self.awaits_record = false;
         if !self.pace.is_closed() && self.may_send() {
@@ -258,7 +258,7 @@ impl Worker {
             }
             return;
         }
-        // Each client once: a client that can send nothing waits again.
+        // Each client has one turn: a client that cannot send waits again.
         for _ in 0..self.clients.how_many_ready() {
             if self.may_send()
                 && !self.awaits_record
@@ -269,10 +269,10 @@ impl Worker {
         }
     }
 
-    /// Sends at once for the client whose replies were just read, if the rhythm is spread.
+    /// Sends at once for a client whose replies were just read, if the rhythm is [`Rhythm::Spread`].
     ///
     /// # Errors
-    /// When the system refuses to send by the ring.
+    /// When the system refuses a send of the ring.
     #[inline]
     pub(super) fn send_within_round(&mut self) -> std::io::Result<()> {
         if self.setting.knobs.rhythm == Rhythm::Grouped {
@@ -283,7 +283,7 @@ impl Worker {
         self.io.flush()
     }
 
-    /// Writes the requests that were due before `end_ns`, a time in the past, as long as clients are free.
+    /// Writes the requests that were due before `end_ns`, a time in the past, as long as a client is free.
     pub(super) fn send_before(&mut self, end_ns: u64) {
         if self.setting.knobs.load && self.stage == Stage::Sending && !self.pace.is_closed() {
             self.send_round(end_ns.saturating_sub(1));
@@ -300,14 +300,14 @@ impl Worker {
         }
     }
 
-    /// Notes that a connection is open, or that none can be opened, so that requests become due and the time under
-    /// load begins.
+    /// Begins the time under load, because a connection is open or could not be opened. From now on, requests are due.
     pub(super) fn begin(&mut self, now_ns: u64) {
         self.pace.begin(now_ns);
         self.segments.begin(now_ns);
     }
 
-    /// Counts due requests that will not be sent: without a connection all of them, otherwise those that are shed.
+    /// Counts due requests that will not be sent. Without a connection, all due requests fail. Otherwise, late requests
+    /// may be shed.
     pub(super) fn pass_over(&mut self, now_ns: u64) {
         if self.clients.connected() == 0 {
             let failed = self.pace.give_up(now_ns);
@@ -320,7 +320,7 @@ impl Worker {
         }
     }
 
-    /// Returns how many of `passed` skipped requests count as due: no more than the limit on requests still allows.
+    /// Returns how many of `passed` skipped requests count as due, which the limit on requests restricts.
     pub(super) fn lost_of(&mut self, passed: u64) -> u64 {
         if passed == 0 || self.is_filling {
             return passed;
@@ -331,8 +331,8 @@ impl Worker {
     }
 }
 
-/// Removes the requests at these indexes from a batch, and their numbers from a prefill, and counts them as errors.
-/// Returns how many requests are left.
+/// Removes the requests at these indices from a batch, and counts them as errors. In a prefill, also removes their
+/// numbers. Returns the number of remaining requests.
 #[cold]
 fn take_out(
     places: &[usize],

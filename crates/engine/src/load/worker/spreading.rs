@@ -1,6 +1,6 @@
-//! How a worker drives a cluster. In a closed loop with a pipeline, a client's batch goes to one node; otherwise it is
-//! divided by node, and each part is written on the client's lane to its node. The client is free again when all parts
-//! are answered.
+//! How a worker sends to the nodes of a cluster. In a closed loop with a pipeline, a client's batch goes to one node.
+//! Otherwise, the batch is divided by node, and each part is written on the client's lane to this node. The client is
+//! free again when all parts are answered.
 
 use super::{Worker, waiting::Ready};
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     workload::OpId,
 };
 
-/// A batch that a client has drawn.
+/// The generated batch of a client.
 #[derive(Default)]
 struct Drawn {
     /// When the first request was due; `None` in a closed loop.
@@ -22,7 +22,7 @@ struct Drawn {
 }
 
 impl Worker {
-    /// Draws the next batch of client `i`, which is free, and writes it to the nodes of the cluster.
+    /// Generates the next batch of the free client `i`, and writes the batch to the nodes of the cluster.
     #[cold]
     pub(super) fn send_spread(&mut self, i: usize, now_ns: u64) {
         let Drawn { first_due_ns, parcels } =
@@ -57,7 +57,7 @@ impl Worker {
         }
     }
 
-    /// Returns whether requests are gathered until a batch for one node is complete.
+    /// Returns whether requests are gathered by node until a batch is complete.
     fn gathers(&self) -> bool {
         self.pace.is_closed()
             && !self.is_filling
@@ -66,8 +66,8 @@ impl Worker {
             && self.spread.as_ref().is_some_and(|spread| spread.gathered.is_possible())
     }
 
-    /// Draws requests until there is a batch for the node of client `i`, or for another node that has more than its
-    /// share. The last requests of a load make smaller batches.
+    /// Generates requests until a batch is complete for the node of client `i`, or several batches for another node.
+    /// The last requests of a load form smaller batches.
     fn gather(&mut self, i: usize, now_ns: u64) -> Drawn {
         let own = self.clients.lane(i).and_then(|lane| lane.node);
         let pipeline = self.setting.pipeline() as usize;
@@ -96,7 +96,7 @@ impl Worker {
         }
     }
 
-    /// Notes that client `i` sends a gathered parcel, as if it had drawn it at `now_ns`.
+    /// Assigns a gathered parcel to client `i`, as if this client had generated it at `now_ns`.
     fn drawn_by(&mut self, i: usize, parcel: Parcel, now_ns: u64) -> Parcel {
         let mut begin = 0;
         for request in &parcel.requests {
@@ -106,8 +106,8 @@ impl Worker {
         Parcel { client: i, generation: self.segments.generation(), since_ns: now_ns, ..parcel }
     }
 
-    /// Sends everything that is gathered, since the setting changes or the requests are too large to be gathered: the
-    /// parcels go to the clients in turn.
+    /// Sends all gathered requests, because the setting changes or the requests are too large. The clients send the
+    /// parcels in turn.
     pub(super) fn send_gathered(&mut self, goes_on: bool, now_ns: u64) {
         let parcels =
             self.spread.as_mut().map(|spread| spread.gathered.take_all(goes_on)).unwrap_or_default();
@@ -131,7 +131,7 @@ impl Worker {
             self.segments.counts().counts[request.op.index()].bytes_out += self.out.length_in_all() as u64;
             let due_ns = self.pace.take();
             first_due_ns = first_due_ns.or(due_ns);
-            // An operation with steps that wait for one another has a parcel of its own.
+            // An operation with several steps has a separate parcel.
             let mut alone = None;
             let parcel = match self.out.has_later() {
                 true => alone.insert(Parcel::new(i, generation, now_ns)),
@@ -146,8 +146,8 @@ impl Worker {
         Drawn { first_due_ns, parcels: apart }
     }
 
-    /// Draws the next request of client `i` into `out`, with its number in a prefill. Returns `None` if no request may be
-    /// drawn, or if its record is not read yet.
+    /// Generates the next request of client `i` into `out`. Also returns the number of the request in a prefill.
+    /// Returns `None` if the client may send no more, or the dataset record is not available yet.
     fn draw(&mut self, i: usize) -> Option<(Kept, Option<Numbered>)> {
         let client = self.clients.get_mut(i)?;
         let program = &self.setting.program;
@@ -191,7 +191,7 @@ impl Worker {
         }
     }
 
-    /// Counts the reads that go to a primary because no replica answers.
+    /// Counts the reads that went to a primary because no replica answered.
     fn count_without_replica(&mut self) {
         let without_replica = self.spread.as_mut().map_or(0, |spread| spread.reads.take_without_replica());
         if without_replica > 0 {
@@ -200,7 +200,7 @@ impl Worker {
         }
     }
 
-    /// Writes a parcel on its client's lane to `node`, at once if the lane is idle.
+    /// Writes a parcel on its client's lane to `node` at once if the lane is idle, otherwise when its turn comes.
     pub(super) fn deliver(&mut self, parcel: Parcel, node: NodeNumber, now_ns: u64) {
         let spread = self.spread.as_ref();
         let most = spread.map_or(0, |spread| spread.most_lanes);
@@ -210,7 +210,7 @@ impl Worker {
         match lane.and_then(|i| Some((i, self.clients.lane(i)?))) {
             Some((i, lane)) if lane.is_idle() => self.write_parcel(i, parcel),
             Some((_, lane)) => lane.waiting.push_back(parcel),
-            // All lanes are in use: one will be idle soon.
+            // All lanes are in use, but a lane will be idle soon.
             None => self.hold(parcel, Refusal::NoLane, now_ns),
         }
     }

@@ -1,4 +1,4 @@
-//! Decides when a worker stops sending, and when it ends. No other module decides whether a load stops.
+//! Decides when a worker stops sending, and when it ends. Only this module decides whether a load stops.
 
 use std::{any::Any, io, sync::Arc};
 
@@ -10,7 +10,7 @@ use crate::load::{ErrorKind, phase, spread::MOST_HOPS};
 pub(super) enum Stage {
     /// The worker sends while the load is on.
     Sending,
-    /// The worker has sent everything it may, and waits for the last replies and then for the next phase.
+    /// The worker has sent all its requests, and waits for the last replies and then for the next phase.
     Spent {
         /// Whether the last replies have arrived.
         is_answered: bool,
@@ -23,7 +23,7 @@ pub(super) enum Stage {
 }
 
 impl Worker {
-    /// Switches to `phase`. Returns whether the worker resumes sending, after it had sent all requests of the old
+    /// Switches to `phase`. Returns whether the worker resumes sending after it had sent all requests of the old
     /// phase.
     pub(super) fn follow_phase(&mut self, phase: &phase::Phase) -> bool {
         self.until_ns = phase.load_ends_ns();
@@ -58,7 +58,7 @@ impl Worker {
         if self.is_filling { &self.filling } else { &self.allowance }
     }
 
-    /// Resumes sending if the worker had sent all its requests, and returns whether this was so.
+    /// Resumes sending if the worker had sent all its requests. Returns whether the worker has resumed sending.
     fn send_again(&mut self) -> bool {
         let was_spent = matches!(self.stage, Stage::Spent { .. });
         if was_spent {
@@ -68,21 +68,22 @@ impl Worker {
         was_spent
     }
 
-    /// Puts back the requests that client `i` lost with its connection, if every request has to be answered.
+    /// Gives the lost requests of client `i` back to the allowance, if every request has to be answered.
     pub(super) fn take_back(&mut self, i: usize) {
         if self.clients.give_back(i, &mut self.filling) {
             self.go_on_filling();
         }
     }
 
-    /// Continues a prefill after requests were put back.
+    /// Continues a prefill after requests were given back to the allowance.
     pub(super) fn go_on_filling(&mut self) {
         if !self.filling.is_spent() && self.send_again() {
             self.segments.go_on();
         }
     }
 
-    /// Returns whether requests are sent: the load is on and not over, by the last reading of the clock.
+    /// Returns whether requests are sent, which means that the load is on and not over at the last reading of the
+    /// clock.
     #[inline]
     pub(super) fn may_send(&self) -> bool {
         self.setting.knobs.load && self.stage == Stage::Sending && self.seen_ns < self.until_ns
@@ -90,8 +91,8 @@ impl Worker {
 
     /// Stops the worker when the time of the load is over, or when all requests are sent.
     ///
-    /// At the end of the time, requests that were due earlier are still sent if a client is free. With a quota, the
-    /// time under load of an open loop ends when the quota is spent. In a closed loop, the time under load ends
+    /// At the end of the load's time, requests that were due earlier are still sent if a client is free. With a quota,
+    /// the time under load of an open loop ends when the quota is spent. In a closed loop, the time under load ends
     /// with the last reply, since each client waits for replies before it sends.
     pub(super) fn obey_phase(&mut self, now_ns: u64) {
         if matches!(self.stage, Stage::Over { .. }) {
@@ -133,15 +134,15 @@ impl Worker {
         self.next_tick_ns = self.next_tick_ns.min(at_ns);
     }
 
-    /// Returns whether the load is over and no reply is awaited; in this case, the worker's last counts are sent to
-    /// the collector.
+    /// Returns whether the load is over and the wait for replies has ended. In this case, sends the worker's last
+    /// counts to the collector.
     pub(super) fn is_finished(&mut self, now_ns: u64) -> bool {
         let Stage::Over { since_ns } = self.stage else {
             return false;
         };
         if self.segments.in_flight() > 0 {
-            // After a pause of this process, data that arrived meanwhile is still read, in turns; from a flood of
-            // data as much as arrives in the same time again.
+            // After a pause of this process, data that arrived in the pause is still read in turns. The limit of twice
+            // the time ends endless reading from a server that never stops sending.
             let patience_ns = if self.clients.unread() > 0 { 2 * LAST_REPLIES_NS } else { LAST_REPLIES_NS };
             if now_ns < since_ns + patience_ns {
                 return false;
@@ -156,7 +157,7 @@ impl Worker {
 
     /// Closes the connections that wait for a reply.
     fn give_up_replies(&mut self, now_ns: u64) {
-        // A node may refuse requests just now, which are then written to other nodes.
+        // A node may refuse requests at this moment, and these requests are then written to other nodes.
         for _ in 0..=MOST_HOPS + 1 {
             self.lose_those(
                 |connection| connection.phase == ConnectionPhase::Busy,
@@ -167,7 +168,7 @@ impl Worker {
         }
     }
 
-    /// Ends all connections of this worker, which cannot continue, and sends its last counts to the collector.
+    /// Ends all connections of this worker after a fatal error, and sends its last counts to the collector.
     #[cold]
     pub(super) fn die(&mut self, why: &io::Error) {
         let now_ns = self.setup.clock.now_ns();

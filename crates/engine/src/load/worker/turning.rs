@@ -9,9 +9,9 @@ use crate::{
 };
 
 impl Worker {
-    /// Takes the current knobs. A worker checks the knobs after each clock reading by which it sends requests, and
-    /// not only after the engine's wake-up call. Otherwise it would send some requests that are due after a change
-    /// of the knobs at the old pace.
+    /// Applies the current knobs. A worker checks the knobs after each clock reading that determines due requests, and
+    /// not only after the engine has woken it. Otherwise, the worker would still send some requests at the old pace
+    /// after a change of the knobs.
     #[inline]
     pub(super) fn take_setting(&mut self) {
         if !Arc::ptr_eq(&self.setting, &self.setup.settings.load()) {
@@ -24,10 +24,10 @@ impl Worker {
         let new = self.setup.settings.load_full();
         let (since_ns, is_turn) = (new.since_ns, new.generation != self.setting.generation);
         if is_turn {
-            // These requests may be sent in the old phase, and count there.
+            // Requests that were due before the change are sent and counted in the old phase.
             self.send_before(since_ns);
         }
-        // At the end of the load these requests are dropped: nothing has counted them.
+        // At the end of the load, gathered requests are dropped, since they are not counted yet.
         if self.may_send() && !matches!(new.phase, Phase::Ended { .. }) {
             self.send_gathered(false, self.seen_ns);
         }
@@ -41,7 +41,7 @@ impl Worker {
         }
         let connected = self.clients.connected() as u32;
         if sends_again {
-            // No request was due in between.
+            // No request was due while the worker had nothing to send.
             self.pace = Pace::new();
         }
         self.follow_knobs(was_limited);
@@ -49,7 +49,7 @@ impl Worker {
             self.rest_anew(since_ns);
         }
         self.count_lap();
-        // The largest batch so far may have been far larger than later ones.
+        // A new buffer, because earlier batches may have been far larger than later batches.
         self.segments.leave(old, std::mem::take(&mut self.out));
         let operations = self.setting.program.operations();
         self.segments.cut(self.setting.generation, operations, since_ns, connected);
@@ -58,10 +58,10 @@ impl Worker {
         }
     }
 
-    /// Changes the number of clients and the pace to those of the knobs. While the load is off, open connections
-    /// stay open. No connection is opened before the load is first switched on. Due requests of the old pace that
-    /// were not sent are counted in the old segment: as shed, or as unsent if the load is switched off. If requests
-    /// `were_limited`, these requests also count against the limit.
+    /// Sets the number of clients and the pace to the values of the knobs. While the load is off, open connections
+    /// stay open. No connection is opened before the load is first switched on. Unsent requests of the old pace are
+    /// counted in the old segment: as shed, or as unsent if the load is switched off. If requests `were_limited`, these
+    /// requests also count against the limit.
     pub(super) fn follow_knobs(&mut self, were_limited: bool) {
         let knobs = &self.setting.knobs;
         let share = self.setup.share();
@@ -85,7 +85,7 @@ impl Worker {
             self.pace.begin(since_ns);
         }
         let due = self.pace.take_due();
-        // Nothing is due any more when everything that may be sent is sent.
+        // After all permitted requests are sent, no request is due.
         if self.stage != Stage::Sending {
             return;
         }
@@ -98,5 +98,5 @@ impl Worker {
     }
 }
 
-/// Changes the seed so that arrivals do not use the same random numbers as clients.
+/// Changes the seed, so that arrivals do not use the random numbers of clients.
 const ARRIVALS: u64 = 0xA881_7A15;

@@ -1,5 +1,5 @@
-//! Work for which poll returns no event: sockets with data left after their turn of reading, connections that wait
-//! for too long, and the time spent waiting for dataset records.
+//! Work for which poll returns no event: sockets with unread data after their turn, connections that have waited too
+//! long, and the time spent waiting for dataset records.
 
 use super::Worker;
 use crate::{
@@ -19,7 +19,7 @@ impl Ready {
 }
 
 impl Worker {
-    /// Continues to read from a client that has data left in its socket.
+    /// Continues to read from a client with unread data in its socket.
     pub(super) fn read_on(&mut self, now_ns: u64) {
         if let Some(i) = self.clients.next_unread() {
             self.attend_ready(i, Ready::TO_READ, now_ns);
@@ -48,10 +48,10 @@ impl Worker {
     /// Closes the connections that have waited too long for their next reply.
     pub(super) fn end_late(&mut self, now_ns: u64) {
         while let Some(i) = self.watches.next(now_ns) {
-            // Data that has arrived but is not read yet is not late: after a pause of this process all replies seem
-            // late.
+            // Data that has arrived but is not read yet is not late. After a pause of this process, all replies would
+            // otherwise seem late.
             if self.is_late(i, now_ns) {
-                // No event reported the data: it arrived after the poll, if at all.
+                // If there is data, it arrived after the poll, since no event reported it.
                 self.attend_ready(i, Ready::TO_READ, self.setup.clock.now_ns());
                 if self.is_late(i, now_ns) {
                     let broken = match self.timeout_ns {
@@ -64,7 +64,7 @@ impl Worker {
         }
     }
 
-    /// Returns when to check a connection with this deadline: without a timeout, TLS handshakes have a limit.
+    /// Returns when to check a connection with this deadline. If the timeout is off, TLS handshakes still have a limit.
     pub(super) fn check_ns(&self, deadline_ns: u64, now_ns: u64) -> u64 {
         match (deadline_ns, &self.setup.plan.target.tls) {
             (u64::MAX, Some(_)) => now_ns.saturating_add(HANDSHAKE_LIMIT.as_nanos() as u64),
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dataset_whose_reader_hangs_holds_neither_the_end_nor_a_stop() {
+    fn a_hanging_reader_of_a_dataset_delays_neither_the_end_nor_a_stop() {
         let (_server, plan, workload, _file) = bench();
         for (rate, length) in [(None, Some(300)), (Some(1000), Some(300)), (None, None)] {
             let (dataset, _reader) = workload.dataset.as_ref().unwrap().with_hanging_reader();
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_never_sleeps_counts_the_time_in_which_it_had_nothing_to_do() {
+    fn a_worker_that_never_sleeps_counts_its_idle_time() {
         let (_server, plan, workload, _file) = bench();
         for busy in [false, true] {
             let workers = WorkerOptions { busy, ..plan.workers.clone() };
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_panics_dies_as_one_that_cannot_go_on_and_its_clients_are_lost_connections() {
+    fn a_panic_of_a_worker_is_reported_and_its_connections_count_as_lost() {
         let (_server, plan, workload, _file) = bench();
         let (dataset, _reader) = workload.dataset.as_ref().unwrap().with_broken_records();
         let (mut load, mut output) = load(&plan, &workload, dataset, None);

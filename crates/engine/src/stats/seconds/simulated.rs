@@ -1,17 +1,17 @@
-//! Tests of the verdicts on simulated runs: seconds of one setting that depend on each other, walk and drift, without
-//! or with a step of known size between the stretches. The random numbers of a run follow from the number of the run,
-//! so the counts never change.
+//! Tests of the verdicts on simulated runs. The seconds of a run depend on each other and drift, without a step or
+//! with a step of known size between the two series. The number of a run is its random seed, so the counts never
+//! change.
 
 use super::*;
 use crate::stats::simulated::{Chance, Kind};
 
-/// The number of simulated pairs of stretches of each kind and length.
+/// The number of simulated pairs of series of each kind and length.
 const PAIRS: u64 = 300;
-/// The lengths of a stretch, in seconds.
+/// The lengths of a series, in seconds.
 const LENGTHS: [usize; 6] = [10, 20, 30, 60, 120, 300];
 
-/// Returns how many pairs get the verdict "different", and how many "drift is possible". Seconds deviate by the share
-/// `sd`. Each stretch has `n` seconds; between the two are `apart` seconds and a `step`.
+/// Returns how many pairs get the verdict "different", and how many the verdict "drift is possible". Seconds deviate by
+/// the share `sd`. Each series has `n` seconds. Between the two series are `apart` seconds and a `step`.
 fn found(kind: Kind, sd: f64, n: usize, apart: usize, step: f64) -> (u64, u64) {
     let (mut different, mut drift) = (0, 0);
     for pair in 0..PAIRS {
@@ -36,7 +36,7 @@ fn found(kind: Kind, sd: f64, n: usize, apart: usize, step: f64) -> (u64, u64) {
     (different, drift)
 }
 
-/// Asserts that at most 5 % of the pairs of one setting are called different.
+/// Asserts that at most 5 % of the pairs with equal settings are called different.
 fn at_most_5_percent(kinds: &[Kind]) {
     for &kind in kinds {
         for (sd, apart) in [(0.03, 0), (0.03, 120), (0.15, 0), (0.15, 120)] {
@@ -69,13 +69,13 @@ fn a_drift_as_1_over_f_is_no_difference() {
 }
 
 #[test]
-fn a_drift_that_noise_does_not_explain_is_reported_as_one() {
+fn a_drift_that_noise_does_not_explain_is_reported_as_a_drift() {
     let (_, drift) = found(Kind::OnlyWalks, 0.03, 60, 0, 0.0);
     assert!(drift > PAIRS / 2, "{drift}");
 }
 
 #[test]
-fn five_percent_are_found_in_a_minute() {
+fn a_difference_of_five_percent_is_found_in_a_minute() {
     for (share, sd, least) in
         [(0.0, 0.02, 95), (0.0, 0.03, 88), (0.3, 0.025, 80), (0.5, 0.02, 80), (0.5, 0.025, 65)]
     {

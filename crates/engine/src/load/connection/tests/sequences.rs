@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// The steps of `rmw` and `three` wait for replies; `get` sends one request, `both` sends two at once.
+/// Creates a program in which the steps of `rmw` and `three` wait for replies. `get` sends one request, and `both`
+/// sends two requests at once.
 fn sequences() -> Program {
     let operation = |name: &str, together, steps: &[&str]| Operation {
         name: name.to_owned(),
@@ -30,7 +31,7 @@ fn errors(counted: &IntervalBuffer, place: usize) -> String {
 }
 
 #[test]
-fn a_step_is_written_when_the_replies_to_those_before_have_come() {
+fn a_step_is_written_after_the_replies_to_all_earlier_steps() {
     let program = sequences();
     let mut bench = Bench::of(&program);
     bench.ask_for(&program, &["rmw", "get", "three", "both"], false);
@@ -58,7 +59,7 @@ fn a_step_is_written_when_the_replies_to_those_before_have_come() {
 }
 
 #[test]
-fn a_step_sends_the_number_that_its_own_operation_received_and_0_where_it_received_none() {
+fn a_step_sends_the_item_number_of_its_own_operation_or_0() {
     let operation = |name: &str, steps: &[&str]| Operation {
         name: name.to_owned(),
         weight: 1,
@@ -86,7 +87,7 @@ fn a_step_sends_the_number_that_its_own_operation_received_and_0_where_it_receiv
 }
 
 #[test]
-fn an_error_of_any_step_is_one_of_its_operation_whose_other_steps_are_asked_all_the_same() {
+fn after_an_error_in_a_step_the_other_steps_are_still_sent() {
     let program = sequences();
     let mut bench = Bench::of(&program);
     bench.ask_for(&program, &["rmw", "rmw", "three", "rmw"], true);
@@ -105,7 +106,7 @@ fn an_error_of_any_step_is_one_of_its_operation_whose_other_steps_are_asked_all_
 }
 
 #[test]
-fn operations_that_are_lost_between_their_steps_are_errors_once() {
+fn an_operation_that_is_lost_between_its_steps_is_one_error() {
     let program = sequences();
     for (first, second, lost, expected) in [
         ("-ERR a\r\n", "", 3, "ERR 1, reset 2"),
@@ -124,7 +125,7 @@ fn operations_that_are_lost_between_their_steps_are_errors_once() {
 }
 
 #[test]
-fn a_reply_that_comes_before_its_step_is_asked_for_was_not_asked_for() {
+fn a_reply_that_arrives_before_its_step_is_sent_is_an_error() {
     let program = sequences();
     let mut bench = Bench::of(&program);
     bench.ask_for(&program, &["rmw"], false);
@@ -136,7 +137,7 @@ fn a_reply_that_comes_before_its_step_is_asked_for_was_not_asked_for() {
 
 /// Each byte is counted for its own operation, wherever the reads split the replies.
 #[test]
-fn bytes_are_counted_with_the_operation_that_they_answer() {
+fn bytes_are_counted_for_the_operation_that_they_answer() {
     let program = testing::program();
     for cut in [1, 5, 33, 100] {
         let mut bench = Bench::new();

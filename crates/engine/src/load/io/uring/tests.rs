@@ -11,7 +11,7 @@ use super::*;
 
 const TAG: Tag = Tag { lane: 3, number: 7 };
 
-/// Creates a ring and a pair of sockets, of which the ring receives from the first; `None` where there are no rings.
+/// Creates a ring that receives from the first of a pair of sockets; `None` on systems without io_uring.
 fn bench() -> Option<(Uring, Poll, UnixStream, UnixStream)> {
     let poll = Poll::new().unwrap();
     let mut ring = Uring::new(poll.as_raw_fd())
@@ -34,7 +34,7 @@ fn next(ring: &mut Uring, into: &mut [u8]) -> Arrival {
 }
 
 #[test]
-fn more_bytes_than_there_are_buffers_arrive_in_order_and_then_the_end() {
+fn more_bytes_than_the_buffers_hold_arrive_in_order() {
     let Some((mut ring, _poll, ours, mut server)) = bench() else { return };
     let length = 3 * usize::from(BUFFERS) * BUFFER;
     let writer = std::thread::spawn(move || {
@@ -60,7 +60,7 @@ fn more_bytes_than_there_are_buffers_arrive_in_order_and_then_the_end() {
 }
 
 #[test]
-fn what_a_socket_does_not_take_comes_back_to_be_sent_later() {
+fn bytes_that_a_socket_does_not_accept_are_returned() {
     let Some((mut ring, _poll, ours, mut server)) = bench() else { return };
     server.set_nonblocking(true).unwrap();
     let (mut sent, mut buffer) = (Vec::new(), vec![0; BUFFER]);
@@ -79,12 +79,12 @@ fn what_a_socket_does_not_take_comes_back_to_be_sent_later() {
     assert!([arrived, rest].concat() == sent);
     assert!(
         !ring.send(TAG, ours.as_raw_fd(), &[0; LONGEST + 1]).unwrap(),
-        "such a batch is written by itself"
+        "the ring does not send such a batch"
     );
 }
 
 #[test]
-fn a_send_on_a_closed_connection_fails_and_others_do_not() {
+fn a_send_on_a_closed_connection_fails_alone() {
     let Some((mut ring, _poll, ours, server)) = bench() else { return };
     let (other, mut second) = UnixStream::pair().unwrap();
     drop(server);
@@ -102,10 +102,10 @@ fn a_send_on_a_closed_connection_fails_and_others_do_not() {
 }
 
 #[test]
-fn sends_among_as_many_receives_as_the_queue_holds_keep_their_bytes() {
+fn sends_keep_their_bytes_when_the_queue_is_full_of_receives() {
     let Some((mut ring, _poll, ours, _server)) = bench() else { return };
     let (other, mut second) = UnixStream::pair().unwrap();
-    // With the poll loop and the first receive, the queue has room for two more.
+    // With the poll loop and the first receive, the queue has room for two more entries.
     for _ in 0..ENTRIES - 4 {
         ring.receive(TAG, ours.as_raw_fd()).unwrap();
     }

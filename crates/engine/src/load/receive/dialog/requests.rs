@@ -1,4 +1,4 @@
-//! The commands of a receiver: those on a new connection, and those that wait for messages.
+//! The commands of a receiver: the first commands on a new connection, and the commands that wait for messages.
 
 use super::{Awaited, Dialog, GROUP};
 use crate::{
@@ -6,18 +6,19 @@ use crate::{
     workload::{Messages, ReceiverKind},
 };
 
-/// How long a command waits for messages, in seconds and milliseconds.
+/// How long a blocking command waits for messages, in seconds.
 const WAIT_S: &[u8] = b"1";
+/// How long a blocking command waits for messages, in milliseconds.
 const WAIT_MS: &[u8] = b"1000";
-/// The most entries of a stream in a reply.
+/// The largest number of stream entries in a reply.
 const ENTRIES: &[u8] = b"100";
-/// How often a receiver looks for messages that another one has left: 1 s.
+/// How often a receiver claims messages that another receiver did not acknowledge: every second.
 const CLAIM_NS: u64 = 1_000_000_000;
-/// How many names are sent in a SUBSCRIBE.
+/// The largest number of names in a SUBSCRIBE.
 const NAMES: usize = 500;
 
 impl Dialog {
-    /// Begins on a new connection: appends the first commands to `out`.
+    /// Begins the conversation on a new connection: appends the first commands to `out`.
     pub(in crate::load::receive) fn begin(&mut self, messages: &Messages, now_ns: u64, out: &mut Vec<u8>) {
         self.awaited.clear();
         (self.subscribed, self.is_ready) = (0, false);
@@ -26,7 +27,7 @@ impl Dialog {
             ReceiverKind::Pubsub | ReceiverKind::ShardedPubsub => {
                 let command: &[u8] =
                     if messages.kind == ReceiverKind::Pubsub { b"SUBSCRIBE" } else { b"SSUBSCRIBE" };
-                // Sharded channels of one command must be in one slot of a cluster.
+                // All sharded channels in one command must be in the same slot of a cluster.
                 let at_once = if command == b"SUBSCRIBE" { NAMES } else { 1 };
                 names.chunks(at_once).for_each(|names| say(out, &[command], names));
             }
@@ -39,7 +40,7 @@ impl Dialog {
                 self.read(messages, now_ns, out);
             }
             ReceiverKind::Queue | ReceiverKind::Move => {
-                // It answers at once, and the command that waits does not.
+                // PING is answered at once, unlike the blocking command.
                 say(out, &[b"PING"], &[]);
                 self.awaited.push_back(Awaited::Plain);
                 self.read(messages, now_ns, out);
@@ -66,7 +67,7 @@ impl Dialog {
                 }
             }
             ReceiverKind::Broadcast => {
-                // Writes while it was away are in no invalidation.
+                // There are no invalidations of writes before the connection.
                 for (place, channel) in self.mine().enumerate() {
                     self.channels[place].next_write = messages.issued(channel);
                 }
@@ -74,7 +75,7 @@ impl Dialog {
                 self.awaited.push_back(Awaited::Plain);
             }
             ReceiverKind::Keyspace => {
-                // A prefix may have characters that mean something in a pattern.
+                // A prefix may contain special characters of glob patterns.
                 let is_special = |byte: &u8| b"*?[]\\".contains(byte);
                 let escape = |byte: &u8| [b'\\', *byte].into_iter().skip(usize::from(!is_special(byte)));
                 let prefix: Vec<u8> = messages.prefix.iter().flat_map(escape).collect();
@@ -112,7 +113,7 @@ impl Dialog {
                         );
                         self.awaited.push_back(Awaited::Claim);
                     }
-                    // What is taken over is acknowledged before the next wait, which holds later commands up.
+                    // Claimed messages are acknowledged before the next blocking command, which delays later commands.
                     return;
                 }
                 let all = [&names[..], &vec![b">".as_slice(); names.len()]].concat();
@@ -139,7 +140,7 @@ impl Dialog {
     }
 }
 
-/// Appends a command.
+/// Appends a command with these words to `out`.
 pub(super) fn say(out: &mut Vec<u8>, words: &[&[u8]], more: &[&[u8]]) {
     out.extend(Dialect::Resp2.encode(&[words, more].concat()));
 }

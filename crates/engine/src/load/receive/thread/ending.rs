@@ -1,4 +1,4 @@
-//! What the thread of the receivers counts is handed up, and its receivers end when the last messages have come.
+//! Sends the counts of the receivers to the collector, and ends the receivers after the last messages have arrived.
 
 use std::{sync::atomic::Ordering::Relaxed, time::Duration};
 
@@ -9,16 +9,17 @@ use crate::{
 };
 
 impl Receiving {
-    /// Returns whether the load is over since this time, and no more messages are awaited.
+    /// Returns whether the receivers have waited long enough for the last messages. The load has been over since
+    /// `over_ns`.
     pub(super) fn is_quiet(&self, now_ns: u64, over_ns: u64) -> bool {
         let waits_ns = now_ns.saturating_sub(self.last_ns.max(over_ns));
-        // The server keeps what is left in a queue or a stream, which may be more than can be read.
+        // The server stores the rest of a queue or a stream, which may be more than the receivers can read.
         let is_kept = self.order.messages.as_ref().is_some_and(|messages| messages.kind.is_kept());
         let most_ns = if is_kept { LAST_MESSAGES_NS } else { MOST_LAST_NS };
         waits_ns > LAST_MESSAGES_NS || now_ns.saturating_sub(over_ns) > most_ns
     }
 
-    /// Returns whether all messages have come, or no more are awaited.
+    /// Returns whether all messages have arrived, or the receivers have waited long enough.
     pub(super) fn is_finished(&self, now_ns: u64) -> bool {
         let Some(messages) = &self.order.messages else { return true };
         let over_ns = self.setup.state.over_ns.load(Relaxed);
@@ -28,12 +29,13 @@ impl Receiving {
         }
         let mut shared = self.shared.iter().enumerate();
         let is_missing = shared.any(|(channel, numbers)| numbers.are_missing(messages.issued(channel)));
-        // A duplicate may follow; of invalidations it is unknown which is the last.
+        // With invalidations, the last message is unknown, so the receivers wait a little longer.
         let is_of_keys = messages.kind.is_of_keys() && waits_ns < LAST_MESSAGES_NS / 10;
         !is_missing && !is_of_keys && !self.receivers.iter().any(|it| it.dialog.awaits_messages(messages))
     }
 
-    /// Ends all receivers. What has not come is lost, or unclear if the load goes on with other receivers.
+    /// Ends all receivers. Missing messages count as lost if this `is_end` of the load. Otherwise they count as
+    /// unclear, because the load continues with other receivers.
     pub(super) fn end_dialogs(&mut self, now_ns: u64, is_end: bool) {
         let Some(messages) = &self.order.messages else { return };
         let current = self.current.get_or_insert_with(|| Box::new(Arrived::new(messages.kind)));
@@ -57,7 +59,7 @@ impl Receiving {
 
     pub(super) fn close_tick(&mut self, now_ns: u64) {
         if let Some(messages) = self.order.messages.as_ref().filter(|_| !self.is_over) {
-            // Receivers that are not connected receive nothing, and are missed.
+            // The counts also show receivers that are not connected and receive nothing.
             self.current.get_or_insert_with(|| Box::new(Arrived::new(messages.kind)));
         }
         self.close_segment(now_ns);
@@ -73,7 +75,7 @@ impl Receiving {
         self.next_tick_ns = next_tick_ns(now_ns);
     }
 
-    /// Hands up what was counted in the current segment, and before it.
+    /// Sends the counts of the current and of earlier segments to the collector.
     pub(super) fn close_segment(&mut self, now_ns: u64) {
         if let Some(mut current) = self.current.take() {
             current.ordered = self.receivers.len() as u32;

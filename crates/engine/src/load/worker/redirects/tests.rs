@@ -1,4 +1,4 @@
-//! Redirects of nodes that play a cluster.
+//! Tests of redirects, with two simulated nodes of a cluster.
 
 use std::{
     collections::BTreeMap,
@@ -17,19 +17,19 @@ use crate::{
     workload::Workload,
 };
 
-/// What a request finds at a node.
+/// A GET that a simulated node received.
 struct Asked<'a> {
     /// The number of the node, from 0.
     node: usize,
     /// The key of GET.
     key: &'a str,
-    /// Whether ASKING came just before on the same connection.
+    /// Whether the previous command on the same connection was ASKING.
     asking: bool,
-    /// How often this key was asked for, at any node.
+    /// How often this key was requested so far, from any node.
     times: usize,
 }
 
-/// Two nodes; node 0 owns all slots, as the topology says at first.
+/// Two simulated nodes. In the topology, node 0 owns all slots.
 struct Played {
     ports: Arc<Vec<u16>>,
     /// How often each command was received.
@@ -83,7 +83,7 @@ impl Played {
         self.received.lock().unwrap().get(command).copied().unwrap_or_default()
     }
 
-    /// Sends `requests` GETs of different keys in one batch, and returns what came of them.
+    /// Sends `requests` GETs of different keys in one batch, and returns their counts.
     fn load(&self, requests: u64, timeout: Duration) -> Outcome {
         let requests = Some(Requests::InAll(requests));
         self.run(&Plan { requests, timeout, ..self.plan() })
@@ -153,7 +153,7 @@ fn answer_all(mut stream: TcpStream, mut answer: impl FnMut(&[String]) -> String
         received.extend_from_slice(&buffer[..n]);
         let mut replies = String::new();
         loop {
-            // A command is encoded as a reply would be.
+            // A command has the same encoding as a reply, so the skipper for replies can find its end.
             let mut rest = &received[..];
             let Ok(Some(_)) = Dialect::Resp2.skipper().next(&mut rest) else { break };
             let length = received.len() - rest.len();
@@ -187,7 +187,7 @@ fn is_odd(key: &str) -> bool {
 }
 
 #[test]
-fn what_moved_is_asked_for_once_more_at_its_node() {
+fn a_moved_request_is_sent_once_more_to_the_named_node() {
     let played = Played::start(|asked, ports| match asked.node == usize::from(is_odd(asked.key)) {
         true => GOOD.to_owned(),
         false => format!("-MOVED 1 127.0.0.1:{}\r\n", ports[1 - asked.node]),
@@ -211,7 +211,7 @@ fn ask_is_followed_by_asking_and_the_command_on_the_named_node_once() {
 }
 
 #[test]
-fn what_can_be_carried_out_later_is_sent_again_and_its_time_runs_from_its_first_write() {
+fn a_refused_request_is_sent_again_later_and_its_latency_begins_at_the_first_write() {
     for code in ["TRYAGAIN", "CLUSTERDOWN", "LOADING", "READONLY"] {
         let played = Played::start(move |asked, _| match asked.times {
             1 | 2 if is_odd(asked.key) => format!("-{code} later\r\n"),
@@ -225,7 +225,7 @@ fn what_can_be_carried_out_later_is_sent_again_and_its_time_runs_from_its_first_
 }
 
 #[test]
-fn a_circle_of_redirects_ends_after_six() {
+fn an_endless_redirect_is_given_up_after_six_hops() {
     let played = Played::start(|asked, ports| format!("-MOVED 1 127.0.0.1:{}\r\n", ports[1 - asked.node]));
     let outcome = played.load(5, SECONDS);
     assert_eq!((outcome.ops, outcome.errors), (0, one("MOVED", 5)));
@@ -233,14 +233,14 @@ fn a_circle_of_redirects_ends_after_six() {
 }
 
 #[test]
-fn a_load_among_circles_ends_with_its_time() {
+fn endless_redirects_do_not_delay_the_end_of_the_load() {
     let played = Played::start(|asked, ports| format!("-MOVED 1 127.0.0.1:{}\r\n", ports[1 - asked.node]));
     let outcome = played.run(&Plan { length: Some(Duration::from_millis(300)), ..played.plan() });
     assert!(outcome.errors["MOVED"] > 0 && outcome.ops == 0, "{outcome:?}");
 }
 
 #[test]
-fn what_moved_is_followed_to_a_new_node_after_the_end_of_the_load() {
+fn a_redirect_after_the_end_of_the_load_is_followed_to_a_new_node() {
     let length = Duration::from_millis(100);
     let played = Played::start(move |asked, ports| match asked.node {
         0 => {
@@ -254,7 +254,7 @@ fn what_moved_is_followed_to_a_new_node_after_the_end_of_the_load() {
 }
 
 #[test]
-fn a_node_that_names_itself_and_one_that_names_a_new_address_each_time_end_too() {
+fn redirects_to_the_same_node_or_to_ever_new_addresses_are_given_up() {
     let itself = Played::start(|_, ports| format!("-MOVED 1 127.0.0.1:{}\r\n", ports[0]));
     assert_eq!(itself.load(5, SECONDS).errors, one("MOVED", 5));
     // Nothing answers at these addresses.
@@ -264,7 +264,7 @@ fn a_node_that_names_itself_and_one_that_names_a_new_address_each_time_end_too()
 }
 
 #[test]
-fn what_is_refused_until_the_timeout_is_an_error_of_that_kind() {
+fn a_request_that_is_refused_until_the_timeout_is_an_error_of_this_kind() {
     let played = Played::start(|_, _| "-CLUSTERDOWN Hash slot not served\r\n".to_owned());
     let outcome = played.load(5, Duration::from_millis(300));
     assert_eq!((outcome.ops, outcome.errors), (0, one("CLUSTERDOWN", 5)));
