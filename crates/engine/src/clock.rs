@@ -12,7 +12,7 @@ pub const SECOND_NS: u64 = 1_000_000_000;
 /// the intervals of all threads end at the same times.
 pub const TICK_NS: u64 = SECOND_NS / 4;
 
-/// A monotonic clock that starts at 0 when the session begins. Copies share the origin.
+/// A monotonic clock that starts at 0 when the session begins. All copies read the same time.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     origin: Instant,
@@ -24,7 +24,7 @@ impl Clock {
         Self { origin: Instant::now() }
     }
 
-    /// Starts a clock that began `ago`; `None` if that was before the machine's own clock began.
+    /// Returns a clock whose origin lies the duration `ago` in the past; `None` if the machine's own clock began later.
     pub fn begun(ago: std::time::Duration) -> Option<Self> {
         Instant::now().checked_sub(ago).map(|origin| Self { origin })
     }

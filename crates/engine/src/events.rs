@@ -1,47 +1,47 @@
-//! The events of a session: a table with the fields, the name and the text of each. The text is for people; no program
-//! parses it.
+//! The events of a session: a table with the fields, the name and the text of each event. The text is for people and is
+//! never parsed.
 //!
 //! A new kind of event is a new row of the table. A recording contains the fields of an event, and not its text.
 //!
 //! | name | when |
 //! |---|---|
-//! | `slowlog` | SLOWLOG has a new entry; of a poll's entries the eight longest, the others counted |
-//! | `commandlog` | the same for COMMANDLOG's large requests and large replies (Valkey 8.1) |
+//! | `slowlog` | SLOWLOG has new entries; a poll reports the eight longest entries and the number of the others |
+//! | `commandlog` | COMMANDLOG has new entries about large requests or large replies (Valkey 8.1) |
 //! | `latency` | the server's latency monitor reported an event |
 //! | `fork` | the server forked |
 //! | `save` | a snapshot (RDB) begins, ends, or did both between two polls |
-//! | `aof rewrite` | the same for a rewrite of the append-only file |
-//! | `eviction` | keys are evicted; again when none was for 3 s |
-//! | `expiry` | far more keys expire than usual; again when no more did for 3 s |
+//! | `aof rewrite` | a rewrite of the append-only file begins, ends, or did both between two polls |
+//! | `eviction` | keys are evicted; a second event when no key was evicted for 3 s |
+//! | `expiry` | far more keys expire than usual; a second event when the number was usual for 3 s |
 //! | `loading` | the server begins to load its data, and ends |
 //! | `config` | a client other than this session has changed a parameter |
-//! | `blocked` | clients wait in a blocking command; again when none did for 3 s |
-//! | `maxclients` | connections are rejected; again when none was for 3 s |
-//! | `failover` | another server answers in place of one that did not, or that handed its place over |
-//! | `lag` | the lag of a replica cannot be measured (`--probe-lag`); at the end, what was measured |
-//! | `recall` | the recall of a workload's searches cannot be measured; at the end, what was measured |
+//! | `blocked` | clients wait in a blocking command; a second event when no client waited for 3 s |
+//! | `maxclients` | connections are rejected; a second event when no connection was rejected for 3 s |
+//! | `failover` | another server answers in place of a primary that failed or was switched over |
+//! | `lag` | the lag of a replica cannot be measured (`--probe-lag`); at the end of the session, the measured lag |
+//! | `recall` | the recall of searches cannot be measured; at the end of the session, the measured recall |
 //! | `role` | the role, a replica's master, or the state of FAILOVER changed |
 //! | `agent joined`, `agent lost`, `agent back`, `agent paused`, `agent refused`, `reports lost` | the agents of a fleet |
-//! | `bus lost`, `bus back` | the server on which session and agents of a fleet meet |
-//! | `joined`, `left` | a server is a node of the session from now on; it has no part in the cluster any more |
+//! | `bus lost`, `bus back` | the server that connects the agents of a fleet does not answer, or answers again |
+//! | `joined`, `left` | a server becomes a node of the session, or left the cluster |
 //! | `replication` | a replica's link went up or down, or replicas came or went |
-//! | `restart` | the server process was started anew |
-//! | `marker` | the note of what this run has to undo was lost and is set again, or cannot be set |
-//! | `not permitted` | the server refuses a command; it is sent again once a minute |
-//! | `unreachable`, `reachable`, `figures refused` | the control plane gets no reply, and gets one again |
-//! | `load lost`, `load back`, `worker died`, `load stopped` | the load's connections, threads and end |
-//! | `prefill` | the keys that a workload reads are made |
+//! | `restart` | the server process was restarted |
+//! | `marker` | the note on the server of what this run has to undo was lost, or cannot be written |
+//! | `not permitted` | the server refuses a command, and redyno tries the command again once a minute |
+//! | `unreachable`, `reachable`, `figures refused` | the control plane gets no reply, a reply again, or an error |
+//! | `load lost`, `load back`, `worker died`, `load stopped` | the load's connections and threads |
+//! | `prefill` | the phase that writes the keys of the workload has ended |
 //! | `paused` | redyno itself was stopped (Ctrl-Z) and continued |
-//! | `ping lost`, `ping back`, `ping error` | the ping probe's connection and replies |
-//! | `stall` | PINGs wait much longer than usual; again when they are answered in time |
-//! | `shift` | a figure has left its usual level for 3 s; again when it is back, or has stayed for minutes |
+//! | `ping lost`, `ping back`, `ping error` | the ping probe has no connection, is connected again, or got an error |
+//! | `stall` | PINGs wait much longer than usual; a second event when they are answered in time again |
+//! | `shift` | a figure left its usual level for 3 s; a second event at its return, or after minutes at the new level |
 //! | `error` | the first error of its kind |
-//! | `trial`, `found` | an experiment tried a rate for its limit, and what it found in the end |
-//! | `step`, `best` | a sweep measured a value of its knob, and which did most |
-//! | `experiment` | one was interrupted, or has no result |
-//! | `recording`, `recording failed`, `output lost` | data that cannot be read, or could not be written |
+//! | `trial`, `found` | a search tried a rate against its limit, or has its result |
+//! | `step`, `best` | a sweep measured a value of its knob, or found the value with the most throughput |
+//! | `experiment` | an experiment was interrupted, or has no result |
+//! | `recording`, `recording failed`, `output lost` | data cannot be read, or could not be written |
 //!
-//! Events of the server are reported up to a second late, because the server is polled once a second.
+//! An event of the server is reported up to one second late, because redyno polls the server once per second.
 
 mod found;
 mod length;
@@ -62,8 +62,8 @@ use crate::units::{self, counted, were};
 
 macro_rules! event_kinds {
     ($(#[doc = $what:literal] $event:ident $({ $($(#[$serde:meta])? $field:ident: $of:ty),* })? $name:literal $words:expr;)*) => {
-        /// An event. Texts from the server have passed [`untrusted`](crate::untrusted), so they can be shown as they
-        /// are.
+        /// An event. Texts from the server in an event were cleaned by [`untrusted`](crate::untrusted) and are safe to
+        /// show.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "event", rename_all = "snake_case")]
         #[expect(missing_docs, reason = "the fields are named as what they are, with their unit")]
@@ -100,7 +100,7 @@ event_kinds! {
     InfoRefused { cause: String } "figures refused" cause;
     /// The server refuses a command; the other commands continue.
     NotPermitted { cause: String } "not permitted" format!("{cause}; others continue");
-    /// A new entry of the slow log: duration, command and first argument, client, and all arguments that the server kept.
+    /// A new entry of the slow log: duration, command with its first argument, client, and the arguments that the server stored.
     SlowCommand {
         us: u64,
         command: String,
@@ -110,14 +110,14 @@ event_kinds! {
         let _ = arguments;
         format!("{} {command}{}", micros(*us), after(" from ", client))
     };
-    /// More entries of the slow log in the same poll, which are counted and not reported one by one.
+    /// The number of further slow log entries of the same poll; they get no event of their own.
     MoreSlowCommands { entries: u64 } "slowlog"
         format!("and {} more {}", units::grouped(*entries), if *entries == 1 { "entry" } else { "entries" });
-    /// Many of the slow log's entries from before the session are of one command; its longest call took `us`.
+    /// Many slow log entries from before the session are calls of one command; the longest call took `us` microseconds.
     SlowBefore { entries: u64, calls: u64, command: String, us: u64 } "slowlog" format!(
         "before this session: {calls} of the last {entries} entries are {command}, at most {}", micros(*us)
     );
-    /// A new entry of COMMANDLOG about the size of a `request` or a `reply` (`part`), with the fields of `SlowCommand`.
+    /// A new entry of COMMANDLOG about a large `request` or `reply` (the value of `part`); its other fields are like those of `SlowCommand`.
     LargeCommand {
         bytes: u64,
         part: String,
@@ -128,32 +128,32 @@ event_kinds! {
         let _ = arguments;
         format!("a {part} of {}: {command}{}", units::bytes(*bytes), after(" from ", client))
     };
-    /// Entries of the same poll and the same part that are not reported singly.
+    /// The number of further COMMANDLOG entries of the same poll and part; they get no event of their own.
     MoreLargeCommands { entries: u64, part: String } "commandlog"
         format!("and {} more about a large {part}", units::grouped(*entries));
     /// The server's latency monitor reported an event, with its last and its longest latency.
     SlowEvent { of: String, last_ms: u64, max_ms: u64 } "latency"
         format!("{of} {last_ms} ms, the longest so far {max_ms} ms");
-    /// The server forked; the fork blocked it for this long.
+    /// The server forked; the fork blocked the server for `held_us` microseconds.
     Forked { held_us: Option<u64> } "fork"
         held_us.map_or("a fork".to_owned(), |us| format!("a fork held the server for {}", micros(us)));
     /// A child process began to write a snapshot.
     SnapshotBegan "save" "a snapshot began";
-    /// A snapshot ended; without a length, it began and ended between two polls.
+    /// A snapshot ended. There is no length if the snapshot also began after the last poll.
     SnapshotEnded { length_s: Option<f64>, outcome: String } "save"
         format!("a snapshot {}", ended(*length_s, outcome));
     /// A child process began to rewrite the append-only file.
     RewriteBegan "aof rewrite" "began";
-    /// A rewrite of the append-only file ended; without a length, it began and ended between two polls.
+    /// A rewrite of the append-only file ended. There is no length if the rewrite also began after the last poll.
     RewriteEnded { length_s: Option<f64>, outcome: String } "aof rewrite" ended(*length_s, outcome);
     /// Keys are evicted; `keys` is the number in the first second.
     EvictionBegan { keys: u64 } "eviction" format!("{} evicted in a second", counted(*keys, "key"));
     /// Evictions have ended; `keys` is the number of all evicted keys.
     EvictionEnded { keys: u64, length_s: f64 } "eviction"
         format!("over: {} in {length_s:.0} s", counted(*keys, "key"));
-    /// Far more keys expire than usual; this many in the first second.
+    /// Far more keys expire than usual; `keys` is the number in the first second.
     ExpiryBegan { keys: u64 } "expiry" format!("{} expired in a second", counted(*keys, "key"));
-    /// The number of expired keys is usual again; this many expired in all.
+    /// The number of expired keys is usual again; `keys` is the number of all keys that expired meanwhile.
     ExpiryEnded { keys: u64, length_s: f64 } "expiry"
         format!("over: {} in {length_s:.0} s", counted(*keys, "key"));
     /// The server began to load its data.
@@ -180,13 +180,13 @@ event_kinds! {
         format!("{from} is now {to}{}", after(" of ", master));
     /// The state of the FAILOVER command changed.
     FailoverTurned { state: String } "role" format!("FAILOVER: {state}");
-    /// A server joined the session after its beginning, with the next number.
+    /// A server joined the session after its beginning, and got the next node number.
     NodeJoined { address: String } "joined" format!("{address} is watched from now on");
-    /// The node has no slots any more, and is no replica that answers.
+    /// The node owns no slots any more, and is not a replica that answers.
     NodeLeft { address: String } "left" format!("{address} has no part in the cluster any more");
     /// A node that had left has slots again, or is a replica again.
     NodeBack { address: String } "joined" format!("{address} has a part in the cluster again");
-    /// An agent of the fleet takes part in the load; its times are known to at most `error_us`.
+    /// An agent of the fleet takes part in the load; its clock is known with an error of at most `error_us` microseconds.
     AgentJoined { agent: usize, host: String, error_us: f64 } "agent joined"
         format!("agent {agent} on {host} takes part; its times are right to ± {error_us:.0} µs");
     /// Agent number `agent` of the fleet does not report any more.
@@ -194,20 +194,20 @@ event_kinds! {
         format!("agent {agent} on {host} does not report; its share of the load is missing");
     /// An agent that was lost reports again.
     AgentBack { agent: usize, host: String } "agent back" format!("agent {agent} on {host} reports again");
-    /// An agent's process was stopped, and continued.
+    /// The process of an agent was stopped and continued.
     AgentPaused { agent: usize, host: String, length_s: f64 } "agent paused"
         format!("agent {agent} on {host} was stopped for {length_s:.1} s; its requests in flight then count as late");
-    /// An agent does not carry out an order, or what came from it cannot be used.
+    /// An agent does not carry out an order, or its messages cannot be used.
     AgentRefused { agent: Option<usize>, cause: String } "agent refused"
         match agent { Some(agent) => format!("agent {agent}: {cause}"), None => cause.clone() };
-    /// Reports of an agent are missing, and the requests in them.
+    /// Reports of an agent are missing, so the requests in these reports are not counted.
     ReportsLost { agent: usize, reports: u64 } "reports lost"
         format!("{} of agent {agent} did not arrive; the requests in {} are not counted", counted(*reports, "report"), if *reports == 1 { "it" } else { "them" });
     /// The bus of the fleet does not answer.
     BusLost { cause: String } "bus lost" cause.clone();
     /// The bus of the fleet answers again.
     BusBack "bus back" "the bus answers again".to_owned();
-    /// Server `to` answers in place of `from`: `length_s` after the first lost request, and at most `error_s` more; 0 if none was.
+    /// Server `to` answers in place of `from`, `length_s` after the first lost request and at most `error_s` later; both are 0 if no request was lost.
     Failover { from: String, to: String, length_s: f64, error_s: f64, by: String, epoch: Option<u64>, cause: Option<String> } "failover" {
         let epoch = epoch.map_or_else(String::new, |epoch| format!(", epoch {epoch}"));
         let length = match *length_s {
@@ -218,7 +218,7 @@ event_kinds! {
     };
     /// The lag of this replica cannot be measured now, because of `cause`.
     LagUnmeasured { replica: String, cause: String } "lag" format!("{replica}: {cause}");
-    /// The measured lag of a replica: how many markers it has shown, how many it has not, and after which times.
+    /// The measured lag of a replica: the number of markers that the replica showed, the number that it did not show, and the delays.
     LagMeasured { replica: String, markers: u64, unseen: u64, p50_us: f64, max_us: f64 } "lag" {
         let unseen = if *unseen > 0 { format!("; {unseen} not shown in time") } else { String::new() };
         let after = |us: &f64| if *us > 0.0 { format!("after {}", latency_s(us / 1e6)) } else { "at once".to_owned() };
@@ -227,7 +227,7 @@ event_kinds! {
     };
     /// The recall of searches for nearest vectors cannot be measured now, because of `cause`.
     RecallUnmeasured { cause: String } "recall" format!("not measured: {cause}");
-    /// The measured recall of searches for so many nearest vectors, 0 to 1: the mean, and the least of a search.
+    /// The measured recall of searches for the `neighbours` nearest vectors, from 0 to 1: the mean and the lowest recall of one search.
     RecallMeasured { searches: u64, neighbours: u64, mean: f64, least: f64 } "recall"
         format!("{mean:.4} of the {neighbours} nearest vectors, mean of {}, at least {least:.2}", counted(*searches, "sample"));
     /// A replica's link to its master went up or down.
@@ -241,13 +241,13 @@ event_kinds! {
     /// The marker of this run, a hash on the server, cannot be written.
     MarkerRefused { cause: String } "marker"
         format!("{cause}; after a kill, redyno clean would not find this run");
-    /// Connections of the load were lost; `untold` counts earlier losses that were not reported.
+    /// Connections of the load were lost; `untold` is the number of earlier losses without a report.
     ConnectionsLost { lost: u64, clients: u64, cause: String, untold: u64 } "load lost" {
         let of = if lost <= clients { "of" } else { "times among" };
         let untold = (*untold > 0).then(|| format!("{untold} times more since the last report)"));
         format!("{lost} {of} {clients} connections: {cause}{}", after(" (", &untold))
     };
-    /// More connections of the load were lost; they were too many to be reported one by one.
+    /// More connections of the load were lost, too many for an event each.
     MoreConnectionsLost { times: u64 } "load lost" format!("{times} more losses; the connections were soon open again");
     /// All lost connections of the load are open again.
     ConnectionsBack { connections: u64, after_s: f64 } "load back"
@@ -270,7 +270,7 @@ event_kinds! {
     PingLost { cause: String } "ping lost" cause;
     /// The ping probe is connected again.
     PingBack "ping back" "pings are answered again";
-    /// PINGs wait, or waited, much longer than usual; the event's time is that of the first PING that was late.
+    /// PINGs wait, or waited, much longer than usual. The time of the event is the time of the first late PING.
     Stalled { longest_s: f64, length_s: Option<f64> } "stall"
         match length_s {
             None => "PING is not answered in time".to_owned(),
@@ -280,9 +280,9 @@ event_kinds! {
                 format!("replies to PING took up to {} for {}", latency_s(*longest_s), units::length(*length_s))
             }
         };
-    /// A figure left its usual level, or is back at it.
+    /// A figure left its usual level, or returned to it.
     Shifted { shift: Shift } "shift" shift.to_string();
-    /// An experiment tried a rate; `level_us` is the measured percentile, `disturbed` why the trial does not count.
+    /// A search tried a rate; `level_us` is the measured percentile, and `disturbed` is the reason why the trial does not count.
     Tried { rate: u32, length_s: f64, is_held: bool, limit: String, level_us: Option<f64>, ops_per_s: f64, disturbed: Option<String> } "trial" {
         let held = if *is_held { "holds" } else { "does not hold" };
         let level = limit.split('<').next().unwrap_or_default();
@@ -291,7 +291,7 @@ event_kinds! {
         let disturbed = after("; disturbed, it does not count: ", disturbed);
         format!("rate {rate}/s for {length_s:.1} s: {limit} {held}{}, {reached}{disturbed}", after(", ", &reached_level))
     };
-    /// A search has a result: the highest setting that keeps its limit.
+    /// A search has a result: the highest value of the setting that keeps the limit.
     Found { found: Found } "found" found.to_string();
     /// A sweep measured one value of the setting that it varies.
     Stepped { step: SweptStep } "step" step.to_string();
@@ -303,14 +303,14 @@ event_kinds! {
     ExperimentStopped { cause: String } "experiment" format!("stopped: {cause}");
     /// The recording cannot be continued.
     RecordingFailed { cause: String } "recording failed" cause;
-    /// Lines were left out of the output because nobody read it.
+    /// Lines are missing from the output because its reader was too slow.
     OutputLost { lines: u64 } "output lost" format!("{} lost here, since nobody read them", were(*lines));
-    /// Records were left out of an output because its disk or its reader was too slow.
+    /// Records are missing from an output because its disk or its reader was too slow.
     RecordsLost { records: u64 } "output lost"
         format!("{} left out here: the disk or the reader took too long", counted(*records, "record"));
     /// A line of a recording is not a valid record, and is skipped.
     LineSkipped { line: u64, why: String } "recording" format!("line {line} is no record and is skipped: {why}");
-    /// More lines of a recording are not valid records; they are counted and not reported one by one.
+    /// The number of further invalid lines of a recording; they get no event of their own.
     MoreLinesSkipped { lines: u64 } "recording" format!("{lines} more lines are no records and are skipped");
     /// A recording ends without an end record, perhaps within a record.
     RecordingCut { in_a_record: bool } "recording"
@@ -322,7 +322,7 @@ event_kinds! {
 }
 
 impl EventKind {
-    /// Returns the same event without the arguments that the server kept of a command. Its text does not change.
+    /// Returns the event without the arguments of the command in a log entry. The text of the event does not change.
     #[must_use]
     pub fn without_arguments(mut self) -> Self {
         if let Self::SlowCommand { arguments, .. } | Self::LargeCommand { arguments, .. } = &mut self {
@@ -331,7 +331,7 @@ impl EventKind {
         self
     }
 
-    /// Returns whether the event is about all nodes of the session, although it has the number of one.
+    /// Returns whether the event concerns all nodes of the session, although its record has the number of one node.
     pub fn is_of_all_nodes(&self) -> bool {
         matches!(self, crate::any_of!(Self NodeJoined NodeLeft NodeBack Failover LagUnmeasured LagMeasured))
     }
@@ -347,7 +347,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kind_of_an_error_is_said_once() {
+    fn the_kind_of_an_error_appears_once_in_the_text() {
         let text = |error: &str, message: &str| {
             EventKind::FirstError { error: error.to_owned(), message: message.to_owned() }.to_string()
         };
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_that_are_lost_again_and_again_are_so_many_times() {
+    fn repeated_losses_of_the_same_connections_are_counted_as_times() {
         let text = |lost, more| {
             let cause = "reset".to_owned();
             EventKind::ConnectionsLost { lost, clients: 50, cause, untold: more }.to_string()

@@ -1,4 +1,4 @@
-//! Signals as messages: a thread waits for signals and sends them to receivers.
+//! Turns signals into messages: a thread waits for signals and sends each signal to the receivers in this process.
 
 use std::{
     io,
@@ -28,8 +28,8 @@ use signal_hook::{
 pub enum Signal {
     /// Ctrl-C, or `kill -INT`.
     Interrupt,
-    /// Any other signal that ends a program by default, such as that of `kill` or Ctrl-\: the terminal must be restored
-    /// and keys on the server must be removed first.
+    /// Any other signal that ends a program by default, for instance SIGTERM (`kill`) or SIGQUIT (Ctrl-\). Before
+    /// redyno ends, it restores the terminal and removes its keys from the server.
     Terminate,
     /// The terminal or the connection to it is closed.
     HangUp,
@@ -85,9 +85,9 @@ const DEADLY: &[i32] = &[
 #[cfg(not(target_os = "linux"))]
 const DEADLY: &[i32] = &[SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU];
 
-/// From now on, `signals` are sent as messages and do not have their default effect. Dropping the receiver does not
-/// restore the default effect. If a write exceeds the file size limit (SIGXFSZ), the write fails, and the process no
-/// longer ends.
+/// Returns a receiver of `signals`. From now on, these signals do not have their default effect. Dropping the receiver
+/// does not restore the default effect. A write beyond the file size limit (SIGXFSZ) then fails, and does not end the
+/// process.
 ///
 /// # Errors
 /// When the handlers or the thread cannot be set up.
@@ -129,7 +129,7 @@ fn hand_on(mut arriving: Signals) {
     }
 }
 
-/// How long after the process continues the signal's handler may run. Any thread may run the handler.
+/// The assumed maximum delay of the signal's handler after the process continues. Any thread may run the handler.
 const HANDLED_WITHIN: Duration = Duration::from_millis(20);
 
 /// Detects whether the process was stopped and continued.
@@ -139,15 +139,15 @@ pub struct Continued {
 }
 
 impl Continued {
-    /// Starts to watch for the continue signal. If the system does not allow that, no stop will be detected.
+    /// Starts to watch for the continue signal. If the system refuses the handler, no stop will be detected.
     pub fn watch() -> Self {
         let was_continued = Arc::new(AtomicBool::new(false));
         let handler = flag::register(SIGCONT, Arc::clone(&was_continued)).ok();
         Self { was_continued, handler }
     }
 
-    /// Returns whether the process was continued since the last call. Should be called only after a gap in the
-    /// measurement, since the call may take 20 ms.
+    /// Returns whether the process was continued since the last call. Call this only after a gap in the measurement,
+    /// because the call may take 20 ms.
     pub fn take(&self) -> bool {
         let continued = || self.was_continued.swap(false, Ordering::Relaxed);
         continued() || {

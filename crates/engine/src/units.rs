@@ -1,13 +1,14 @@
 //! Formats quantities for people, and parses them.
 //!
 //! Every function returns a value with its unit. Latencies have three significant digits, and a non-zero value never
-//! becomes zero. Machine-readable output contains plain numbers instead (see the record schema).
+//! becomes zero. Machine-readable output does not use this module: it contains plain numbers.
 
 use std::time::Duration;
 
 use thiserror::Error;
 
-/// Defines an enum whose values have names on the command line or on the screen: `ALL` and `name`.
+/// Defines an enum whose values have names for the command line or the screen, with the constant `ALL` and the method
+/// `name`.
 #[macro_export]
 macro_rules! named_values {
     ($(#[$meta:meta])* $see:vis enum $values:ident { $($(#[$about:meta])* $value:ident $name:literal,)+ }) => {
@@ -30,7 +31,7 @@ macro_rules! named_values {
     };
 }
 
-/// A pattern for the values of these kinds of an enum, whatever they hold.
+/// Expands to a pattern that matches these variants of an enum, with any fields.
 #[macro_export]
 macro_rules! any_of {
     ($of:ident $($kind:ident)+) => { $($of::$kind { .. })|+ };
@@ -59,8 +60,8 @@ pub fn count(n: f64) -> String {
     }
 }
 
-/// Formats a number that a user has set. The number is exact, with a suffix if that loses nothing: `1500`, `100 k`, `1
-/// M`. Other numbers from a million on have three significant digits.
+/// Formats a number that a user has set. A number below a million is exact, with a suffix if nothing is rounded:
+/// `1500`, `100 k`, `1 M`. From a million on, a number may be rounded to three significant digits.
 pub fn setting(n: u64) -> String {
     match n {
         n if n >= 1_000_000_000 && n.is_multiple_of(1_000_000_000) => format!("{} G", n / 1_000_000_000),
@@ -99,7 +100,7 @@ pub fn rate(per_second: f64) -> String {
     format!("{}/s", count(per_second))
 }
 
-/// Formats a size in bytes by powers of 1024, like Redis's memory figures: `32 B`, `1.50 KiB`, `512 MiB`.
+/// Formats a size in bytes with units that are powers of 1024, as Redis does in INFO: `32 B`, `1.50 KiB`, `512 MiB`.
 pub fn bytes(n: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     if n < 1024 {
@@ -121,14 +122,13 @@ pub fn elapsed(ns: u64) -> String {
     if s >= 86_400 { format!("{}d {clock}", s / 86_400) } else { clock }
 }
 
-/// Formats a number of seconds since the beginning of a session, or a length in seconds; hours are left out if they are
-/// 0: `04:12`, `01:04:12`.
+/// Formats a time of the session or a duration in seconds: `04:12`, `01:04:12`. Zero hours are left out.
 pub fn clock(s: f64) -> String {
     let text = elapsed((s * 1e9) as u64);
     text.strip_prefix("00:").map(str::to_owned).unwrap_or(text)
 }
 
-/// Formats a length of time that was measured from poll to poll: `0.25 s`, `38 s`, `3 min`, `1 h 20 min`.
+/// Formats a duration that was measured from poll to poll: `0.25 s`, `38 s`, `3 min`, `1 h 20 min`.
 pub fn length(s: f64) -> String {
     let minutes = (s / 60.0).round() as u64;
     match s {
@@ -186,7 +186,7 @@ pub struct ParseQuantityError {
 /// Parses a count: digits, optionally followed by `k`, `M` or `G` (powers of 1000): `100k` or `1.5M`.
 ///
 /// # Errors
-/// When the text is not a number, is negative, or leaves a fraction of one unit.
+/// When the text is not a number, is negative, or is not a whole number of units.
 pub fn parse_count(text: &str) -> Result<u64, ParseQuantityError> {
     scaled(text, &[("k", 1e3), ("m", 1e6), ("g", 1e9)], "a count such as 50, 100k or 1.5M")
 }
@@ -194,7 +194,7 @@ pub fn parse_count(text: &str) -> Result<u64, ParseQuantityError> {
 /// Parses a size in bytes: digits, optionally followed by `k`, `M` or `G` (powers of 1024; also `kb`, `KiB`).
 ///
 /// # Errors
-/// As [`parse_count`].
+/// The same as for [`parse_count`].
 pub fn parse_bytes(text: &str) -> Result<u64, ParseQuantityError> {
     const K: f64 = 1024.0;
     let scales = [("k", K), ("m", K * K), ("g", K * K * K)];
@@ -207,7 +207,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, ParseQuantityError> {
 /// Parses a duration: a number followed by its unit, `100us`, `1.5 ms`, `5s`, `1m` or `1h`.
 ///
 /// # Errors
-/// When the text is not a number with such a unit, is negative, or is too long for a duration.
+/// When the text is not a number with a known unit, is negative, or is too long for a duration.
 pub fn parse_duration(text: &str) -> Result<Duration, ParseQuantityError> {
     let expected = "a duration such as 100us, 2ms, 5s or 1m";
     let error = || ParseQuantityError { text: text.to_owned(), expected };
@@ -226,10 +226,10 @@ pub fn parse_duration(text: &str) -> Result<Duration, ParseQuantityError> {
     Duration::try_from_secs_f64(number * unit_s).map_err(|_| error())
 }
 
-/// Parses a number of seconds above 0, `2.5`.
+/// Parses a number of seconds above 0, such as `2.5`.
 ///
 /// # Errors
-/// When the text is not such a number, or is too long for a duration.
+/// When the text is not a number above 0, or is too long for a duration.
 pub fn parse_seconds(text: &str) -> Result<Duration, &'static str> {
     let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     seconds.filter(|length| !length.is_zero()).ok_or("it must be a number of seconds above 0")

@@ -1,4 +1,5 @@
-//! Untrusted text: only the functions of this module turn bytes of a connection and strings of a file into text.
+//! Makes untrusted text safe to show. Only this module turns the bytes of a connection and the strings of a file into
+//! text.
 //!
 //! ```text
 //!  reply, error, INFO, certificate, marker ─┐
@@ -6,7 +7,7 @@
 //! ```
 //! The result contains nothing that a terminal, a file or a page would interpret instead of showing. Control
 //! characters (C0, DEL, C1), marks that change the writing direction, and characters without a width appear as `\x1b`
-//! and `\u{202e}`. Long text is cut. Text that passes a second time is unchanged.
+//! and `\u{202e}`. Long text is cut. Text that was cleaned once stays the same when it is cleaned again.
 //!
 //! A test of the whole program checks that bytes become text only in this module.
 
@@ -14,7 +15,8 @@ use std::{fmt::Write as _, path::Path};
 
 use crate::units::grouped;
 
-/// The longest text in characters, including the note about a cut. Error messages of servers have up to 350 characters.
+/// The longest text in characters, including the note that it was cut. Error messages of servers have up to 350
+/// characters.
 pub const LONGEST: usize = 512;
 /// The longest line in characters of a text with many lines, such as the reply to INFO or CLIENT LIST.
 const LONGEST_LINE: usize = 4096;
@@ -29,14 +31,14 @@ pub fn bytes(bytes: &[u8]) -> String {
     at_most(bytes, LONGEST)
 }
 
-/// Cleans a path as [`text`] does, since anybody may have chosen the name of a file.
+/// Cleans a path as [`text`] does, because another user may have chosen the name of the file.
 pub fn path(path: &Path) -> String {
     at_most(path.as_os_str().as_encoded_bytes(), LONGEST_LINE)
 }
 
 /// Cleans bytes as [`text`] does, to one line of at most `longest` characters.
 pub fn at_most(bytes: &[u8], longest: usize) -> String {
-    // No character becomes shorter, so the bytes beyond this number of longest characters are cut anyway.
+    // Escaping makes no character shorter, and a character has at most 4 bytes, so later bytes would be cut anyway.
     let looked_at = &bytes[..bytes.len().min(4 * (longest + 1))];
     let mut shown = Bounded { text: String::new(), length: 0, longest, fits: 0 };
     let whole = push_all(&mut shown, looked_at) && looked_at.len() == bytes.len();
@@ -47,7 +49,7 @@ pub fn at_most(bytes: &[u8], longest: usize) -> String {
     shown.text + &format!("… ({} bytes)", grouped(bytes.len() as u64))
 }
 
-/// Cleans a text of many lines, each line separately; line ends are kept.
+/// Cleans a text of many lines, each line separately. The line ends stay.
 pub fn lines(bytes: &[u8]) -> String {
     let line = |line: &[u8]| {
         let end = match line {
@@ -71,7 +73,7 @@ pub fn code(text: &str) -> String {
     (if is_code { word } else { LEFT_OUT }).to_owned()
 }
 
-/// Cleans JSON: a dangerous character is escaped as `\u` and its number, which has the same meaning in JSON.
+/// Cleans JSON: a dangerous character becomes its `\u` escape, which JSON reads as the same character.
 pub fn json(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -88,8 +90,8 @@ pub fn json(text: &str) -> String {
     shown
 }
 
-/// Returns whether a terminal or a page would interpret `c`, or whether `c` changes the order or position of the
-/// text around it.
+/// Returns whether a terminal or a page would interpret the character `c` instead of showing it, or whether `c` would
+/// move the text around it.
 pub fn is_obeyed(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -161,8 +163,8 @@ fn push_all(shown: &mut Bounded, bytes: &[u8]) -> bool {
     true
 }
 
-/// Removes the part of each URI between `://` and `@`, which may be a password. If in doubt, this hides more text than
-/// necessary.
+/// Removes the user and the password of each URI: the text between `://` and `@`. In doubtful cases more text is
+/// removed than necessary.
 pub fn without_user_info(message: &str) -> String {
     let mut parts = message.split("://");
     let first = parts.next().unwrap_or_default().to_owned();
@@ -179,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_would_be_obeyed_is_shown_instead() {
+    fn control_characters_are_shown_as_escapes() {
         assert_eq!(
             text("ERR \x1b]0;gone\x07 \u{9b}2J \u{202e}txt\u{7f}"),
             "ERR \\x1b]0;gone\\x07 \\x9b2J \\u{202e}txt\\x7f"
@@ -190,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_long_is_cut_and_says_so() {
+    fn a_long_text_is_cut_with_a_note() {
         let message = "x".repeat(60_123);
         let shown = text(&message);
         assert!(shown.ends_with("x… (60 123 bytes)") && shown.chars().count() <= LONGEST, "{shown}");
@@ -199,14 +201,14 @@ mod tests {
     }
 
     #[test]
-    fn lines_stay_lines() {
+    fn line_ends_are_kept_in_a_text_of_many_lines() {
         assert_eq!(lines(b"a:1\r\nb:\x1b[2J\r\n# C\nd"), "a:1\r\nb:\\x1b[2J\r\n# C\nd");
         assert_eq!(lines(b"a\rb\n"), "a\\rb\n");
     }
 
     proptest! {
         #[test]
-        fn whatever_comes_in_is_shown_bounded_and_passes_again_unchanged(
+        fn any_bytes_become_bounded_text_that_a_second_pass_keeps(
             given in proptest::collection::vec(any::<u8>(), 0..1500),
             longest in 40_usize..600,
         ) {

@@ -2,18 +2,19 @@
 
 use super::header::ProtocolError;
 
-/// The deepest accepted nesting. The deepest reply that redyno requests, to LATENCY HISTOGRAM, has 3 levels.
+/// The most accepted levels of nested lists. The most deeply nested reply that redyno requests, the reply to LATENCY
+/// HISTOGRAM, has 3 levels.
 const MAX_DEPTH: usize = 32;
-/// The most elements that a reply may have, at all levels together. A reply to SCAN has some thousand; 32 entries of
-/// the slow log with all arguments have some 1 300.
+/// The most elements that a reply may have, summed over all levels. A reply to SCAN has about 1 000 elements, and 32
+/// slow log entries with all arguments have about 1 300.
 const MAX_ELEMENTS: u64 = 1 << 18;
 
 /// Counts the elements and levels of a reply that a decoder will read.
 #[derive(Debug, Default)]
 pub(super) struct Bounds {
-    /// The number of elements at all levels, by the headers so far.
+    /// The number of elements at all levels, according to the headers so far.
     elements: u64,
-    /// For each list that has not ended, and some that have, how many elements remain after it.
+    /// The number of elements that follow each list. The lists are those that have not ended, and some that have ended.
     behind: Vec<u64>,
 }
 
@@ -61,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_decoder_can_bear_is_refused_when_it_is_announced() {
+    fn a_reply_beyond_the_limits_is_refused_at_its_header() {
         let deep = |levels| [b"*1\r\n".repeat(levels).as_slice(), b":1\r\n"].concat();
         assert_eq!(bounded(&deep(MAX_DEPTH).repeat(3), 7), Ok(3));
         assert!(is_excess(&bounded(&deep(MAX_DEPTH + 1), 7), "deep"));

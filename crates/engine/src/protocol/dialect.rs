@@ -1,5 +1,5 @@
-//! The dialects, which are the protocols that servers speak. Only this module decides how a dialect encodes commands,
-//! finds the ends of replies, pings, authenticates and appears in a URI.
+//! The dialects: the protocols that servers speak. Only this module decides how each dialect encodes commands, finds
+//! the end of a reply, pings, authenticates, and appears in a URI.
 //!
 //! | | encodes | skips | pings | authenticates |
 //! |---|---|---|---|---|
@@ -16,7 +16,7 @@ use super::{
     request_parts::Laid, resp, resp_skipper::RespSkipper, words,
 };
 
-/// A dialect.
+/// A protocol that servers speak.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Dialect {
     /// The protocol of every Redis and Valkey.
@@ -26,7 +26,7 @@ pub enum Dialect {
     Resp3,
     /// memcached's text protocol, classic and meta commands.
     Memcached,
-    /// HTTP/1.1, to this site.
+    /// HTTP/1.1, with the site that receives the requests.
     Http(&'static HttpSite),
 }
 
@@ -92,7 +92,7 @@ impl Dialect {
         }
     }
 
-    /// Returns how many bytes of memory, approximately, a server needs for a string key in addition to its name and
+    /// Returns the approximate memory in bytes that a server needs for a string key, in addition to the name and the
     /// value.
     pub fn key_overhead(self) -> u64 {
         match self {
@@ -102,7 +102,7 @@ impl Dialect {
         }
     }
 
-    /// Encodes a command of fixed words, none of which is a value; by HTTP, a request with its body.
+    /// Encodes a command of fixed words without a value. For HTTP, this is a request with its body.
     pub fn encode(self, words: &[&[u8]]) -> Vec<u8> {
         match self {
             Self::Resp2 | Self::Resp3 => resp::encode(words),
@@ -111,8 +111,9 @@ impl Dialect {
         }
     }
 
-    /// Returns word number `word` of command number `command` in encoded commands, both from 0; `None` if there is none.
-    /// In memcached's protocol, commands without a value precede that command. HTTP has no keys to look for.
+    /// Returns one word of encoded commands: word number `word` of command number `command`, both counted from 0.
+    /// `None` if there is no such word, and always for HTTP. In memcached's protocol, no earlier command may have a
+    /// value.
     pub(crate) fn request_word(self, requests: &[u8], command: usize, word: usize) -> Option<&[u8]> {
         match self {
             Self::Resp2 | Self::Resp3 => resp::request_word(requests, command, word),
@@ -121,7 +122,7 @@ impl Dialect {
         }
     }
 
-    /// Returns the layout of a command of these words.
+    /// Returns the layout of the command that consists of these words.
     ///
     /// # Errors
     /// When the dialect does not have the command.
@@ -133,10 +134,10 @@ impl Dialect {
         }
     }
 
-    /// Checks that the dialect has a command of these words.
+    /// Checks that the dialect has the command that consists of these words.
     ///
     /// # Errors
-    /// When it does not; the error gives the reason.
+    /// When the dialect does not have the command; the error gives the reason.
     pub fn check(self, words: &[Vec<Part>]) -> Result<(), Unspoken> {
         self.lay_out(words).map(|_| ())
     }
@@ -150,11 +151,11 @@ impl Dialect {
         }
     }
 
-    /// Returns a request that every server answers in the same way and with very little work: PING, memcached's `mn`, or
-    /// HEAD of the path in the URI.
+    /// Returns the request of the ping, which costs a server very little: PING, memcached's `mn`, or HEAD with the path
+    /// of the URI.
     pub fn ping(self) -> &'static [u8] {
         match self {
-            // The form common to RESP2 and RESP3, so that it may precede HELLO.
+            // RESP2 and RESP3 encode PING in the same way, so it may precede HELLO.
             Self::Resp2 | Self::Resp3 => b"*1\r\n$4\r\nPING\r\n",
             Self::Memcached => memcached::PING,
             Self::Http(site) => site.ping(),
@@ -172,7 +173,7 @@ impl Dialect {
         }
     }
 
-    /// Returns the commands of a greeting in order, each with one reply.
+    /// Returns the commands of a connection's greeting in order. Each command has one reply.
     pub fn introduce(self, who: &Introduction) -> Vec<(Step, Vec<u8>)> {
         match self {
             Self::Resp2 => resp::introduce(who, false),
@@ -182,32 +183,32 @@ impl Dialect {
         }
     }
 
-    /// Returns what an error means as the reply to a command of the greeting.
+    /// Returns the meaning of an error reply to a command of the greeting.
     pub fn refusal(self, step: Step, line: &[u8]) -> Refusal {
         match self {
             Self::Resp2 | Self::Resp3 => resp::refusal(step, line),
             Self::Memcached => memcached::refusal(step, line),
-            // Whatever the status of the reply is, the server speaks HTTP.
+            // A reply with any status shows that the server speaks HTTP.
             Self::Http(_) if step == Step::Ping => Refusal::Harmless,
             Self::Http(_) => Refusal::Other,
         }
     }
 
-    /// Returns whether an answer without authentication shows that the server needs no password. The password is not
-    /// sent to such a server.
+    /// Returns whether a good reply before authentication shows that the server needs no password. After such a reply,
+    /// the password is not sent.
     pub fn answers_only_whom_it_knows(self) -> bool {
         self == Self::Memcached
     }
 }
 
-/// HTTP.
+/// Properties that only HTTP has.
 impl Dialect {
-    /// Returns the site to which requests are sent by HTTP.
+    /// Returns the site that receives the requests; `None` if the dialect is not HTTP.
     pub fn site(self) -> Option<&'static HttpSite> {
         if let Self::Http(site) = self { Some(site) } else { None }
     }
 
-    /// Returns the dialect with these header fields in each request; only HTTP has some.
+    /// Returns the dialect with these header fields in each request. Dialects other than HTTP stay the same.
     #[must_use]
     pub(crate) fn with_fields(self, fields: &[(String, String)]) -> Self {
         match self {
@@ -216,21 +217,22 @@ impl Dialect {
         }
     }
 
-    /// Checks that the methods of a workload, in upper case, can be sent together.
+    /// Checks that the HTTP methods of a workload can be sent together. The names are in upper case.
     ///
     /// # Errors
-    /// When they cannot; the error gives the reason.
+    /// When the methods cannot be sent together; the error gives the reason.
     pub fn check_together<'m>(self, methods: impl Iterator<Item = &'m str>) -> Result<(), Unspoken> {
         if self.site().is_some() { http::check_alone(methods) } else { Ok(()) }
     }
 
-    /// Returns whether replies to this command, in upper case, end with their header although it announces a body.
+    /// Returns whether replies to this command have no body, although their header may announce one. The command is in
+    /// upper case.
     pub(crate) fn is_bodiless(self, command: &str) -> bool {
         self.site().is_some() && http::is_bodiless(command)
     }
 }
 
-/// Which features a dialect has.
+/// The features of a dialect.
 impl Dialect {
     /// Returns whether the server is a Redis or Valkey.
     fn is_resp(self) -> bool {
@@ -252,7 +254,7 @@ impl Dialect {
         self.is_resp().then_some(Self::Resp3)
     }
 
-    /// Returns whether a request is a list of words, each with its length, and not a line of text.
+    /// Returns whether a request is a list of words with their lengths, and not a line of text.
     pub fn counts_words(self) -> bool {
         self.is_resp()
     }
@@ -267,7 +269,7 @@ impl Dialect {
         self.is_resp()
     }
 
-    /// Returns whether the values of keys can be hashes, lists and sets, and replies can be arrays with null elements.
+    /// Returns whether values can be hashes, lists and sets, and whether replies can be arrays with null elements.
     pub fn has_collections(self) -> bool {
         self.is_resp()
     }
@@ -277,7 +279,7 @@ impl Dialect {
         self.is_resp()
     }
 
-    /// Returns whether a server can be set up before a load with scripts, functions and indexes.
+    /// Returns whether a server can be set up with scripts, functions and indexes before the load starts.
     pub fn has_setup(self) -> bool {
         self != Self::Memcached
     }
@@ -294,7 +296,7 @@ impl Dialect {
         self == Self::Memcached
     }
 
-    /// Returns whether a server can list its keys, so that the keys of a run can be found.
+    /// Returns whether a server can list its keys, so that redyno can find the keys of a run.
     pub fn lists_keys(self) -> bool {
         self.is_resp()
     }
@@ -304,7 +306,7 @@ impl Dialect {
         self.is_resp()
     }
 
-    /// Returns whether a server has parameters that can be changed while it runs.
+    /// Returns whether parameters of a server can be changed while it runs (CONFIG SET).
     pub fn has_config(self) -> bool {
         self.is_resp()
     }
@@ -314,14 +316,14 @@ impl Dialect {
         self.is_resp()
     }
 
-    /// Returns whether a server always counts how often each command ran, and how long.
+    /// Returns whether a server always counts the calls and the execution time of each command.
     pub fn times_commands(self) -> bool {
         self.is_resp()
     }
 }
 
 impl Dialect {
-    /// Returns the command of a greeting's step, without its arguments.
+    /// Returns the name of the command that a step of the greeting sends, without its arguments.
     pub fn named(self, step: Step) -> &'static str {
         match (self, step) {
             (_, Step::Ping) => self.words().ping,

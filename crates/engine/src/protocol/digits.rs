@@ -1,6 +1,6 @@
-//! Numbers in decimal digits, eight at a time.
+//! Converts numbers to decimal digits, eight digits at a time.
 
-/// How many digits the number in a key's name has.
+/// The number of digits of the number in a key's name.
 pub const KEY_DIGITS: usize = 12;
 
 /// The first number with more than eight digits.
@@ -53,7 +53,7 @@ fn lanes(n: u64) -> u64 {
     tens | ((twos - tens * 10) << 8)
 }
 
-/// Appends the digits among these bytes to a number.
+/// Appends the decimal digits in `bytes` to a number; other bytes are ignored.
 #[cold]
 pub(super) fn add_digits(number: &mut u64, bytes: &[u8]) {
     for digit in bytes.iter().filter(|byte| byte.is_ascii_digit()) {
@@ -61,7 +61,7 @@ pub(super) fn add_digits(number: &mut u64, bytes: &[u8]) {
     }
 }
 
-/// Parses a whole number without sign.
+/// Parses a whole number without a sign; `None` if the text is no such number.
 pub(crate) fn whole_number(digits: &[u8]) -> Option<u64> {
     let digit = |number: u64, byte: &u8| {
         let digit = Some(byte.wrapping_sub(b'0')).filter(|digit| *digit < 10)?;
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digits_are_those_of_the_number() {
+    fn the_digits_are_the_same_as_those_of_the_formatter() {
         let powers = (0..12).map(|n| 10_u64.pow(n));
         let edges = powers.flat_map(|power| [power - 1, power, power * 9 + 9, power * 5]);
         let all_lanes = (0..10_000).flat_map(|n| [n, n * 10_000, n * 100_000_000]);

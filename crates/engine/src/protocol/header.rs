@@ -1,4 +1,4 @@
-//! Parses the header lines of RESP and its shortest replies, and defines the errors for invalid replies of all dialects.
+//! Parses the header lines and the shortest replies of RESP. Defines the errors for invalid replies of all dialects.
 
 use thiserror::Error;
 
@@ -8,22 +8,22 @@ use crate::untrusted;
 /// The longest accepted line (a header, a status, an error).
 pub(super) const MAX_LINE: usize = 64 * 1024;
 
-/// Bytes that are not a valid reply, or a reply that is not accepted.
+/// The error for bytes that are not a valid reply, or for a reply that is not accepted.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ProtocolError {
-    /// No reply of the dialect begins with the first byte.
+    /// The first byte does not begin any reply of the dialect.
     #[error("expected a reply, got '{0}'")]
     NoReply(String),
     /// A length is not a number, or is too large.
     #[error("expected a length, got '{0}'")]
     Length(String),
-    /// A line is longer than accepted.
+    /// A line is longer than the limit.
     #[error("a line of more than {MAX_LINE} bytes")]
     LongLine,
     /// A line ends in a line feed without a carriage return.
     #[error("a line without a carriage return: '{0}'")]
     LineFeed(String),
-    /// A valid reply exceeds the limits of the decoder that is to read it.
+    /// A valid reply exceeds the limits of the decoder.
     #[error("a reply {0}")]
     Excess(&'static str),
 }
@@ -85,7 +85,7 @@ pub(super) fn begins_reply(first: u8) -> bool {
     b"+-:$*_#,(!=%~>|".contains(&first)
 }
 
-/// Parses the digits of a length up to the carriage return; `None` for -1.
+/// Parses the digits of a length up to the carriage return. The length -1 gives `None`.
 #[inline]
 fn parse_length(digits: &[u8]) -> Result<Option<u64>, ProtocolError> {
     let error = || ProtocolError::bad_length(digits);
@@ -108,8 +108,8 @@ fn excerpt(bytes: &[u8]) -> String {
     untrusted::bytes(bytes[..bytes.len().min(60)].trim_ascii_end())
 }
 
-/// Parses the most frequent replies of a load, if they are complete: a null, an OK, a short bulk string. Returns the
-/// reply and its length in bytes, or `None` for other and for incomplete replies, which `advance_by_lines` parses.
+/// Parses the most frequent replies of a load: a null, an OK, a short bulk string. Returns the reply and its length in
+/// bytes, or `None` if the reply is incomplete or of another kind; `advance_by_lines` parses such replies.
 #[inline]
 pub(super) fn whole_reply(input: &[u8]) -> Option<(Reply<'static>, usize)> {
     match *input {

@@ -7,7 +7,7 @@ pub struct Introduction<'a> {
     pub user: Option<&'a str>,
     /// The password; `None` if there is none.
     pub password: Option<&'a str>,
-    /// The database.
+    /// The number of the database.
     pub db: u32,
     /// The name of the connection.
     pub name: Option<&'a str>,
@@ -22,7 +22,7 @@ pub enum Step {
     Auth,
     /// Selects the protocol version.
     Hello,
-    /// Turns on client tracking: the server sends a message when a key changes that the client has read.
+    /// Turns on client tracking: the server sends a message when a key that the client has read changes.
     Tracking,
     /// Selects the database.
     Select,
@@ -60,7 +60,7 @@ pub enum Refusal {
     PasswordNeeded,
     /// The password is wrong for this user.
     WrongPassword,
-    /// A password was sent, but the server has none.
+    /// A password was sent, but the server does not use a password.
     PasswordNotAsked,
     /// The user has no permission for the command.
     NotPermitted,
@@ -74,7 +74,7 @@ pub enum Refusal {
     NoResp3,
     /// The server is too old for the command.
     TooOld,
-    /// The error shows that the server works as expected.
+    /// The error does no harm: it shows that the server speaks the dialect.
     Harmless,
     /// Another error; its text explains it.
     Other,
@@ -86,7 +86,7 @@ impl Refusal {
         matches!(self, Self::TooManyClients | Self::ProtectedMode)
     }
 
-    /// Returns whether authentication may remove the error.
+    /// Returns whether the command may succeed after authentication.
     pub fn asks_who_we_are(self) -> bool {
         matches!(self, Self::PasswordNeeded | Self::NotPermitted)
     }

@@ -3,11 +3,11 @@
 /// The number of slots of a cluster.
 pub const SLOTS: u16 = 16_384;
 
-/// Reads 16 bytes at a time.
+/// The table of the hash, in the variant that reads 16 bytes at a time.
 static CRC: crc::Crc<u16, crc::Table<16>> = crc::Crc::<u16, crc::Table<16>>::new(&crc::CRC_16_XMODEM);
 
-/// Returns the slot of a key. If the key has a hash tag, a text between its first `{` and the next `}`, only the tag is
-/// hashed. The hash is CRC16-XMODEM, as in the cluster specification of Redis.
+/// Returns the slot of a key. If the key has a hash tag (the text between the first `{` and the next `}`), only the tag
+/// is hashed. The hash is CRC16-XMODEM, as in the cluster specification of Redis.
 pub fn key_slot(key: &[u8]) -> u16 {
     let tag = || {
         let rest = &key[memchr::memchr(b'{', key)? + 1..];
@@ -22,8 +22,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slot_is_that_of_the_cluster_specification() {
-        // The values are those of CLUSTER KEYSLOT.
+    fn a_slot_follows_the_cluster_specification() {
+        // A real server gave these values in replies to CLUSTER KEYSLOT.
         for (key, expected) in
             [("123456789", 12_739), ("foo", 12_182), ("a{foo}b", 12_182), ("{}foo", 9_500), ("{foo", 13_308)]
         {

@@ -1,22 +1,21 @@
-//! Which kinds of errors are counted separately: a limit on their number, for all counts and reports of server errors.
+//! Limits how many kinds of server errors are counted and reported separately.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most kinds of server errors that are counted separately; further kinds are counted as [`OTHER`]. Redis and
-/// Valkey have some thirty.
+/// Valkey have about thirty kinds.
 pub const MAX_KINDS: usize = 64;
 
 /// The name under which all further kinds are counted.
 pub const OTHER: &str = "other";
 
-/// The first [`MAX_KINDS`] kinds of errors in server replies. Without this limit, a server that invents kinds could
-/// fill the memory and the lines of a recording. redyno's own kinds, such as `timeout`, are in lower case and not
-/// limited.
+/// The first [`MAX_KINDS`] kinds of errors in server replies. Without the limit, a server that sends ever new kinds
+/// could fill the memory and the recording. redyno's own kinds, such as `timeout`, are in lower case and have no limit.
 #[derive(Debug, Default)]
 pub struct Kinds(BTreeSet<String>);
 
 impl Kinds {
-    /// Returns whether this kind is new, and is counted separately.
+    /// Adds a kind. Returns whether the kind is new and is counted separately.
     pub fn is_new(&mut self, kind: &str) -> bool {
         let is_new = !self.0.contains(kind) && (is_ours(kind) || self.0.len() < MAX_KINDS);
         if is_new {
@@ -67,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_new_is_reported_once_and_our_own_kinds_always() {
+    fn a_new_kind_is_reported_once_even_beyond_the_limit_if_it_is_ours() {
         let mut kinds = Kinds::default();
         let new = (0..1000).filter(|n| kinds.is_new(&format!("E{}", n % 500))).count();
         assert_eq!(new, MAX_KINDS);

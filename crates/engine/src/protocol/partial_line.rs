@@ -1,29 +1,29 @@
-//! The beginning of a line, kept until a later read brings its end.
+//! Stores the beginning of a line until a later read brings the end.
 
 use super::header::{MAX_LINE, ProtocolError};
 
-/// The part of a line that came with earlier reads. An empty part uses no heap memory.
+/// The part of a line that earlier reads brought. An empty part uses no heap memory.
 #[derive(Debug, Default)]
 pub(super) struct PartialLine {
     bytes: Vec<u8>,
-    /// Whether the line was completed and returned, so that its bytes can be removed.
+    /// Whether the line was returned complete, so that its bytes can be removed.
     is_spent: bool,
 }
 
 impl PartialLine {
-    /// Returns whether no bytes are kept, not even those of a completed line.
+    /// Returns whether no bytes are stored, not even the bytes of a complete line.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Returns the whole line, after [its end](Self::end) was added.
+    /// Returns the whole line. Call this after [`end`](Self::end).
     #[inline]
     pub(super) fn whole(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Appends `end` if the beginning of the line is kept. Returns false if no beginning is kept: then `end` is the
+    /// Appends `end` if the beginning of the line is stored. Returns false if no beginning is stored: then `end` is the
     /// whole line.
     ///
     /// # Errors
@@ -47,8 +47,8 @@ impl PartialLine {
         Ok(true)
     }
 
-    /// Keeps all of `input`, which does not contain the end of the line. Checks now whether a reply may begin like
-    /// this, since the line may never end.
+    /// Stores all of `input`, which does not contain the end of the line. Checks the first byte of the line at once,
+    /// because the end may never come.
     ///
     /// # Errors
     /// When the line is too long, or does not begin a reply.
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_whole_when_its_end_has_come_and_is_forgotten_then() {
+    fn a_line_is_complete_with_its_end_and_then_removed() {
         let mut line = PartialLine::default();
         assert_eq!(line.end(b"whole"), Ok(false));
         for part in ["be", "gi", "n "] {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_begins_no_reply_and_what_never_ends_is_refused() {
+    fn a_wrong_first_byte_and_an_endless_line_are_refused() {
         let begin = |line: &mut PartialLine, bytes: &[u8]| line.begin(&mut &*bytes, |first| first == b'+');
         let mut line = PartialLine::default();
         assert_eq!(begin(&mut line, b"HTTP"), Err(ProtocolError::NoReply("HTTP".to_owned())));

@@ -24,22 +24,22 @@ pub enum Parts {
     Elements,
     /// The number at the beginning of Redis' lists: the cursor in a reply to SCAN.
     Cursors,
-    /// None, and the replies of HTTP have no bodies: all requests are HEAD.
+    /// No parts. All requests are HEAD, so the replies of HTTP have no bodies.
     Headers,
 }
 
 /// What a skipper returns: a complete reply, or a part of a reply if parts are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece<'a> {
-    /// An element of the reply in progress that is not nested and not an error.
+    /// An element of the current reply that is not nested and not an error.
     Element {
         /// The index of the element in the reply, from 0.
         place: u64,
         /// Whether the element is null or an empty list.
         is_null: bool,
     },
-    /// A number that a later request sends: the CAS number ("cas unique") of an item in memcached's reply in progress,
-    /// or the cursor of a SCAN.
+    /// A number that a later request sends: the CAS number ("cas unique") of an item of memcached, or the cursor of a
+    /// SCAN.
     Number(u64),
     /// A complete reply.
     Reply(Reply<'a>),
@@ -48,8 +48,8 @@ pub enum Piece<'a> {
 /// The longest word that is accepted as the code of an error, in bytes.
 const LONGEST_CODE: usize = 24;
 
-/// Returns the code of an error: the first word of its line if that is in capitals, such as `LOADING`, else `ERR`. A
-/// server may send any code. An error of HTTP has its status, as in `HTTP 503`.
+/// Returns the code of an error: the first word of its line if the word is in capitals, such as `LOADING`, else `ERR`.
+/// A server may send any code. The code of an HTTP error is its status, such as `HTTP 503`.
 #[inline]
 pub fn error_code(line: &[u8]) -> &str {
     if let Some(status) = line.first_chunk::<8>()

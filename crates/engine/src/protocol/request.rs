@@ -1,4 +1,4 @@
-//! Requests as bytes: commands encoded once, with slots that are filled for each request.
+//! Templates of requests: commands that are encoded once, with slots that are filled for each request.
 //!
 //! ```text
 //! *3\r\n$3\r\nSET\r\n$19\r\nredyno:000000000000\r\n$32\r\n … \r\n
@@ -6,7 +6,7 @@
 //! ```
 //! The dialect decides the layout of a command, and where the length of an argument is written. A slot of digits has
 //! twelve digits, like redis-benchmark's `__rand_int__`. A piece is copied in blocks of a fixed size, and the excess is
-//! cut off: this takes a few vector moves, while a copy of the exact length takes a function call.
+//! cut off: a few vector moves cost less than the function call of an exact copy.
 
 mod making;
 
@@ -18,16 +18,16 @@ use super::{
 };
 use making::Making;
 
-/// The number of bytes that are copied at a time: more than the length of a GET or INCR.
+/// The size of a block in bytes. A GET or an INCR fits into one block.
 const BLOCK: usize = 64;
 
-/// Encoded commands of a dialect that are sent together, with any number of slots.
+/// A template: encoded commands that are sent together, with any number of slots.
 #[derive(Debug, Clone)]
 pub struct Template {
     pieces: Vec<Piece>,
 }
 
-/// A part of a template: bytes of known length, and what follows them.
+/// A part of a template: bytes of a known length, and the slot after these bytes.
 #[derive(Debug, Clone)]
 struct Piece {
     /// The bytes, padded to whole blocks.
@@ -38,18 +38,19 @@ struct Piece {
     then: Then,
 }
 
-/// What follows a piece.
+/// The slot after a piece.
 #[derive(Debug, Clone)]
 enum Then {
-    /// The next piece, or the end of the template.
+    /// No slot: the next piece or the end of the template follows.
     Piece,
-    /// A value of this kind; its length is in the piece.
+    /// A value of this kind. The bytes of the piece contain its length.
     Value(u16),
-    /// A rarer slot.
+    /// Any other kind of slot.
     Slot(Box<Slot>),
 }
 
-/// A rarer slot. A separate function fills such a slot, so that the code for most requests stays short.
+/// The less frequent kinds of slots. A separate function fills these slots, which keeps the code for most requests
+/// short.
 #[derive(Debug, Clone)]
 enum Slot {
     /// An argument that is a value of this kind, with its length before it.
@@ -58,9 +59,9 @@ enum Slot {
     Plain(Fragment),
     /// An argument that is a number of this source, with its length before it.
     SizedNumber(u16),
-    /// Another argument. The length of the argument is known only when it is filled.
+    /// Any other argument. The length of the argument is known only when it is filled.
     Argument(Head<Fragment>, Vec<Fragment>),
-    /// A key of memcached or a path of HTTP, which the function checks when it is filled.
+    /// A key of memcached or a path of HTTP, and the function that checks the filled bytes.
     Key(Vec<Fragment>, fn(&[u8]) -> bool),
 }
 
@@ -73,14 +74,14 @@ enum Fragment {
     Padded(u16, u8),
     OfKey(OfKey),
     Value(u16),
-    /// A number that is inserted later, when the reply to the previous request is known.
+    /// A number that is inserted later: the number from the reply to the previous request.
     Awaited,
 }
 
-/// What is derived from a key.
+/// A part of a request that is derived from a key.
 #[derive(Debug, Clone)]
 struct OfKey {
-    /// The text before the number of the key, and its hash.
+    /// The key prefix (the text before the number), and the hash of the prefix.
     prefix: String,
     hash: i32,
     source: u16,
@@ -94,8 +95,8 @@ impl OfKey {
         Self { prefix: prefix.to_owned(), hash: java_hash(0, prefix.encode_utf16()), source, digits, derived }
     }
 
-    /// Appends the vector, the hash, or `key:field:hash:hash`, where each hash is that of the text before it, cut to the
-    /// length.
+    /// Appends the derived bytes: a vector, a hash, or the text `key:field:hash:hash…`, cut to its length. In the text,
+    /// each hash covers all text before it.
     fn append(&self, number: u64, out: &mut Vec<u8>) {
         if let Derived::Vector(set, dimensions) = self.derived {
             return append_vector((set, number), dimensions, out);
@@ -123,10 +124,10 @@ impl OfKey {
 }
 
 impl Template {
-    /// Encodes commands, each a list of arguments.
+    /// Encodes commands. Each command is a list of arguments.
     ///
     /// # Errors
-    /// When the dialect does not have one of them.
+    /// When the dialect does not have one of the commands.
     pub fn new(dialect: Dialect, commands: &[Vec<Vec<Part>>]) -> Result<Self, Unspoken> {
         let mut making = Making::default();
         for arguments in commands {
@@ -144,7 +145,8 @@ impl Template {
         Self { pieces: making.pieces }
     }
 
-    /// Returns whether all slots are digits from the first `sources` sources, so that all requests have the same length.
+    /// Returns whether all slots are digits from the first `sources` sources, so that all requests have the same
+    /// length.
     pub fn has_only_digits(&self, sources: usize) -> bool {
         let [only] = self.pieces.as_slice() else { return false };
         let digits = only.digits.iter().all(|(_, source)| usize::from(*source) < sources);
@@ -282,8 +284,8 @@ mod tests {
         String::from_utf8(bytes.to_vec()).unwrap()
     }
 
-    /// Fills slots with known sequences: the numbers of a source begin at 10 times its index and rise by one; the
-    /// values of a kind become longer by the kind's index.
+    /// Fills slots with known sequences. The numbers of source n are 10·n, 10·n+1, … Values of kind n grow by n bytes
+    /// with each value.
     #[derive(Default)]
     struct Counting([u64; 4], usize);
 
@@ -339,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_stand_in_any_order_any_number_of_times_and_inside_of_text() {
+    fn slots_may_be_in_any_order_and_inside_text_and_may_repeat() {
         let json = vec![Part::Text(b"<"), THREE, Part::Text(b">"), Part::Digits(0)];
         let mixed = vec![Part::Text(b"n"), Part::Number(1), THREE, Part::Digits(0)];
         assert_eq!(
@@ -350,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_that_is_drawn_stands_before_its_argument() {
+    fn a_random_length_precedes_its_argument() {
         let words = vec![word("SET"), vec![DRAWN], word("EX"), vec![Part::Number(3)]];
         let mixed = vec![vec![Part::Text(b"<"), DRAWN, Part::Digits(0), Part::Text(b">")]];
         assert_eq!(
@@ -361,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_has_leading_zeros_up_to_its_digits_and_more_where_it_needs_them() {
+    fn a_padded_number_has_at_least_its_number_of_digits() {
         let key = |digits| vec![Part::Text(b"k"), Part::Padded(1, digits)];
         assert_eq!(
             filled(1, &[vec![key(4), key(1), vec![Part::Padded(1, 20)]]]),
@@ -370,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn several_commands_are_sent_in_one_go() {
+    fn several_commands_are_sent_together() {
         assert_eq!(
             filled(1, &[vec![word("MULTI")], vec![word("INCR"), vec![Part::Digits(0)]], vec![word("EXEC")]]),
             "*1\r\n$5\r\nMULTI\r\n*2\r\n$4\r\nINCR\r\n$12\r\n000000000000\r\n*1\r\n$4\r\nEXEC\r\n"

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use super::digits::KEY_DIGITS;
 
-/// The error for a command that a dialect does not have, or not in this form.
+/// The error for a command that a dialect does not have, or for arguments that the dialect does not accept.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct Unspoken(pub(super) String);
@@ -14,22 +14,22 @@ pub struct Unspoken(pub(super) String);
 pub enum Part<'a> {
     /// Literal bytes.
     Text(&'a [u8]),
-    /// A number of this source in [`KEY_DIGITS`] digits.
+    /// A number from this source with [`KEY_DIGITS`] digits.
     Digits(u16),
-    /// A number of this source without leading zeros.
+    /// A number from this source without leading zeros.
     Number(u16),
-    /// A number of this source with leading zeros up to this many digits.
+    /// A number from this source with leading zeros up to a number of digits.
     Padded(u16, u8),
     /// What is derived from a key.
     Derived(KeyPart<'a>, Derived<&'a [u8]>),
-    /// A value.
+    /// A value of the workload.
     Value {
         /// The index of the value's kind.
         kind: u16,
         /// The size of all values of this kind, in bytes; `None` if it is random.
         size: Option<usize>,
     },
-    /// A number from the reply to the previous request, which is inserted later.
+    /// A number that is inserted later: the number from the reply to the previous request.
     Awaited,
 }
 
@@ -38,14 +38,14 @@ pub enum Part<'a> {
 pub enum Derived<F> {
     /// Java's `hashCode`, as a signed number.
     JavaHash,
-    /// The value of this field as YCSB derives it, of so many bytes.
+    /// The value that YCSB derives for this field, with this length in bytes.
     Value(F, usize),
-    /// The [vector](super::append_vector) of the key's number in the set with this number, of so many dimensions.
+    /// The [vector](super::append_vector) of the key's number: the number of its set, and its dimensions.
     Vector(u16, usize),
 }
 
 impl<F> Derived<F> {
-    /// Returns the same with another form of the field.
+    /// Returns the same derivation with a converted field name.
     pub(crate) fn with_field<'a, G>(&'a self, form: impl FnOnce(&'a F) -> G) -> Derived<G> {
         match self {
             Self::JavaHash => Derived::JavaHash,
@@ -64,19 +64,19 @@ impl<F> Derived<F> {
     }
 }
 
-/// A key from which other parts are made.
+/// A key from which other parts are derived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyPart<'a> {
-    /// The text before its number.
+    /// The text before the number.
     pub prefix: &'a str,
-    /// The source of the number.
+    /// The index of the number's source.
     pub source: u16,
     /// The least number of digits.
     pub digits: u8,
 }
 
 impl Part<'_> {
-    /// Returns the length of the part in bytes, if that is known before the part is filled.
+    /// Returns the length of the part in bytes; `None` if the length is unknown before the part is filled.
     pub(super) fn length(&self) -> Option<usize> {
         match *self {
             Self::Text(text) => Some(text.len()),
@@ -88,7 +88,7 @@ impl Part<'_> {
     }
 }
 
-/// Continues the `hashCode` of a text in Java with these characters; the hash of an empty text is 0.
+/// Continues Java's `hashCode` of a text with more characters (UTF-16). The hash of an empty text is 0.
 pub(crate) fn java_hash(before: i32, text: impl IntoIterator<Item = u16>) -> i32 {
     text.into_iter().fold(before, |hash, unit| hash.wrapping_mul(31).wrapping_add(unit.into()))
 }
@@ -97,37 +97,37 @@ pub(crate) fn java_hash(before: i32, text: impl IntoIterator<Item = u16>) -> i32
 pub(super) enum Laid<'a> {
     /// Literal bytes.
     Bytes(Vec<u8>),
-    /// A part that is sent without its length.
+    /// A part that is sent without a length before it.
     Plain(Part<'a>),
     /// An argument that is sent after its length.
     Measured(Head<Part<'a>>, Vec<Part<'a>>),
-    /// A key of memcached or a path of HTTP, which is sent without its length. Its bytes are known only when it is filled,
-    /// and are then checked by the function.
+    /// A key of memcached or a path of HTTP, which is sent without a length before it. The function checks its bytes
+    /// after they are filled.
     Key(Vec<Part<'a>>, fn(&[u8]) -> bool),
 }
 
-/// The bytes before an argument, which contain the argument's length.
+/// The bytes before an argument; they contain the length of the argument.
 #[derive(Debug, Clone)]
 pub(super) enum Head<P> {
     /// `$`, the length, and the end of a line.
     Bulk,
-    /// A space, the length, and these parts, which include the end of the line.
+    /// A space, the length, and these parts. The parts include the end of the line.
     Line(Vec<P>),
 }
 
-/// Fills the slots of a request in the order in which they are sent; but a value of random size is drawn before its
-/// length is written. `source` and `kind` are the indices that the template uses.
+/// Fills the slots of a request. The slots are filled in the order in which they are sent, except that a value of
+/// random size is drawn before its length is written. `source` and `kind` are the indices that the template uses.
 pub trait Fill {
-    /// A value that is drawn and not written yet.
+    /// A value that was drawn and is not written yet.
     type Value: Copy;
-    /// Returns the next number of a source; below 10^12 if it fills [`Part::Digits`].
+    /// Returns the next number of a source. A number for [`Part::Digits`] must be below 10^12.
     fn number(&mut self, source: u16) -> u64;
     /// Draws the next value of a kind. Returns the value with its size in bytes.
     fn value(&mut self, kind: u16) -> (Self::Value, usize);
-    /// Appends a value to `out`, or records that the value is sent from its pool. Returns how many bytes are therefore
-    /// not in `out`.
+    /// Appends a value to `out`, or records that the value is sent from its pool instead. Returns the number of value
+    /// bytes that are not in `out`.
     fn write(&mut self, value: Self::Value, out: &mut Vec<u8>) -> usize;
-    /// Records that a number is to be inserted at this position later.
+    /// Records that a number must be inserted at this position later.
     fn await_number(&mut self, at: usize);
     /// Records that the bytes from `from` to `behind` have moved `by` bytes towards the end, because the bytes after
     /// `behind` were moved before them.

@@ -1,4 +1,4 @@
-//! How RESP encodes commands, and the commands of its greeting.
+//! Encodes commands in RESP, and returns the commands of the greeting.
 
 use super::{
     Introduction, Part, Refusal, Step,
@@ -33,7 +33,8 @@ pub(super) fn lay_out<'a>(arguments: &[Vec<Part<'a>>]) -> Vec<Laid<'a>> {
     [Laid::Bytes(head)].into_iter().chain(arguments.iter().flat_map(argument)).collect()
 }
 
-/// Returns word number `word` of command number `command` in encoded commands, both from 0; `None` if there is none.
+/// Returns word number `word` of command number `command` in encoded commands, both counted from 0. `None` if there is
+/// no such word.
 pub fn request_word(mut requests: &[u8], command: usize, word: usize) -> Option<&[u8]> {
     for place in 0..=command {
         let words = header(b'*', &mut requests)?;
@@ -49,7 +50,7 @@ pub fn request_word(mut requests: &[u8], command: usize, word: usize) -> Option<
     None
 }
 
-/// Removes a line with this type byte and a number from the front of `requests`. Returns the number.
+/// Removes a header line (the type byte `kind` and a number) from the front of `requests`. Returns the number.
 fn header(kind: u8, requests: &mut &[u8]) -> Option<usize> {
     let mut rest = requests.strip_prefix(&[kind])?;
     let mut number = 0_usize;
@@ -61,8 +62,8 @@ fn header(kind: u8, requests: &mut &[u8]) -> Option<usize> {
     Some(number)
 }
 
-/// Appends a line with a type byte and a number, such as `$32`. A short line is copied at once with a few bytes too
-/// many, which are then removed.
+/// Appends a line with a type byte and a number, such as `$32`. A short line is copied as 16 bytes, and the excess
+/// bytes are then removed.
 #[inline]
 pub(crate) fn append_header(kind: u8, n: usize, out: &mut Vec<u8>) {
     if n as u64 >= NINE_DIGITS {
@@ -100,7 +101,7 @@ pub(super) fn introduce(who: &Introduction, in_resp3: bool) -> Vec<(Step, Vec<u8
     steps
 }
 
-/// Returns what an error means as the reply to a command of the greeting.
+/// Returns the meaning of an error reply to a command of the greeting.
 pub(super) fn refusal(step: Step, line: &[u8]) -> Refusal {
     if line.starts_with(TOO_MANY) {
         return Refusal::TooManyClients;
@@ -129,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_header_has_its_number_be_it_short_or_long() {
+    fn short_and_long_headers_contain_their_number() {
         for n in [0, 7, 10, 99_999_999, 100_000_000, usize::MAX] {
             let mut out = b"x".to_vec();
             append_header(b'$', n, &mut out);

@@ -5,10 +5,10 @@
 //!  Between ──┤                                              ├──► Between
 //!            └─ $n or *n: Inside, until nothing is open ────┘
 //! ```
-//! An aggregate is skipped by counting: a header of n elements adds n to the number of open elements, and each element
-//! that ends subtracts one. So nesting needs no stack, and has no limit unless a decoder will read the reply. RESP3
-//! pushes and attributes are skipped and are not replies; pushes are counted. An error among the elements of a reply
-//! makes the reply an error, for example the error of a command in the array of EXEC.
+//! An aggregate is skipped by counting: a header of n elements adds n to the number of open elements, and the end of an
+//! element subtracts one. So nesting needs no stack and has no limit, unless a decoder will read the reply. RESP3
+//! pushes and attributes are skipped, because they are not replies; pushes are counted. A reply that contains an error,
+//! for example the reply to EXEC with the error of one command, counts as an error.
 
 use memchr::memchr;
 
@@ -20,16 +20,16 @@ use super::{
     partial_line::PartialLine,
 };
 
-/// How many bytes are kept of an error among the elements of a reply.
+/// The most bytes that are stored of an error among the elements of a reply.
 const MAX_KEPT: usize = 256;
 
-/// What the elements that have not ended belong to.
+/// The kind of message to which the open elements belong.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Inside {
     /// No element is open: the next byte begins a reply or a push.
     #[default]
     Between,
-    /// A reply that has ended; its last element was returned, and the reply itself is returned next.
+    /// The reply has ended. The last call returned its last element, and the next call returns the reply itself.
     Ended,
     Reply,
     /// A push or an attribute, which is not a reply.
@@ -40,20 +40,20 @@ enum Inside {
 #[derive(Debug, Default)]
 pub struct RespSkipper {
     inside: Inside,
-    /// The number of elements that have not ended.
+    /// The number of open elements: those that have not ended.
     open: u64,
-    /// The number of elements of the reply itself, and how many of them have not begun.
+    /// The number of elements at the top level of the reply, and the number of these elements that have not begun.
     elements: u64,
     ahead: u64,
-    /// The number of bytes of a bulk string that are still to come, with its final CRLF.
+    /// The number of bytes of a bulk string that are still to come, including its final CRLF.
     payload: u64,
-    /// The cursor at the beginning of the reply, while its digits are read.
+    /// The cursor at the beginning of the reply while its digits are being read.
     cursor: Option<u64>,
-    /// The line being read.
+    /// The line that is being read.
     line: PartialLine,
-    /// Pushes that began since the last call of `take_pushes`.
+    /// The number of pushes that began since the last call of `take_pushes`.
     pushes: u64,
-    /// The first error among the elements of the reply in progress, or of the last reply with one.
+    /// The first error among the elements of the current reply, or the error of an earlier reply.
     inner: Option<Box<Inner>>,
     /// The counts of elements and levels, if replies are bounded.
     bounds: Option<Box<Bounds>>,
@@ -100,7 +100,7 @@ impl RespSkipper {
         self.advance_by_lines(input, parts)
     }
 
-    /// Parses the whole grammar.
+    /// Parses replies of all forms, line by line.
     #[inline(never)]
     fn advance_by_lines<'r, 'i: 'r>(
         &'r mut self,
@@ -165,16 +165,16 @@ impl RespSkipper {
         }
     }
 
-    /// Returns a part of the reply. A reply that has ended with it is returned next.
+    /// Returns a part of the reply. If the reply ends with this part, the next call returns the reply itself.
     fn part(&mut self, part: Piece<'static>, is_ended: bool) -> Piece<'static> {
         self.inside = if is_ended { Inside::Ended } else { self.inside };
         part
     }
 
-    /// Returns the element that begins with `header`, if it is direct and not an error, or begins to read a cursor.
-    /// Must be called before `enter`.
+    /// Returns the element that begins with `header`, if the element is at the top level and not an error. For
+    /// [`Parts::Cursors`], starts to read a cursor instead. Call this before `enter`.
     fn element(&mut self, header: &Header, parts: Parts) -> Option<Piece<'static>> {
-        // Open elements within an element are counted in addition to those ahead.
+        // `open` exceeds `ahead` while an element with elements of its own is open.
         let begins = self.inside == Inside::Reply && self.open == self.ahead;
         if !begins || matches!(header, Header::Attribute(_)) {
             return None;
@@ -200,7 +200,7 @@ impl RespSkipper {
         }
     }
 
-    /// Processes a header. Returns whether a reply ends with this header.
+    /// Processes a header. Returns whether the reply ends with this header.
     #[inline]
     fn enter(&mut self, header: &Header) -> Result<bool, ProtocolError> {
         let between = self.inside == Inside::Between;
@@ -231,7 +231,8 @@ impl RespSkipper {
                 self.add_open(n)?;
                 Ok(self.element_ended())
             }
-            // An attribute precedes an element and is not one itself, but at the top level it is counted as one.
+            // An attribute precedes an element and is not an element itself. Only an attribute before a reply is
+            // counted like one.
             Header::Attribute(n) => {
                 self.add_open(n)?;
                 Ok(between && self.element_ended())
@@ -244,7 +245,7 @@ impl RespSkipper {
         Ok(())
     }
 
-    /// Ends one open element. Returns whether a reply ends with this element.
+    /// Ends one open element. Returns whether the reply ends with this element.
     #[inline]
     fn element_ended(&mut self) -> bool {
         self.open -= 1;
@@ -255,7 +256,7 @@ impl RespSkipper {
     }
 }
 
-/// Keeps the first error among the elements of a reply.
+/// Stores the first error among the elements of a reply.
 #[cold]
 fn note(inner: &mut Option<Box<Inner>>, line: &[u8]) {
     if inner.as_ref().is_none_or(|before| before.is_spent) {
@@ -297,7 +298,7 @@ mod tests {
         value, value, value, value";
 
     #[test]
-    fn every_kind_of_reply_ends_where_it_ends() {
+    fn the_end_of_every_kind_of_reply_is_found() {
         assert_eq!(replies(STREAM, &[]).unwrap().join(", "), EXPECTED);
     }
 
@@ -311,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_redis_is_reported_even_without_a_line_end() {
+    fn invalid_replies_are_refused_even_without_a_line_end() {
         assert_eq!(
             replies(b"HTTP/1.1 400 Bad Request\r\n", &[]),
             Err(ProtocolError::NoReply("HTTP/1.1 400 Bad Request".into()))
@@ -323,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_among_the_elements_of_a_reply_is_the_first_and_its_own_only() {
+    fn a_reply_gets_the_first_error_among_its_own_elements() {
         let stream = b"*2\r\n:1\r\n*2\r\n-WRONGTYPE a\r\n-ERR b\r\n*1\r\n$1\r\na\r\n*1\r\n-\r\n>1\r\n-ERR push\r\n+a\r\n";
         let every_byte: Vec<_> = (1..stream.len()).collect();
         for cuts in [&[][..], &every_byte] {
@@ -333,7 +334,7 @@ mod tests {
         assert_eq!(replies(&long, &[]).unwrap()[0].len(), MAX_KEPT);
     }
 
-    /// Returns these parts and the replies in `stream`, which is split at `cuts`.
+    /// Returns the requested parts and the replies in `stream`, which is split at `cuts`.
     fn pieces(stream: &[u8], cuts: &[usize], parts: Parts) -> Vec<String> {
         let (mut skipper, mut found, mut start) = (RespSkipper::default(), Vec::new(), 0);
         for end in cuts.iter().copied().chain([stream.len()]) {
@@ -353,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_of_a_reply_are_reported_before_it_and_their_own_are_not() {
+    fn top_level_elements_are_returned_before_their_reply() {
         for (stream, expected) in [
             ("*3\r\n$1\r\na\r\n$-1\r\n:1\r\n+OK\r\n", "0, 1 null, 2, Value, Value"),
             ("*2\r\n*2\r\n$-1\r\n$-1\r\n$-1\r\n$-1\r\n", "0, 1 null, Value, Nil"),
@@ -369,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scan_s_cursor_is_reported_before_its_reply() {
+    fn the_cursor_of_a_scan_is_returned_before_its_reply() {
         for (stream, expected) in [
             ("*2\r\n$3\r\n170\r\n*1\r\n$2\r\n99\r\n", "cursor 170, Value"),
             (

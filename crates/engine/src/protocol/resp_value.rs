@@ -2,10 +2,10 @@
 
 use super::{Dialect, Skipper};
 
-/// A decoded reply. Maps are arrays of their keys and values in turn.
+/// A decoded reply. A map becomes a list in which keys and values alternate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RespValue<'a> {
-    /// A string, simple or with a length, or a number of another type than an integer.
+    /// A simple string, a bulk string, or a number that is not an integer.
     Text(&'a [u8]),
     /// An integer.
     Number(i64),
@@ -13,13 +13,13 @@ pub enum RespValue<'a> {
     List(Vec<RespValue<'a>>),
     /// Null.
     Nothing,
-    /// An error, without its `-`.
+    /// An error, without the leading `-`.
     Error(&'a [u8]),
 }
 
 impl<'a> RespValue<'a> {
-    /// Decodes a reply. Returns `None` unless `bytes` are exactly one reply, which is nested at most as deep and has at
-    /// most as many elements as a [bounded skipper](Skipper::bounded) accepts.
+    /// Decodes a reply. Returns `None` if `bytes` are not exactly one reply, or if the reply exceeds the limits of a
+    /// [bounded skipper](Skipper::bounded).
     pub fn read(bytes: &'a [u8]) -> Option<Self> {
         let mut checked = bytes;
         let mut skipper: Skipper = Dialect::Resp3.skipper().bounded();
@@ -29,17 +29,17 @@ impl<'a> RespValue<'a> {
         (checked.is_empty() && rest.is_empty()).then_some(value)
     }
 
-    /// Returns the elements of a list.
+    /// Returns the elements if the value is a list.
     pub fn list(&self) -> Option<&[Self]> {
         if let Self::List(elements) = self { Some(elements) } else { None }
     }
 
-    /// Returns the bytes of a string.
+    /// Returns the bytes if the value is a string.
     pub fn text(&self) -> Option<&'a [u8]> {
         if let Self::Text(text) = self { Some(text) } else { None }
     }
 
-    /// Returns an integer.
+    /// Returns the number if the value is an integer.
     pub fn number(&self) -> Option<i64> {
         if let Self::Number(number) = self { Some(*number) } else { None }
     }
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reply_is_decoded_whole_or_not_at_all() {
+    fn only_a_complete_reply_is_decoded() {
         let read = RespValue::read(b"*4\r\n:5\r\n$2\r\na\n\r\n*-1\r\n%1\r\n+k\r\n_\r\n").unwrap();
         let map = RespValue::List(vec![RespValue::Text(b"k"), RespValue::Nothing]);
         assert_eq!(

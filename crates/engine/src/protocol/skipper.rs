@@ -11,20 +11,21 @@ use super::{
 /// The state of one connection's stream of replies. Between replies, it usually uses no heap memory.
 #[derive(Debug)]
 pub enum Skipper {
-    /// For RESP2 and RESP3.
+    /// The skipper for RESP2 and RESP3.
     Resp(RespSkipper),
-    /// For memcached's text protocol.
+    /// The skipper for memcached's text protocol.
     Memcached(MemcachedSkipper),
-    /// For HTTP/1.1.
+    /// The skipper for HTTP/1.1.
     Http(Box<HttpSkipper>),
 }
 
 impl Skipper {
-    /// Removes the next reply from the front of `input` and returns its kind. If `parts` are wanted, removes and
-    /// returns only the next part of a reply. Returns `None` if `input` ends first; the next call continues from there.
+    /// Removes the next reply from the front of `input` and returns its kind. If `parts` are requested, a call may
+    /// remove and return only the next part of a reply. Returns `None` if `input` ends before the reply; the next call
+    /// continues there.
     ///
     /// # Errors
-    /// When the bytes do not belong to the dialect. The rest of the stream cannot be parsed then.
+    /// When the bytes do not belong to the dialect. The rest of the stream cannot be parsed after this error.
     #[inline]
     pub fn advance<'r, 'i: 'r>(
         &'r mut self,
@@ -38,8 +39,8 @@ impl Skipper {
         }
     }
 
-    /// Removes a whole reply from the front of `input` if it is of the most frequent forms and no other reply is in
-    /// progress.
+    /// Removes a complete reply from the front of `input` if the reply has one of the most frequent forms. Returns
+    /// `None` if another reply is incomplete.
     #[inline]
     pub fn take_whole(&self, input: &mut &[u8]) -> Option<Reply<'static>> {
         let Self::Resp(skipper) = self else { return None };
@@ -48,20 +49,21 @@ impl Skipper {
         Some(reply)
     }
 
-    /// Works like [`advance`](Self::advance), for whole replies only; by HTTP, for replies to the ping (HEAD).
+    /// Works like [`advance`](Self::advance), but returns complete replies only. For HTTP, the replies must be those to
+    /// the ping (HEAD).
     ///
     /// # Errors
-    /// As [`advance`](Self::advance).
+    /// The same as for [`advance`](Self::advance).
     #[inline]
     pub fn next<'r, 'i: 'r>(&'r mut self, input: &mut &'i [u8]) -> Result<Option<Reply<'r>>, ProtocolError> {
         let has_bodies = !matches!(self, Self::Http(_));
         self.whole(input, has_bodies)
     }
 
-    /// Works like [`next`](Self::next); by HTTP, replies have bodies if `has_bodies`.
+    /// Works like [`next`](Self::next). For HTTP, `has_bodies` is whether the replies have bodies.
     ///
     /// # Errors
-    /// As [`advance`](Self::advance).
+    /// The same as for [`advance`](Self::advance).
     #[inline]
     pub fn whole<'r, 'i: 'r>(
         &'r mut self,
@@ -74,8 +76,8 @@ impl Skipper {
         })
     }
 
-    /// Returns this skipper with the limits of a decoder that will read the replies: RESP is rejected if it is nested
-    /// more than 32 deep, has more than 262 144 elements, or contains anything but replies.
+    /// Returns this skipper with the limits of a decoder that will read the replies. A RESP reply is then rejected if
+    /// it is nested more than 32 levels deep, has more than 262 144 elements, or comes with a push or an attribute.
     #[must_use]
     pub fn bounded(self) -> Self {
         match self {
@@ -84,8 +86,8 @@ impl Skipper {
         }
     }
 
-    /// Returns how many pushes began since the last call. Pushes are messages that a RESP3 server sends without a
-    /// request, between replies.
+    /// Returns the number of pushes that began since the last call. Pushes are messages that a RESP3 server sends
+    /// without a request, between replies.
     #[inline]
     pub fn take_pushes(&mut self) -> u64 {
         match self {
@@ -94,8 +96,8 @@ impl Skipper {
         }
     }
 
-    /// Notes that the server has closed the connection. Returns whether that may follow a reply: by HTTP, a server may
-    /// close a connection after any reply, and a reply may end with it, which is returned next.
+    /// Notes that the server has closed the connection. Returns whether the server may do so between replies; an HTTP
+    /// server may. If the close ends an HTTP reply, the next call returns the reply.
     #[cold]
     pub fn end(&mut self) -> bool {
         if let Self::Http(skipper) = self { skipper.end() } else { false }

@@ -1,16 +1,16 @@
-//! Vectors that are derived from numbers, so that they can be computed again instead of being stored.
+//! Derives vectors from numbers. A vector is computed again when it is needed, and is not stored.
 
 /// The most dimensions of a vector.
 pub const MOST_DIMENSIONS: usize = 32_768;
-/// The number of clusters in which the vectors lie.
+/// The number of clusters among which the vectors are divided.
 const CLUSTERS: u64 = 256;
-/// The standard deviation of a vector around the centre of its cluster, relative to that of the centres around the
-/// origin.
+/// The standard deviation of the vectors around their cluster's centre, relative to the deviation of the centres around
+/// the origin.
 const SPREAD: f32 = 0.7;
 
-/// Appends the vector of a number in a set: `dimensions` single-precision floats, the lowest byte first (FP32), of
-/// length 1, so that the inner product, the cosine and the Euclidean distance give the same neighbours. Vectors
-/// of all sets lie around the same centres.
+/// Appends the vector of a number in a set: `dimensions` single-precision floats in little-endian order (FP32). The
+/// vector has length 1, so the inner product, the cosine and the Euclidean distance give the same neighbours. The
+/// vectors of all sets have the same cluster centres.
 pub fn append_vector((set, number): (u16, u64), dimensions: usize, out: &mut Vec<u8>) {
     let own = mixed(mixed(number) ^ u64::from(set));
     let centre = mixed(own % CLUSTERS);
@@ -20,7 +20,7 @@ pub fn append_vector((set, number): (u16, u64), dimensions: usize, out: &mut Vec
     out.extend(components.flat_map(|it| (it / length).to_le_bytes()));
 }
 
-/// Returns the vector in these bytes.
+/// Returns the components of the vector that these bytes encode.
 pub fn vector_of(bytes: &[u8]) -> impl Iterator<Item = f32> {
     bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes))
 }
@@ -33,7 +33,7 @@ fn mixed(n: u64) -> u64 {
     n ^ (n >> 31)
 }
 
-/// Returns a number that is nearly normally distributed around 0: the sum of four evenly distributed ones.
+/// Returns a nearly normally distributed number around 0: the sum of four uniformly distributed numbers.
 fn normal(seed: u64) -> f32 {
     let bits = mixed(seed);
     let sum: u64 = (0..4).map(|part| (bits >> (16 * part)) & 0xffff).sum();
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn the_vectors_lie_in_clusters() {
+    fn vectors_form_clusters() {
         let product = |n| vector(0, 0).iter().zip(vector(1, n)).map(|(one, other)| one * other).sum::<f32>();
         let near = (0..5120).filter(|n| product(*n) > 0.5).count();
         assert!((5..60).contains(&near), "about 20 of 5120 are of one of 256 clusters: {near}");

@@ -1,19 +1,19 @@
-//! The words in messages that differ between Redis, memcached and HTTP.
+//! The words of messages that differ between Redis, memcached and HTTP.
 
-/// The words for servers of one dialect in messages to a user.
+/// The words that messages to the user contain for servers of one dialect.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Words {
     /// The name of the server.
     pub server: &'static str,
     /// The name of a server with its article.
     pub a_server: &'static str,
-    /// The server's command that does nothing but reply.
+    /// The server's command that only replies.
     pub ping: &'static str,
-    /// The reply to `ping`.
+    /// The server's reply to the command `ping`.
     pub pong: &'static str,
     /// The server's command that reports its statistics.
     pub figures: &'static str,
-    /// The commands that are sent while there is no load.
+    /// The commands that redyno sends while there is no load.
     pub questions: &'static str,
     /// The message if the server has not counted any command.
     pub no_commands: &'static str,

@@ -1,5 +1,5 @@
-//! `{cas}` is memcached's CAS number of an item, taken from the reply to the previous step. The step with `{cas}`
-//! changes the item only if its number is still the same.
+//! The placeholder `{cas}`: memcached's CAS number of an item, from the reply to the previous step. The step with
+//! `{cas}` changes the item only if the item still has this number.
 //!
 //! ```text
 //!  gets k ──► VALUE k 0 32 1234 ──► cas k 0 0 32 1234 ──► STORED, or EXISTS where another was faster
@@ -87,7 +87,7 @@ fn has_flag(step: &Step, flag: u8) -> bool {
     flags(step).any(is_it)
 }
 
-/// Returns which of memcached's replies to a step are misses.
+/// Returns which replies of memcached to a step count as misses.
 pub(super) fn misses(step: &Step) -> Misses {
     match step.command().as_deref() {
         Some("CAS") => Misses::NullOrConflict,
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_follows_the_step_that_returns_it_and_is_accepted_there() {
+    fn a_cas_number_is_accepted_only_after_a_step_that_returns_it() {
         let expected = "the operation 'op': {cas} comes from the reply to the previous step";
         let taken = "the operation 'op': {cas} may be used once, as the number of cas";
         for (steps, expected) in [
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn each_operation_of_a_batch_gets_its_own_number_wherever_values_lie() {
+    fn each_operation_of_a_batch_gets_its_own_cas_number() {
         for (step, bytes) in [
             ("cas {key.same} {cas} {value}", "cas k:000000000000 0 0 4 N\r\nvvvv\r\n"),
             ("cas {key.same} {cas} <{text}{number 1..9}>", "cas k:000000000000 0 0 L N\r\nv\r\n"),
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_compares_may_find_that_another_was_faster() {
+    fn the_replies_to_compare_and_swap_may_be_conflicts() {
         for (step, expected) in [
             ("cas {key} 1 x", Misses::NullOrConflict),
             ("ms {key} x C{cas}", Misses::NullOrConflict),

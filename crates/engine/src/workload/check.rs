@@ -16,7 +16,8 @@ use crate::untrusted::is_obeyed;
 pub const MAX_OPERATIONS: usize = 256;
 /// The maximum number of sets of keys in a workload.
 const MAX_KEYSETS: usize = 64;
-/// The maximum length of a key prefix in bytes, since the run's marker on the server lists all prefixes.
+/// The maximum length of a key prefix in bytes. The limit is low because the run's marker on the server lists all
+/// prefixes.
 pub const LONGEST_PREFIX: usize = 128;
 /// The maximum number of kinds of values in a workload.
 const MAX_VALUE_KINDS: usize = 64;
@@ -29,7 +30,7 @@ impl Workload {
     /// Checks that the workload can be run.
     ///
     /// # Errors
-    /// The error in it.
+    /// When the workload has an error: the first error found.
     pub fn check(&self) -> Result<(), WorkloadError> {
         if self.values.len() > MAX_VALUE_KINDS {
             return Err(WorkloadError::of(format!(
@@ -42,11 +43,11 @@ impl Workload {
                 "both keys and values are called '{name}'; rename one of them"
             )));
         }
-        // If the knob's largest size is possible, every size is.
+        // If the largest size of the knob is possible, every smaller size is possible.
         self.check_values(MAX_VALUE_SIZE)?;
         self.check_operations().map_err(|(_, error)| error)?;
         let Compiled { setup, prefill, .. } = self.compiled();
-        // Other commands share the connection on which the setup runs.
+        // The setup shares its connection with other commands.
         let is_bad = |command: &str| changes_connection(command) || begins_transaction(command);
         self.check_steps((&self.setup.steps, setup), || "the setup".to_owned(), is_bad)?;
         self.check_steps((&self.prefill.steps, prefill), || "the prefill".to_owned(), changes_connection)?;
@@ -78,9 +79,10 @@ impl Workload {
         Ok(())
     }
 
-    /// Checks all operations, also those with weight 0; returns the index of the first invalid operation and its error.
+    /// Checks all operations, including those with weight 0. The error contains the index of the first invalid
+    /// operation.
     pub(super) fn check_operations(&self) -> Result<(), (usize, WorkloadError)> {
-        // Each placeholder is looked up among these.
+        // Placeholders name sets of keys, so these are checked first.
         self.check_keysets().map_err(|error| (0, error))?;
         let count = self.operations.len();
         if count > MAX_OPERATIONS {
@@ -147,7 +149,7 @@ impl Workload {
         })
     }
 
-    /// Checks all sets of keys, but not whether the parameters of their distributions fit the number of keys.
+    /// Checks all sets of keys, but not whether the parameters of their key distributions fit the number of keys.
     fn check_key_names(&self, keyspace: u64) -> Result<(), WorkloadError> {
         self.check_keysets()?;
         self.keys.iter().try_for_each(|(name, keys)| keys.check(name, keyspace))
@@ -246,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn values_have_sizes_that_can_be_and_names_of_their_own() {
+    fn values_have_possible_sizes_and_unique_names() {
         let of = |name: &str, kind: &str| {
             let mut workload = Workload::clone(&Workload::ratio(1, 1));
             workload.values.insert(name.to_owned(), kind.parse().unwrap());
@@ -286,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_one_slot_need_a_key_before_them_and_enough_keys_of_one_length() {
+    fn same_slot_needs_an_earlier_key_and_enough_keys_of_one_length() {
         let of = |step: &str, change: fn(&mut Keyset), keyspace| {
             let mut workload = Workload::clone(&Workload::ratio(1, 1));
             workload.keys.values_mut().for_each(change);

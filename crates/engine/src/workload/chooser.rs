@@ -1,4 +1,5 @@
-//! Draws the keys of requests: each set of keys has a [`Distribution`], which is prepared when a program is compiled.
+//! Draws the keys of requests at random. Each set of keys has a [`Distribution`], which is prepared when a program is
+//! compiled.
 //!
 //! Each client has its own random state.
 
@@ -25,11 +26,11 @@ use super::{
     zipf::{YcsbZipf, Zipf, scattered, ycsb_hash},
 };
 
-/// In YCSB's exponential distribution, 95 % of the draws are in this part of the keys.
+/// The part of the keys that receives 95 % of the draws in YCSB's exponential distribution.
 const EXPONENTIAL_PART: f64 = 0.857_142_857_1;
-/// -ln(1 - 0.95)
+/// The natural logarithm in the mean of the distribution: -ln(1 - 0.95).
 const EXPONENTIAL_LOGARITHM: f64 = 2.995_732_273_553_991;
-/// The mean of YCSB's exponential distribution, as a part of all keys, if draws beyond the last key were allowed.
+/// The mean of YCSB's exponential distribution as a share of all keys, before draws beyond the last key are repeated.
 pub(super) const EXPONENTIAL_MEAN: f64 = EXPONENTIAL_PART / EXPONENTIAL_LOGARITHM;
 
 /// The counters of a set of keys, shared by all clients. A new program continues with the counters of the previous one.
@@ -37,16 +38,16 @@ pub(super) const EXPONENTIAL_MEAN: f64 = EXPONENTIAL_PART / EXPONENTIAL_LOGARITH
 pub(super) struct Counters {
     /// The number of keys drawn in sequence so far.
     drawn: Arc<AtomicU64>,
-    /// The new keys. Sets with the same keys share the new keys.
+    /// The keys that the load has inserted. Sets with the same keys share this list.
     growth: Arc<Growth>,
 }
 
-/// Chooses keys of a set.
+/// Chooses the keys of one set.
 #[derive(Debug, Clone)]
 pub(super) struct Chooser {
-    /// The lowest number.
+    /// The number of the first key.
     first: u64,
-    /// The number of keys before the load inserts any, at least 1.
+    /// The number of keys before the load inserts new keys, at least 1.
     count: u64,
     how: How,
     form: KeyForm,
@@ -54,9 +55,9 @@ pub(super) struct Chooser {
     grows: bool,
     /// The number of clients, at least 1.
     pub(super) clients: u64,
-    /// Which of the keys in sequence and of the new keys this process takes.
+    /// The share of this process in sequential keys and in new keys.
     pub(super) share: Share,
-    /// The clients' common counters.
+    /// The counters that all clients share.
     pub(super) counters: Counters,
 }
 
@@ -111,20 +112,21 @@ impl Chooser {
         }
     }
 
-    /// Shares the new keys with another set of the same keys.
+    /// Shares the new keys with another set that has the same keys.
     pub(super) fn grow_with(&mut self, other: &Self) {
         self.counters.growth = Arc::clone(&other.counters.growth);
     }
 
-    /// Returns the next new key: the number in its name, and a handle. The handle makes the key available for drawing
-    /// when the reply to operation number `operation` of the batch has arrived.
+    /// Returns the next new key: the number in its name, and a handle. When operation number `operation` of the batch
+    /// is answered, the handle makes the key available for drawing.
     pub(super) fn insert(&self, operation: u32) -> (u64, Inserted) {
         let growth = Arc::clone(&self.counters.growth);
         let number = self.share.nth(growth.insert());
         (self.form.named(self.first + self.count + number), Inserted { growth, number, operation })
     }
 
-    /// Returns the next key, of those before the load inserts any, in the slot of the key with this number in its name.
+    /// Returns the next key in the slot of the key with this number in its name. Keys that the load inserted are not
+    /// considered.
     pub(super) fn next_in_slot(&self, number: u64) -> u64 {
         same_slot::next(number, self.first..self.first + self.count)
     }
@@ -134,7 +136,7 @@ impl Chooser {
         self.form.named(number)
     }
 
-    /// Draws a key of the set number `set`; returns the number in its name.
+    /// Draws a key of set number `set`. Returns the number in the key's name.
     #[inline]
     pub(super) fn choose(&self, set: usize, draws: &mut Draws) -> u64 {
         if self.grows {
@@ -145,7 +147,7 @@ impl Chooser {
         self.form.named(self.first + place)
     }
 
-    /// Draws a key of a set with new keys; returns the number in its name.
+    /// Draws a key of a set with new keys. Returns the number in the key's name.
     fn choose_grown(&self, set: usize, draws: &mut Draws) -> u64 {
         let answered = self.counters.growth.answered();
         let place = self.place(self.count + answered, set, draws);
@@ -183,9 +185,9 @@ impl Chooser {
         }
     }
 
-    /// Draws like YCSB: maps a rank to a key by a hash over the final number of keys, and draws again if the key does
-    /// not exist yet. The final number of keys is unknown here, so it is assumed to be twice the initial number, and
-    /// later the next power of two.
+    /// Draws like YCSB: a hash over the final number of keys maps a rank to a key, and a key that does not exist yet is
+    /// drawn again. redyno does not know the final number of keys, so it assumes twice the initial number, and later
+    /// the next power of two.
     fn ycsb(&self, zipf: YcsbZipf, n: u64, draws: &mut Draws) -> u64 {
         let all = if self.grows { n.next_power_of_two().max(self.count.saturating_mul(2)) } else { n };
         loop {
@@ -212,16 +214,16 @@ pub fn part_of(n: u64, parts: u64, part: u64) -> Range<u64> {
     begin(part)..begin(part + 1)
 }
 
-/// Returns the number of keys in a hotspot: this share of `n` keys, but at least one.
+/// Returns the number of keys in a hotspot: `share` of `n` keys, but at least one.
 pub(super) fn hot_keys(share: f64, n: u64) -> u64 {
     ((n as f64 * share) as u64).clamp(1, n)
 }
 
-/// Draws numbers until one is at least 0 and below `n`; returns this number, rounded down.
+/// Draws numbers until a number is at least 0 and below `n`. Returns this number, rounded down.
 fn first_below(n: u64, mut draw: impl FnMut() -> f64) -> u64 {
     loop {
         let drawn = draw();
-        // Not below 0; rounding of a float must not exceed the range either.
+        // The cast rounds down. The comparison uses integers, because a float near `n` may be rounded up to `n`.
         if drawn >= 0.0 && (drawn as u64) < n {
             return drawn as u64;
         }
@@ -246,21 +248,22 @@ pub struct Draws {
     pub(super) random: Pcg64Mcg,
     /// The number of the client in the run, from 0.
     pub(super) client: u64,
-    /// The index of the client's next operation, if it sends its operations in turn.
+    /// The index of the client's next operation, if the client sends its operations in turn.
     turn: u64,
-    /// The cursor in the reply to the client's last SCAN. It is sent once: after an error, the SCAN begins again.
+    /// The cursor in the reply to the client's last SCAN. A cursor is sent only once, so the SCAN begins again after an
+    /// error.
     pub(super) cursor: u64,
-    /// For each set of keys, the number of keys that this client has drawn in sequence by itself.
+    /// For each set of keys, the number of sequential keys that this client has drawn from its own sequence.
     steps: Vec<u64>,
 }
 
 impl Draws {
-    /// Creates the random numbers for this seed. Different seeds give different requests.
+    /// Creates the random state for this seed. Different seeds give different requests.
     pub fn new(seed: u64) -> Self {
         Self { random: Pcg64Mcg::seed_from_u64(seed), client: 0, turn: 0, cursor: 0, steps: Vec::new() }
     }
 
-    /// Creates the random numbers for this seed, for client number `client` of the run, from 0.
+    /// Creates the random state of client number `client` of the run, counted from 0, for this seed.
     pub fn of_client(seed: u64, client: u64) -> Self {
         Self { client, ..Self::new(seed) }
     }
@@ -285,7 +288,7 @@ impl Draws {
         u64::from(goes_on)
     }
 
-    /// Counts the calls for set number `set`; returns the number of earlier calls.
+    /// Counts the calls for set number `set`. Returns the number of earlier calls.
     pub(super) fn step(&mut self, set: usize) -> u64 {
         if self.steps.len() <= set {
             self.steps.resize(set + 1, 0);
@@ -318,14 +321,13 @@ impl Draws {
     }
 }
 
-/// Maps a random number to a number below `n` by Lemire's multiplication. The result depends on the upper bits; its
-/// bias is below n/2^64.
+/// Maps a random number to a number below `n` by Lemire's multiplication. The bias is below n/2^64.
 #[inline]
 pub(super) fn share(random: u64, n: u64) -> u64 {
     ((u128::from(random) * u128::from(n)) >> 64) as u64
 }
 
-/// Returns the seed of client number `number` of a run with the seed `seed`; clients are counted over all workers.
+/// Returns the seed of one client, from the seed of the run and the client's number among the clients of all workers.
 /// Similar seeds give independent random numbers, because the generator mixes the seed.
 pub fn client_seed(seed: u64, number: usize) -> u64 {
     seed.wrapping_add((number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15))

@@ -1,6 +1,6 @@
-//! Where the keys of a Redis command are among its words.
+//! Finds the keys among the words of a Redis command.
 
-/// Commands without keys, with `*` for any end of the name.
+/// Commands without keys. A `*` stands for any end of the name.
 const KEYLESS: &str = "\
     ACL|* ASKING AUTH BGREWRITEAOF BGSAVE CLIENT|* CLUSTER|* COMMAND COMMAND|* CONFIG|* DBSIZE DEBUG DISCARD ECHO \
     EXEC FLUSHALL FLUSHDB FT.* FUNCTION|* HELLO INFO KEYS LASTSAVE LATENCY|* LOLWUT MEMORY|DOCTOR MEMORY|PURGE \
@@ -15,10 +15,10 @@ const COUNTED_SECOND: &str = "BLMPOP BZMPOP EVAL EVALSHA EVALSHA_RO EVAL_RO FCAL
 /// Commands whose keys follow the word STREAMS.
 pub(super) const OF_STREAMS: &str = "XREAD XREADGROUP";
 
-/// Commands whose arguments are all keys.
+/// Commands with keys only: every argument is a key.
 pub(super) const ALL: &str = "\
     DEL EXISTS MGET PFCOUNT PFMERGE SDIFF SDIFFSTORE SINTER SINTERSTORE SUNION SUNIONSTORE TOUCH UNLINK WATCH";
-/// Commands whose arguments are all keys but the last.
+/// Commands in which every argument except the last one is a key.
 const ALL_BUT_LAST: &str = "BLPOP BRPOP BZPOPMAX BZPOPMIN JSON.MGET";
 /// Commands whose first two arguments are keys.
 pub(super) const TWO: &str = "\
@@ -26,7 +26,7 @@ pub(super) const TWO: &str = "\
 /// Commands that write to the key in word 1, with the number of the other keys as word 2.
 pub(super) const STORING: &str = "ZDIFFSTORE ZINTERSTORE ZUNIONSTORE";
 
-/// Returns whether the list contains `command`; `*` in the list is any end of a name.
+/// Returns whether the list contains `command`. A `*` in the list stands for any end of a name.
 pub(super) fn is_in(list: &str, command: &str) -> bool {
     list.split(' ').any(|name| match name.strip_suffix('*') {
         Some(beginning) => command.starts_with(beginning),
@@ -34,8 +34,8 @@ pub(super) fn is_in(list: &str, command: &str) -> bool {
     })
 }
 
-/// Returns the positions of the keys of `command` in a request with this many words. `text` returns a word in upper
-/// case; `None` if the word differs between requests.
+/// Returns the positions of the keys in a request of `words` words with this command. `text` returns a word in upper
+/// case, or `None` if the word differs between requests.
 pub(super) fn keys_of(command: &str, words: usize, text: impl Fn(usize) -> Option<String>) -> Vec<usize> {
     let is_in = |list: &str| is_in(list, command);
     // If the number of keys differs between requests, only the first key is known.

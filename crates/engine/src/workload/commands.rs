@@ -1,9 +1,10 @@
-//! Properties of commands by name: whether they write, which replies are misses, which words are keys.
+//! Properties of commands by name: whether a command writes, which of its replies are misses, which of its words are
+//! keys.
 
-/// Which replies to a command are misses.
+/// The replies to a command that count as misses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Misses {
-    /// No reply is a hit or a miss.
+    /// Replies are not counted as hits or misses.
     #[default]
     Never,
     /// A null reply or an empty list is a miss; every other successful reply is a hit.
@@ -12,8 +13,8 @@ pub enum Misses {
     NullOrConflict,
 }
 
-/// Commands that change no data, with replies that are neither hits nor misses. A command that is neither in this list
-/// nor in [`FINDING`] is assumed to write.
+/// Commands that change no data, and whose replies are not counted as hits or misses. A command that is missing here
+/// and in [`FINDING`] is assumed to write.
 const READING: &str = "\
     BITCOUNT BITFIELD_RO BITPOS DBSIZE DISCARD DUMP ECHO EVALSHA_RO EVAL_RO EXEC EXISTS EXPIRETIME FCALL_RO \
     FT.AGGREGATE FT.INFO FT.SEARCH GEODIST GEOHASH GEOPOS GEORADIUSBYMEMBER_RO GEORADIUS_RO GEOSEARCH GETBIT \
@@ -26,21 +27,20 @@ const READING: &str = "\
     ZCOUNT ZDIFF ZINTER ZINTERCARD ZLEXCOUNT ZMSCORE ZRANDMEMBER ZRANGE ZRANGEBYLEX \
     ZRANGEBYSCORE ZREVRANGE ZUNION";
 
-/// Commands that only read, and reply null if the key or the element does not exist.
+/// Commands that only read, and that reply with null if the key or the element does not exist.
 const FINDING: &str = "GET HGET JSON.GET LINDEX TR.GETBIT ZRANK ZREVRANK ZSCORE";
 
-/// Commands that read a whole key, and reply with an empty list if the key does not exist. Existing keys are never
-/// empty.
+/// Commands that read the whole value of a key, and that reply with an empty list only if the key does not exist.
 const WHOLE: &str = "HGETALL HKEYS HVALS SMEMBERS";
 
-/// Commands that read a range of a key, and reply with an empty list if the key does not exist.
+/// Commands that read a range of a value, and that reply with an empty list if the key does not exist.
 const RANGES: &str = "LRANGE ZRANGE ZREVRANGE";
 
-/// Commands on vector sets, which have no dot in their names. Redis 8 has them as a module.
+/// Commands on vector sets, a module of Redis 8. Unlike other module commands, their names have no dot.
 const OF_VECTOR_SETS: &str =
     "VADD VCARD VDIM VEMB VGETATTR VINFO VISMEMBER VLINKS VRANDMEMBER VRANGE VREM VSETATTR VSIM";
 
-/// Returns whether `command` is one of a module.
+/// Returns whether `command` belongs to a module.
 pub(super) fn is_of_module(command: &str) -> bool {
     command.contains('.') || is_in(OF_VECTOR_SETS, command)
 }
@@ -51,27 +51,27 @@ const GROUPS: &str = "\
     XINFO";
 
 /// Commands that change the connection itself: its database, user or name, or the number of replies to a request. After
-/// such a command, redyno would write keys where it does not remove them, or assign replies to the wrong requests.
+/// such a command, redyno would leave keys behind, or assign replies to the wrong requests.
 const OF_CONNECTIONS: &str = "\
     AUTH CLIENT|REPLY CLIENT|SETNAME HELLO MONITOR PSUBSCRIBE PSYNC PUNSUBSCRIBE QUIT RESET SELECT \
     SSUBSCRIBE SUBSCRIBE SUNSUBSCRIBE SYNC UNSUBSCRIBE";
 
-/// Returns whether `command` changes its connection; `command` is written as in the server's statistics.
+/// Returns whether `command` changes its connection. The name has the form of the server's statistics (`CLIENT|REPLY`).
 pub(super) fn changes_connection(command: &str) -> bool {
     is_in(OF_CONNECTIONS, command)
 }
 
-/// Returns whether `command` begins a transaction, which affects the next commands on the same connection.
+/// Returns whether `command` begins a transaction. A transaction affects later commands of the same connection.
 pub(super) fn begins_transaction(command: &str) -> bool {
     ["MULTI", "WATCH"].contains(&command)
 }
 
-/// Returns whether the server counts `command`, in upper case, together with its second word.
+/// Returns whether the second word of `command` is a subcommand. The name is in upper case.
 pub(super) fn has_subcommands(command: &str) -> bool {
     is_in(GROUPS, command)
 }
 
-/// Returns whether a list contains `command`, in upper case.
+/// Returns whether a list contains `command`. The name is in upper case.
 fn is_in(list: &str, command: &str) -> bool {
     list.split(' ').any(|name| name == command)
 }
@@ -97,13 +97,13 @@ pub(super) fn reads_strings(command: &str) -> bool {
     is_in(OF_STRINGS, command)
 }
 
-/// Returns whether `command` is known to write, but never to create a key.
+/// Returns whether `command` is known to write without ever creating a key.
 pub(super) fn keeps_keys(command: &str) -> bool {
     is_in(KEEPING, command)
 }
 
-/// Commands with replies on memcached that show whether the key was found: END alone, EN, NF and NOT_FOUND mean that it
-/// was not.
+/// Commands whose replies from memcached show whether the key was found. END alone, EN, NF and NOT_FOUND mean a missing
+/// key.
 const FINDING_ON_MEMCACHED: &str = "\
     DECR DECRBY DEL DELETE EXPIRE GAT GATS GET GETEX GETS INCR INCRBY MA MD MG MGET TOUCH UNLINK";
 
@@ -112,13 +112,13 @@ pub(super) fn finds_on_memcached(command: &str) -> bool {
     is_in(FINDING_ON_MEMCACHED, command)
 }
 
-/// Returns which replies to `command` are misses; an argument that differs between requests is `None`.
+/// Returns which replies to `command` are misses. An argument is `None` if it differs between requests.
 pub(super) fn misses(command: &str, arguments: &[Option<String>]) -> Misses {
     let finds = is_in(FINDING, command) || is_in(WHOLE, command);
     if finds || is_in(RANGES, command) && is_from_the_first(arguments) { Misses::Null } else { Misses::Never }
 }
 
-/// Returns whether the arguments are a range of indices that includes the first element of any list.
+/// Returns whether the arguments are a range of indices that contains the first element of every list.
 fn is_from_the_first(arguments: &[Option<String>]) -> bool {
     let is_last = |stop: &str| stop == "-1" || stop.parse::<u64>().is_ok();
     let keeps_places = |option: &Option<String>| {
@@ -132,8 +132,8 @@ fn is_from_the_first(arguments: &[Option<String>]) -> bool {
     }
 }
 
-/// Returns the number of elements in the reply to `command` with this many words; an element is null if its key or
-/// field does not exist.
+/// Returns the number of elements in the reply to a `command` of `words` words, if an element is null for a missing key
+/// or field. The result is 0 for other commands.
 pub(super) fn elements(command: &str, words: usize) -> usize {
     match command {
         "MGET" => words - 1,
@@ -142,8 +142,8 @@ pub(super) fn elements(command: &str, words: usize) -> usize {
     }
 }
 
-/// Returns the positions of the keys that `command` may write, in a request of `words` words: the command is word 0.
-/// The result is empty if there are no such keys, or they are unknown.
+/// Returns the positions of the keys that `command` may write in a request of `words` words. The command is word 0. The
+/// result is empty if there are no such keys, or if they are unknown.
 pub(super) fn written_keys(
     command: &str,
     words: usize,

@@ -1,4 +1,4 @@
-//! The result of parsing a workload's text.
+//! The parsed text of a workload.
 
 use std::{collections::BTreeSet, fmt, sync::OnceLock};
 
@@ -10,7 +10,7 @@ pub(super) struct Compiled {
     pub(super) operations: Vec<CompiledOperation>,
     /// The workload's sets of keys, in the order of their names.
     pub(super) keysets: Vec<CompiledKeyset>,
-    /// The numbers of the kinds of values that the steps send.
+    /// The kinds of values that the steps send, by number.
     pub(super) values: BTreeSet<u16>,
     /// The setup's steps.
     pub(super) setup: Vec<Step>,
@@ -26,16 +26,16 @@ pub(super) struct CompiledOperation {
     pub(super) steps: Vec<Step>,
     /// The expected reply to the first step.
     pub(super) expects: Option<Step>,
-    /// Whether the operation changes the server's data. A command that is not known to only read is assumed to write.
+    /// Whether the operation changes the server's data. A command that is not known as read-only is assumed to write.
     pub(super) writes: bool,
 }
 
 /// The parsed properties of a set of keys.
 #[derive(Debug)]
 pub(super) struct CompiledKeyset {
-    /// The index of the first set with the same keys; the distribution may differ, as for `{key}` and `{key latest}`.
+    /// The index of the first set with the same keys. The distributions may differ, as for `{key}` and `{key latest}`.
     pub(super) same: usize,
-    /// Whether operations insert new keys. Sets with the same keys share the new keys.
+    /// Whether operations insert new keys into the set, or into another set with the same keys.
     pub(super) grows: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Parses the text of a workload. The text of a workload's steps is parsed here, and nowhere else.
+//! Parses the text of a workload. Only this module parses the steps of a workload.
 //!
 //! ```text
 //!  text ──► steps, by operations, of the setup, of the prefill ──► written keys, new keys, values
@@ -55,7 +55,7 @@ fn same_keys(workload: &Workload) -> Vec<usize> {
 }
 
 impl Workload {
-    /// Returns the parsed text.
+    /// Returns the parsed text of the workload.
     pub(super) fn compiled(&self) -> &Compiled {
         let compiled = self.compiled.0.get_or_init(|| Compiled::of(self));
         let operations = compiled.operations.iter().map(|operation| operation.steps.len());
@@ -102,8 +102,8 @@ impl Workload {
         self.read_asked().filter(|operation| operation.writes).flat_map(|operation| &operation.steps)
     }
 
-    /// Returns an operation's steps as they are sent: a placeholder that is drawn once per operation repeats its first
-    /// key.
+    /// Returns the steps of an operation as they are sent. A placeholder that is drawn once per operation repeats its
+    /// first key.
     pub(super) fn drawn_once<'a>(&self, steps: impl IntoIterator<Item = &'a Step>) -> Vec<Step> {
         let mut drawn = BTreeSet::new();
         let mut steps: Vec<_> = steps.into_iter().cloned().collect();
@@ -123,8 +123,8 @@ impl Workload {
         self.keys.values().any(|keys| keys.distribution == Distribution::Partitioned)
     }
 
-    /// Returns the sets of keys that may be written by the setup, the prefill and the operations with a weight above 0.
-    /// The flag is true if operations insert new keys into the set.
+    /// Returns the sets of keys that the setup, the prefill, or an operation with a weight above 0 may write. The flag
+    /// is true if operations insert new keys into the set.
     pub fn written_keys(&self) -> impl Iterator<Item = (&Keyset, bool)> {
         let Compiled { keysets, setup, prefill, .. } = self.compiled();
         let before = setup.iter().chain(prefill).filter(|step| !step.only_reads());
@@ -136,15 +136,15 @@ impl Workload {
         sets.filter(|(_, (keys, _))| !keys.bare).map(|(_, (keys, compiled))| (keys, compiled.grows))
     }
 
-    /// Returns the commands that may write keys other than the run's own: a literal key (`SET foo`), or unknown keys
-    /// (`FLUSHALL`). The commands are those of the prefill, and of operations with a weight above 0.
+    /// Returns the commands that may write keys that do not belong to the run: a literal key (`SET foo`), or unknown
+    /// keys (`FLUSHALL`). The commands of the prefill, and of operations with a weight above 0, are checked.
     pub fn written_by_name(&self) -> BTreeSet<String> {
         let steps = self.writing_steps().chain(&self.compiled().prefill);
         steps.flat_map(|step| step.written_by_name(|set| self.keyset(set).1.bare)).collect()
     }
 
-    /// Returns the commands of the prefill, and of operations with a weight above 0, that may administer the server, run
-    /// code, block, or write keys other than the run's own.
+    /// Returns the commands that may administer the server, run code, block, or write keys that do not belong to the
+    /// run. The commands of the prefill, and of operations with a weight above 0, are checked.
     pub fn privileged_commands(&self) -> BTreeSet<String> {
         let steps = self.asked_steps().chain(&self.compiled().prefill);
         let privileged = steps.filter_map(|step| match step.command() {
@@ -154,7 +154,7 @@ impl Workload {
         privileged.chain(self.written_by_name()).collect()
     }
 
-    /// Returns the module commands in setup, prefill and operations with a weight above 0.
+    /// Returns the module commands of the setup, the prefill, and the operations with a weight above 0.
     pub fn commands_of_modules(&self) -> BTreeSet<String> {
         let Compiled { setup, prefill, .. } = self.compiled();
         let names = self.asked_steps().chain(setup).chain(prefill).filter_map(Step::command);
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_ordinal_is_one_number_for_all_its_occurrences_in_an_operation() {
+    fn all_occurrences_of_an_ordinal_in_an_operation_have_the_same_number() {
         let steps = ["A __rand_int__ __rand_1st__-__rand_1st__ __rand_int__", "B __rand_1st__ __rand_2nd__"];
         let operation =
             Operation { weight: 1, steps: steps.map(str::to_owned).into(), ..Operation::default() };
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_that_is_changed_says_what_its_own_text_says() {
+    fn a_changed_copy_is_parsed_again() {
         let read = Workload::ratio(0, 1);
         assert_eq!(read.written_keys().count(), 0);
         let mut writing = Workload::clone(&read);

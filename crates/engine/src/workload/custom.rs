@@ -1,4 +1,5 @@
-//! A workload of commands from the command line: each argument is a word, sent as given except for its placeholders.
+//! A workload of commands from the command line. Each argument is a word that is sent unchanged except for its
+//! placeholders.
 //!
 //! ```text
 //! 3: SET {key} {value} \; GET {key}     two operations, the first three times as often
@@ -7,9 +8,8 @@
 use super::{Keyset, MAX_WEIGHT, Operation, Workload, WorkloadError};
 
 impl Workload {
-    /// Creates a workload of commands. The arguments are the words of the commands in order; `;` separates two
-    /// commands, and `N:` before a command is its weight, 1 by default. A word is sent unchanged except for
-    /// placeholders, see [`Operation::steps`].
+    /// Creates a workload from the words of commands. `;` separates two commands, and `N:` before a command is its
+    /// weight, 1 by default. A word is sent unchanged except for placeholders, see [`Operation::steps`].
     ///
     /// # Errors
     /// When a command is missing, or a weight is invalid.
@@ -32,8 +32,8 @@ impl Workload {
         Ok(Self { operations: named, ..unnamed.clone() })
     }
 
-    /// Creates a workload of these steps. Each step becomes an operation with weight 1, named after the step's first
-    /// word.
+    /// Creates a workload from steps. Each step becomes an operation with weight 1. The name of the operation is the
+    /// first word of the step.
     pub fn of_steps(steps: &[String]) -> Self {
         let operations = steps.iter().map(|step| Operation::command(step, 1)).collect();
         Self::custom(operations)
@@ -45,7 +45,7 @@ impl Workload {
     }
 }
 
-/// Returns whether the operation's name is `name`, or `name` and a number.
+/// Returns whether the name of the operation is `name`, or `name` followed by a number.
 fn is_named(operation: &Operation, name: &str) -> bool {
     let number = operation.name.strip_prefix(name);
     number.is_some_and(|rest| {
@@ -82,7 +82,7 @@ fn operation(words: &[String], is_first: bool) -> Result<Operation, WorkloadErro
     Ok(Operation { name, weight, steps, ..Operation::default() })
 }
 
-/// Returns a word in the syntax of a step, in quotes if necessary.
+/// Returns a word in the syntax of a step, with quotes if necessary.
 fn quoted(word: &str) -> String {
     let needs_quotes = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '"' | '\'' | '\\');
     if !word.is_empty() && !word.contains(needs_quotes) {
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_operations_with_weights_and_names_of_their_own() {
+    fn commands_become_operations_with_weights_and_unique_names() {
         let workload = read(&[
             "3:", "set", "{key}", "a", ";", "2:GET", "{key}", ";", "GET", "x", ";", "script", "load", "y",
         ]);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_sent_as_it_was_given_but_for_its_placeholders() {
+    fn a_word_is_sent_unchanged_except_for_its_placeholders() {
         for word in
             ["a b", "", "it's", "\"q\"", "a\\n", "\n", "{\"a\":\"b c\"}", "{tag}1", "\u{e4}\u{1}", "x\"y"]
         {

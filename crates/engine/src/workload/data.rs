@@ -1,4 +1,4 @@
-//! The data of a workload, as in a preset, a file or a recording.
+//! The data of a workload. Presets, workload files and recordings contain it.
 
 use std::{collections::BTreeMap, fmt, ops::Range, sync::Arc};
 
@@ -31,29 +31,29 @@ pub struct Workload {
     /// Commands that run once before the load.
     #[serde(default, skip_serializing_if = "Steps::is_empty")]
     pub setup: Steps,
-    /// The prefill makes the keys that the load reads. A step runs once for every key of the first set that the step
-    /// uses; sets with a single key are skipped if the step uses another one. `ZADD {index} 0 {post}` runs once for
-    /// every key of the set `post`.
+    /// The steps of the prefill, which writes the keys that the load reads. A step runs once for every key of the first
+    /// set in the step. A set with a single key is skipped if the step uses another set: `ZADD {index} 0 {post}` runs
+    /// once for every key of the set `post`.
     #[serde(default, skip_serializing_if = "Steps::is_empty")]
     pub prefill: Steps,
-    /// The connections that wait for what the operations send.
+    /// The connections that receive the messages that the operations send.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receivers: Option<Receivers>,
-    /// The header fields of every request by HTTP.
+    /// The header fields of every HTTP request.
     #[serde(skip)]
     pub http: HttpFields,
-    /// The order in which each client sends its operations. Files and recordings never contain this setting.
+    /// The order in which each client sends its operations. Workload files and recordings never contain this setting.
     #[serde(skip)]
     pub order: Order,
-    /// The workload's dataset, if the workload sends records. Files and recordings do not contain the dataset.
+    /// The dataset, if the workload sends records. Workload files and recordings do not contain the dataset.
     #[serde(skip)]
     pub dataset: Option<Dataset>,
-    /// The trace, whose commands replace the steps of the first operations. Files and recordings do not contain the
-    /// trace.
+    /// The trace, a file of commands. The commands of a trace replace the steps of the first operations. Workload files
+    /// and recordings do not contain the trace.
     #[serde(skip)]
     pub trace: Option<Trace>,
-    /// The workload's parsed text, which is set at first use. After the first use, the text may be changed only in a
-    /// copy of the workload.
+    /// The parsed text of the workload, which is set at first use. After that, the text may be changed only in a copy
+    /// of the workload.
     #[serde(skip)]
     pub compiled: CompiledOnce,
 }
@@ -61,24 +61,24 @@ pub struct Workload {
 /// The order in which a client sends its operations.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Order {
-    /// At random, by their weights.
+    /// Each operation is drawn at random according to the weights.
     #[default]
     Random,
-    /// In turn, each as often as its weight.
+    /// The operations are sent in turn, each as often as its weight.
     InTurn,
-    /// The first operation begins a SCAN. The second one, with `{cursor}` from the last reply, continues it until the
-    /// cursor is 0, or at most so many times.
+    /// The first operation begins a SCAN. The second operation, with `{cursor}` from the last reply, continues the SCAN
+    /// until the cursor is 0. The number limits how often the second operation is sent.
     Scan(u64),
 }
 
-/// A set of keys, named by a prefix and a number.
+/// A set of keys. The name of a key consists of a prefix and a number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Keyset {
     /// The set's own prefix, after the prefix of all keys of the run and before the number.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub prefix: String,
-    /// The lowest number.
+    /// The number of the first key.
     #[serde(deserialize_with = "quantity", skip_serializing_if = "is_default")]
     pub first: u64,
     /// The number of keys; `None` means the load's number of keys.
@@ -87,14 +87,14 @@ pub struct Keyset {
     /// The minimum number of digits, up to 20; 0 means no leading zeros.
     #[serde(skip_serializing_if = "is_usual")]
     pub digits: u8,
-    /// What stands in the place of the number.
+    /// How the number of a key appears in its name.
     #[serde(skip_serializing_if = "is_default")]
     pub naming: KeyNaming,
-    /// Whether the set has numbers without any prefix. A number without a prefix is part of a name or an argument, and
-    /// not a key of the run.
+    /// Whether the set consists of numbers without a prefix. A number without a prefix is part of a name or an
+    /// argument, and is not a key of the run.
     #[serde(skip_serializing_if = "is_default")]
     pub bare: bool,
-    /// The distribution.
+    /// How the keys of the set are drawn.
     pub distribution: Distribution,
 }
 
@@ -128,13 +128,13 @@ impl Steps {
         self.steps.is_empty()
     }
 
-    /// Returns the letters that a step sets as `notify-keyspace-events`.
+    /// Returns the value that a step sets for the parameter `notify-keyspace-events`.
     pub fn notifications(&self) -> Option<&str> {
         self.steps.iter().find_map(|step| notifications(step))
     }
 }
 
-/// Returns the letters that a command sets as `notify-keyspace-events`.
+/// Returns the value that a command sets for the parameter `notify-keyspace-events`.
 pub(super) fn notifications(command: &str) -> Option<&str> {
     let words: Vec<_> = command.split_whitespace().collect();
     let [begin @ .., letters] = &words[..] else { return None };
@@ -142,7 +142,7 @@ pub(super) fn notifications(command: &str) -> Option<&str> {
 }
 
 impl Keyset {
-    /// Returns the numbers of the set's keys in a load with `keyspace` keys, before any key is inserted.
+    /// Returns the numbers of the set's keys in a load with `keyspace` keys, without inserted keys.
     pub fn numbers(&self, keyspace: u64) -> Range<u64> {
         self.first..self.first.saturating_add(self.count.unwrap_or(keyspace))
     }
@@ -165,8 +165,8 @@ pub struct Operation {
     /// How the operation's steps are combined.
     #[serde(default, skip_serializing_if = "is_default")]
     pub together: Together,
-    /// Whether the operation changes the server's data, if that is not clear from its commands. An EVAL that changes no
-    /// data and finds nothing is a miss.
+    /// Whether the operation changes the server's data; `None` if the commands show it. With `false`, a null reply to
+    /// EVAL is a miss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writes: Option<bool>,
     /// The operation's commands, at least one, with placeholders and redis-cli's quotes: `SET {key} "<{value}>" EX
@@ -174,16 +174,16 @@ pub struct Operation {
     /// milliseconds since 1970, and `{cas}` is memcached's CAS number from the reply to the previous step. Braces with
     /// an unknown name are sent unchanged.
     pub steps: Vec<String>,
-    /// The elements of the reply to the first step, a list of equally long texts: any other reply is an error. On a
-    /// cluster, every reply is. Workload files never contain this setting.
+    /// The expected reply to the first step, a list of texts of equal length. Any other reply is an error; on a
+    /// cluster, every reply is an error. Workload files never contain this setting.
     #[serde(skip)]
     pub expects: Option<String>,
-    /// Whether each step is sent byte for byte, as one request: inline commands with their line ends. Workload files
+    /// Whether each step is sent byte for byte as one request, for inline commands with their line ends. Workload files
     /// never contain this setting.
     #[serde(skip)]
     pub is_raw: bool,
-    /// The operation's requests, if they are complete; they replace its step, which only names the command. Workload
-    /// files never contain this setting.
+    /// Complete requests that replace the operation's step. The step then only names the command. Workload files never
+    /// contain this setting.
     #[serde(skip)]
     pub ready: Option<ReadyRequests>,
 }
@@ -210,14 +210,14 @@ fn is_usual(digits: &u8) -> bool {
 }
 
 impl Operation {
-    /// Creates an operation with one command, and names it after the command's first word.
+    /// Creates an operation with one command. The name of the operation is the first word of the command.
     pub fn command(step: &str, weight: u32) -> Self {
         let name = step.split(' ').next().unwrap_or_default().to_owned();
         Self { name, weight, steps: vec![step.to_owned()], ..Self::default() }
     }
 
-    /// Returns whether the operation with these parsed steps changes the server's data. A command that is not known to
-    /// only read is assumed to.
+    /// Returns whether the operation with these parsed steps changes the server's data. A command that is not known as
+    /// read-only is assumed to write.
     pub(super) fn changes_data(&self, steps: &[Step]) -> bool {
         self.writes.unwrap_or_else(|| !steps.iter().all(Step::only_reads))
     }
@@ -229,7 +229,7 @@ impl Workload {
         self.operations.iter().filter(|operation| operation.weight > 0)
     }
 
-    /// Returns a copy of the workload with this `distribution` for every set of keys.
+    /// Returns a copy of the workload in which every set of keys has this `distribution`.
     #[must_use]
     pub fn drawn_by(&self, distribution: Distribution) -> Arc<Self> {
         let mut workload = self.clone();
@@ -237,7 +237,7 @@ impl Workload {
         Arc::new(workload)
     }
 
-    /// Returns a copy of the workload whose keys are plain numbers, without leading zeros.
+    /// Returns a copy of the workload in which the numbers of keys have no leading zeros.
     #[must_use]
     pub fn with_plain_numbers(&self) -> Arc<Self> {
         let mut workload = self.clone();
@@ -245,7 +245,7 @@ impl Workload {
         Arc::new(workload)
     }
 
-    /// Returns the distributions of all sets of keys, each once, without the uniform distribution.
+    /// Returns the distributions of the sets of keys, without duplicates and without the uniform distribution.
     pub fn distributions(&self) -> Vec<Distribution> {
         let mut all: Vec<_> = self.keys.values().map(|keys| keys.distribution).collect();
         let mut seen = Vec::new();
@@ -274,12 +274,12 @@ impl Workload {
     }
 }
 
-/// The maximum number of operations that are listed by name.
+/// The most operations that are listed by name.
 const MOST_NAMES: usize = 4;
 
 impl Workload {
-    /// Returns `GET:SET 10:1`, always in the order of the operations. Programs that read redyno's exports rely on this
-    /// order.
+    /// Returns the names and weights in the order of the operations, such as `GET:SET 10:1`. Programs that read
+    /// redyno's exports rely on this order.
     pub fn in_own_order(&self) -> String {
         self.listed(&self.asked().collect::<Vec<_>>())
     }
@@ -296,8 +296,9 @@ impl Workload {
 }
 
 impl fmt::Display for Workload {
-    /// Writes `SET:GET 1:10` in the order of `--ratio`, and other operations with a weight above 0 in their own order.
-    /// A single operation is written as its name; if there are many, their number is written: `ycsb (20 operations)`.
+    /// Writes the names and weights of the operations with a weight above 0: `SET:GET 1:10`, where SET comes first as
+    /// in `--ratio`. A single operation is written as its name, and many operations as their number: `ycsb (20
+    /// operations)`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let mut asked: Vec<_> = self.asked().collect();
         if matches!(asked[..], [get, set] if get.name == "GET" && set.name == "SET") {
@@ -332,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_workload_is_read_as_it_was_written() {
+    fn a_workload_survives_serialization() {
         let mut with_setup = Workload::clone(&Workload::ratio(1, 10));
         with_setup.setup.steps.push("SCRIPT LOAD 'return 1'".to_owned());
         let mut with_values = with_setup.clone();

@@ -1,8 +1,7 @@
-//! Distributions: how often each key of a set is drawn.
+//! Key distributions: how often each key of a set is drawn.
 //!
-//! Files and recordings contain a distribution as a text, `"zipfian 1.1"`, or as a table, `{ zipfian = 1.1 }`. A
-//! distribution's name alone means the distribution with its default parameters. A [`Chooser`](super::chooser::Chooser)
-//! draws keys by a distribution.
+//! Workload files and recordings contain a distribution as a text, `"zipfian 1.1"`, or as a table, `{ zipfian = 1.1 }`.
+//! A name without parameters selects the default parameters. A [`Chooser`](super::chooser::Chooser) draws the keys.
 
 use std::{fmt, ops::Range, str::FromStr};
 
@@ -13,9 +12,9 @@ use serde::{
 
 use super::WorkloadError;
 
-/// The default exponent: YCSB's.
+/// The default exponent, the same as in YCSB.
 const USUAL_EXPONENT: f64 = 0.99;
-/// The steepest exponent.
+/// The highest accepted exponent.
 pub const MAX_EXPONENT: f64 = 10.0;
 
 /// How often each key of a set is drawn.
@@ -25,23 +24,23 @@ pub enum Distribution {
     /// All keys are drawn equally often.
     #[default]
     Uniform,
-    /// All clients together draw the keys in sequence; after the last key comes the first.
+    /// All clients together draw the keys in sequence. The first key follows the last one.
     Sequential,
     /// The keys are divided into one part for each client, and each client draws its part in sequence (memtier's P).
     Partitioned,
-    /// Each client by itself draws all keys in sequence; after the last key comes the first (memtier's S).
+    /// Each client draws all keys in its own sequence (memtier's S). The first key follows the last one.
     SequentialByClient,
-    /// Zipf's law: the key of rank r is drawn in proportion to 1/r^exponent. Keys of similar rank are scattered over
-    /// all numbers.
+    /// Zipf's law: the key of rank r is drawn in proportion to 1/r^exponent. The ranks are scattered over the numbers
+    /// of the keys.
     Zipfian(f64),
     /// Zipf's law in the order of the numbers: the key with the lowest number is the hottest (memtier's Z).
     ZipfianInOrder(f64),
-    /// Exactly YCSB's zipfian: 10^10 ranks with the exponent 0.99, mapped to the keys by a hash. The hottest key gets
-    /// about 3.78 % of the draws, for any number of keys.
+    /// Exactly the zipfian distribution of YCSB: 10^10 ranks with the exponent 0.99, which a hash maps to the keys. The
+    /// hottest key gets about 3.78 % of the draws, for any number of keys.
     YcsbZipfian,
-    /// Zipf's law by age: the newest key, which has the highest number, is the hottest.
+    /// Zipf's law by age: the newest key (with the highest number) is the hottest.
     Latest(f64),
-    /// A share of the keys, those with the lowest numbers, gets a share of the requests; the other keys get the rest.
+    /// A hotspot: the keys with the lowest numbers get a fixed share of the requests, and the other keys get the rest.
     /// At least one key is in the hotspot.
     Hotspot {
         /// The hotspot's share of the keys, 0 to 1.
@@ -54,10 +53,10 @@ pub enum Distribution {
     Exponential,
     /// A bell curve over the numbers of the keys (memtier's G). A number outside the set is drawn again.
     Gaussian {
-        /// The number at the top of the curve; by default the middle of the set.
+        /// The number at the peak of the curve; by default the middle of the set.
         #[serde(default)]
         median: Option<f64>,
-        /// The curve's standard deviation, in keys; by default a sixth of the number of keys.
+        /// The standard deviation in keys; by default a sixth of the number of keys.
         #[serde(default)]
         deviation: Option<f64>,
     },
@@ -76,7 +75,7 @@ impl Distribution {
     /// Checks that each parameter is in its range.
     ///
     /// # Errors
-    /// Names the one that is not.
+    /// The error names a parameter that is out of range.
     pub fn check(self) -> Result<(), WorkloadError> {
         match self {
             Self::Zipfian(exponent) | Self::ZipfianInOrder(exponent) | Self::Latest(exponent)
@@ -98,10 +97,10 @@ impl Distribution {
         }
     }
 
-    /// Checks that the parameters fit a set of keys with these numbers; the set must have at least one key.
+    /// Checks that the parameters fit a set of keys with these numbers. The set must have at least one key.
     ///
     /// # Errors
-    /// Names the one that does not.
+    /// The error names a parameter that does not fit.
     pub fn check_over(self, numbers: &Range<u64>) -> Result<(), WorkloadError> {
         let Self::Gaussian { median, deviation } = self else { return Ok(()) };
         let keys = numbers.end - numbers.start;
@@ -127,7 +126,7 @@ impl FromStr for Distribution {
     type Err = WorkloadError;
 
     /// Parses the name of a distribution, with all of its parameters or none: `zipfian 1.1`, `hotspot 0.2 0.8`,
-    /// `gaussian`, `gaussian - 100`. `-` means the default.
+    /// `gaussian`, `gaussian - 100`. The parameter `-` means its default.
     fn from_str(text: &str) -> Result<Self, WorkloadError> {
         let unknown = || {
             WorkloadError::of(format!("'{text}' is not a distribution of keys; give one of {DISTRIBUTIONS}"))
@@ -223,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_distribution_is_read_as_it_is_written() {
+    fn a_written_distribution_is_read_back() {
         let gaussian = |median, deviation| Distribution::Gaussian { median, deviation };
         for (text, distribution) in [
             ("uniform", Distribution::Uniform),
@@ -262,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_distribution_is_said_in_one_line() {
+    fn an_invalid_distribution_is_reported_in_one_line() {
         let error = |text: &str| text.parse::<Distribution>().unwrap_err().to_string();
         assert_eq!(
             error("zipf"),
@@ -292,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bell_stands_over_its_keys() {
+    fn the_median_of_a_gaussian_distribution_is_among_its_keys() {
         let check = |median, deviation| {
             let error = Distribution::Gaussian { median, deviation }.check_over(&(100..200)).err();
             error.map(|error| error.to_string())

@@ -1,10 +1,11 @@
-//! Errors in a workload.
+//! The error of a workload.
 
 use std::fmt;
 
 use thiserror::Error;
 
-/// The reason why a workload's text is invalid, or why a workload cannot be run, and what to write instead.
+/// The reason why the text of a workload is invalid or the workload cannot be run. The message also contains what to
+/// write instead.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 #[error("{0}")]
 pub struct WorkloadError(String);

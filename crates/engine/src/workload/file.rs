@@ -1,4 +1,4 @@
-//! A workload's file in TOML. Unknown fields are errors, and an error names its line.
+//! Reads and writes workload files in TOML. Unknown fields are errors, and an error names its line.
 //!
 //! ```text
 //! text ──► [parameters] and --set ──► $name in texts replaced ──► fields ──► checked ──► Chosen
@@ -21,26 +21,26 @@ use super::{
     Workload, parameters,
 };
 
-/// The maximum length of a file in bytes.
+/// The maximum size of a file in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// A workload, and the load settings that it suggests.
+/// A workload with the load settings that it suggests.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Chosen {
     /// The workload.
     pub workload: Arc<Workload>,
-    /// The load.
+    /// The suggested load settings.
     pub load: Suggested,
 }
 
-/// An error in a file.
+/// An error in a file, with its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileError {
-    /// The file.
+    /// The path of the file.
     pub file: String,
     /// The number of the line, from 1, if it is known.
     pub line: Option<usize>,
-    /// The error.
+    /// The reason, and what to write instead.
     pub cause: String,
 }
 
@@ -56,14 +56,14 @@ impl fmt::Display for FileError {
     }
 }
 
-/// The file as written.
+/// The content of a workload file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
     name: Option<String>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     about: String,
-    /// The parameters: their values replace `$name` in the text before the text is parsed.
+    /// The parameters, which are used before the text is parsed: the value of `name` replaces `$name` in the text.
     #[serde(default, rename = "parameters", skip_serializing)]
     _parameters: BTreeMap<String, toml::Value>,
     #[serde(default, skip_serializing_if = "Suggested::is_empty")]
@@ -103,7 +103,7 @@ impl Written {
         }
     }
 
-    /// Returns the file's workload. The workload is called `name` if the file has no name for it.
+    /// Returns the workload of the file. The workload gets the name `name` if the file contains no name.
     fn workload(self, name: &str) -> Workload {
         let Self { about, keys, values, receivers, operation, setup, prefill, http, .. } = self;
         Workload {
@@ -126,7 +126,7 @@ fn anywhere<T>(value: T) -> Spanned<T> {
     Spanned::new(0..0, value)
 }
 
-/// An error, and its position in a text.
+/// An error with its position in a text.
 pub struct Wrong {
     at: Option<usize>,
     cause: String,
@@ -143,7 +143,7 @@ impl Wrong {
         Self { at: None, cause: cause.to_string() }
     }
 
-    /// Returns the error with the name of the file, and the line in the file's text.
+    /// Returns the error with the name of the file and the line number in `text`.
     pub fn in_file(self, file: &str, text: &str) -> FileError {
         let line = |at| 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count();
         FileError { file: file.to_owned(), line: self.at.map(line), cause: self.cause }
@@ -161,7 +161,7 @@ impl Chosen {
     /// Reads the workload file `path`, with these values for its parameters.
     ///
     /// # Errors
-    /// Names the file, the line if it is known, and the error.
+    /// The error names the file, and the line if it is known.
     pub fn read(path: &Path, settings: &Settings) -> Result<Self, FileError> {
         let file = path.display().to_string();
         let text = text_of(path)?;
@@ -169,19 +169,19 @@ impl Chosen {
         Self::parse(&text, (&file, &name), settings)
     }
 
-    /// Reads a workload from a table in another file. The workload is called `name` if the table has no name for it.
+    /// Reads a workload from a table of another file. The workload gets the name `name` if the table contains no name.
     ///
     /// # Errors
-    /// The error in it.
+    /// When the table is not a valid workload.
     pub fn of_table(name: &str, table: &toml::Table, settings: &Settings) -> Result<Self, String> {
         let text = toml::to_string(table).map_err(|error| error.to_string())?;
         parse(&text, name, settings).map_err(|wrong| wrong.cause)
     }
 
-    /// Parses a file's text. The workload is called `name` if the text has no name for it.
+    /// Parses the text of a workload file. The workload gets the name `name` if the text contains no name.
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// The same as for [`read`](Self::read).
     pub(super) fn parse(
         text: &str,
         (file, name): (&str, &str),
@@ -191,10 +191,10 @@ impl Chosen {
     }
 }
 
-/// Reads the text of a file that a person has written: a workload, a series or a script.
+/// Reads the text of a file that a user has written: a workload, a series or a script.
 ///
 /// # Errors
-/// When it cannot be read, or is too long.
+/// When the file cannot be read, or is too long.
 pub fn text_of(path: &Path) -> Result<String, FileError> {
     let wrong = |cause| FileError { file: path.display().to_string(), line: None, cause };
     let mut bytes = Vec::new();
@@ -226,15 +226,15 @@ fn parse(text: &str, name: &str, settings: &Settings) -> Result<Chosen, Wrong> {
     Ok(Chosen { workload: Arc::new(workload), load })
 }
 
-/// Returns where a line begins in `text`: the line that contains position `at` of `filled`. Replacing parameters does
-/// not change line numbers.
+/// Converts a position in `filled`, the text with replaced parameters, to the beginning of the same line in `text`.
+/// Replacing parameters does not change line numbers.
 pub fn line_start(text: &str, filled: &str, at: usize) -> usize {
     let line = filled[..at].matches('\n').count();
     text.match_indices('\n').nth(line.wrapping_sub(1)).map_or(0, |(end, _)| end + 1)
 }
 
 impl fmt::Display for Chosen {
-    /// Writes the workload and its load as the text of a file.
+    /// Writes the workload and its load settings as the text of a workload file.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(&toml::to_string_pretty(&Written::of(self)).map_err(|_| fmt::Error)?)
     }
@@ -281,7 +281,7 @@ steps = ["SET {post} {value}"]
     }
 
     #[test]
-    fn a_file_says_operations_keys_and_the_load_it_is_meant_for() {
+    fn a_file_contains_operations_keys_and_suggested_load_settings() {
         let chosen = read(FILE, &[]).unwrap();
         let workload = &chosen.workload;
         assert_eq!((workload.name.as_str(), workload.to_string()), ("mine", "read:write 10:1".to_owned()));
@@ -305,7 +305,7 @@ steps = ["SET {post} {value}"]
     }
 
     #[test]
-    fn what_is_wrong_is_reported_with_its_line() {
+    fn an_error_is_reported_with_its_line() {
         let operation = "name = \"a\"\nsteps = [\"GET {post}\"]";
         for (text, error) in [
             ("nam = \"x\"", "mine.toml:1: unknown field `nam`, expected one of"),
@@ -334,7 +334,7 @@ steps = ["SET {post} {value}"]
     }
 
     #[test]
-    fn every_preset_is_read_as_it_is_printed() {
+    fn every_printed_preset_is_read_back() {
         for preset in presets() {
             let chosen = Chosen { workload: Arc::clone(preset), load: Suggested::default() };
             assert_eq!(read(&chosen.to_string(), &[]), Ok(chosen), "{}", preset.name);

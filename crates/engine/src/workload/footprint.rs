@@ -1,4 +1,4 @@
-//! The amount of data on a server after a workload has written all keys that it may write.
+//! Estimates the data on a server after a workload has written every key that it may write.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use super::{
     step::{Fragment, Step},
 };
 
-/// A number of keys, and the size of their values.
+/// A number of keys and the size of their values.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Footprint {
     /// The number of keys with values.
     pub keys: u64,
     /// The expected total size in bytes of the values of all keys.
     pub bytes: f64,
-    /// The expected size in bytes of the values in the largest operation, or in the largest request of the prefill.
+    /// The expected size in bytes of the values in the largest operation or in the largest request of the prefill.
     pub each: f64,
 }
 
@@ -57,7 +57,7 @@ mod tests {
     use crate::workload::{Keyset, Operation};
 
     #[test]
-    fn values_stand_on_the_keys_of_the_set_that_a_step_draws_from_first() {
+    fn values_are_counted_for_the_first_set_of_keys_in_a_step() {
         let keys = [("a", None), ("b", Some(10)), ("index", Some(1))]
             .map(|(name, count)| (name.to_owned(), Keyset { count, ..Keyset::default() }));
         let values = [("big".to_owned(), "100..300".parse().unwrap())];

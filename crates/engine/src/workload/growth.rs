@@ -1,11 +1,11 @@
-//! Counts the new keys that a load inserts into a set, and which of them can be drawn already.
+//! Counts the new keys that a load inserts into a set, and lists the new keys that can already be drawn.
 //!
 //! ```text
 //!  inserted   0  1  2  3  4  5  6           numbers, in the order of their requests
 //!  answered   0  2  1  5                    the same, in the order of the replies: 3, 4 and 6 are in flight
 //!                       ▲ the newest
 //! ```
-//! A key can be drawn after the reply to its insert has arrived; if the insert failed or was lost, the key is never
+//! A key can be drawn after the reply to its insert has arrived. If the insert failed or was lost, the key is never
 //! drawn. The last [`KEPT`] new keys are stored in the order of their replies, without a lock. Older keys are ordered
 //! by their numbers.
 
@@ -14,7 +14,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-/// The number of new keys that are stored in the order of their replies; there are never so many requests in flight.
+/// The number of new keys that are stored in the order of their replies. Fewer requests are in flight at any time.
 const KEPT: u64 = 1 << 16;
 
 /// The new keys of a set, shared by all clients.
@@ -22,24 +22,24 @@ const KEPT: u64 = 1 << 16;
 pub(super) struct Growth {
     inserted: AtomicU64,
     answered: AtomicU64,
-    /// The number of each key plus 1; 0 means that the key is counted but not written yet.
+    /// The number of each key plus 1. A 0 means that the key was counted, and that its number is not stored yet.
     newest: OnceLock<Box<[AtomicU64]>>,
 }
 
 impl Growth {
-    /// Counts a new key, and returns its number.
+    /// Counts a new key. Returns the number of the key.
     pub(super) fn insert(&self) -> u64 {
         self.inserted.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Returns how many inserts have been answered.
+    /// Returns the number of answered inserts.
     #[inline]
     pub(super) fn answered(&self) -> u64 {
         self.answered.load(Ordering::Acquire)
     }
 
-    /// Returns the number of the key that was answered at position `nth`, from 0, of `answered` keys; `None` if that is
-    /// not known any more.
+    /// Returns the number of the key whose reply was number `nth` of `answered` replies, counted from 0; `None` if the
+    /// number is no longer stored.
     #[inline]
     pub(super) fn nth(&self, nth: u64, answered: u64) -> Option<u64> {
         let kept = self.newest.get().filter(|_| answered - nth <= KEPT);
@@ -54,7 +54,7 @@ impl Growth {
     }
 }
 
-/// A new key in a request without a reply so far.
+/// A new key in a request that has no reply yet.
 #[derive(Debug, Clone)]
 pub struct Inserted {
     pub(super) growth: Arc<Growth>,
@@ -80,7 +80,7 @@ impl Insertions {
         self.0.clear();
     }
 
-    /// Moves all new keys of another batch into this one.
+    /// Moves all new keys of another batch into this batch.
     #[inline]
     pub fn take(&mut self, other: &mut Self) {
         self.0.append(&mut other.0);
@@ -90,20 +90,20 @@ impl Insertions {
         self.0.push(inserted);
     }
 
-    /// Counts the first `operations` operations of the batch as answered: the keys of these operations can be drawn
-    /// from now on.
+    /// Counts the first `operations` operations of the batch as answered. The new keys of answered operations can be
+    /// drawn from now on.
     pub fn answer(&mut self, operations: u32) {
         let answered = self.0.iter().take_while(|inserted| inserted.operation < operations).count();
         self.0.drain(..answered).for_each(|inserted| inserted.growth.take_answer(inserted.number));
     }
 
-    /// Moves the keys of operation `from` to `other`, in which the operation has the index `to`.
+    /// Moves the new keys of operation `from` to the batch `other`. There the operation has the index `to`.
     pub fn hand_over(&mut self, from: u32, other: &mut Self, to: u32) {
         let moved = self.0.extract_if(.., |inserted| inserted.operation == from);
         other.0.extend(moved.map(|inserted| Inserted { operation: to, ..inserted }));
     }
 
-    /// Removes the keys of this operation, because it failed; `None` removes the keys of all operations.
+    /// Removes the new keys of an operation that failed. `None` removes the new keys of all operations.
     pub fn fail(&mut self, operation: Option<u32>) {
         self.0.retain(|inserted| operation.is_some_and(|failed| failed != inserted.operation));
     }
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_come_in_the_order_of_their_replies_and_those_that_failed_never() {
+    fn new_keys_are_listed_in_the_order_of_their_replies_without_failed_inserts() {
         let growth = Arc::new(Growth::default());
         let batch = |numbers: &[(u64, u32)]| {
             let of = |(number, operation): &(u64, u32)| Inserted {
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_is_long_answered_the_order_is_that_of_the_numbers() {
+    fn only_the_last_replies_are_stored() {
         let growth = Growth::default();
         (0..2 * KEPT).for_each(|n| growth.take_answer(n ^ 1));
         let all = growth.answered();

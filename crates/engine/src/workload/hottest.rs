@@ -1,4 +1,4 @@
-//! The share of all draws that the hottest keys get, in closed form.
+//! Computes in closed form which share of all draws the hottest keys get.
 
 use std::{f64::consts, ops::Range};
 
@@ -9,13 +9,13 @@ use super::{
     zipf::YcsbZipf,
 };
 
-/// One in this many keys belongs to the hottest part that is reported for a set of keys.
+/// The divisor for the number of hottest keys whose share is reported: a hundredth of the keys.
 const HOTTEST: u64 = 100;
 
-/// The hottest keys' shares of all draws, 0 to 1.
+/// The shares of the hottest keys in all draws, from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hottest {
-    /// The hottest key's share of the draws.
+    /// The share of the draws that the hottest key gets.
     pub key: f64,
     /// The share of the draws that the hottest hundredth of the keys gets.
     pub hundredth: f64,
@@ -24,8 +24,8 @@ pub struct Hottest {
 }
 
 impl Distribution {
-    /// Returns the hottest keys' shares of the draws, for a set of keys with these numbers; the set must have at least
-    /// one key.
+    /// Returns the shares of the hottest keys in the draws, for a set of keys with these numbers. The set must have at
+    /// least one key.
     pub fn hottest(self, numbers: &Range<u64>) -> Hottest {
         let keys = ((numbers.end - numbers.start) / HOTTEST).max(1);
         let share = |of| self.share_of_hottest(of, numbers);
@@ -41,7 +41,7 @@ impl Distribution {
             Self::Zipfian(exponent) | Self::ZipfianInOrder(exponent) | Self::Latest(exponent) => {
                 zeta(m, exponent) / zeta(n, exponent)
             }
-            // The ranks after the hottest ones are spread over all keys equally.
+            // The ranks after the `m` hottest ranks are spread equally over all keys.
             Self::YcsbZipfian => {
                 let hottest = zeta(m, YcsbZipf::EXPONENT) / YcsbZipf::ZETA;
                 hottest + (1.0 - hottest) * part
@@ -59,7 +59,8 @@ impl Distribution {
     }
 }
 
-/// Returns the share of the draws that the `m` hottest of `n` keys get, if `hot` keys get this share of the requests.
+/// Returns the share of the draws that the `m` hottest of `n` keys get. The hotspot has `hot` keys and gets `share` of
+/// the requests.
 fn hotspot(hot: u64, share: f64, m: u64, n: u64) -> f64 {
     let share = if hot < n { share } else { 1.0 };
     let (hot, n, m) = (hot as f64, n as f64, m as f64);
@@ -70,20 +71,20 @@ fn hotspot(hot: u64, share: f64, m: u64, n: u64) -> f64 {
     m.min(hotter.0) * density(hotter) + (m - hotter.0).max(0.0) * density(colder)
 }
 
-/// Returns the share of the draws that the `m` keys at the top of a bell curve get; the numbers are from 0 to `n`.
+/// Returns the share of the draws that the `m` keys at the peak of a Gaussian curve get. The keys have the numbers 0 to
+/// `n`.
 fn bell(median: Option<f64>, deviation: Option<f64>, m: f64, n: f64) -> f64 {
     let (median, deviation) = (median.unwrap_or(n / 2.0), deviation.unwrap_or(n / 6.0));
     let below = |x: f64| erf((x - median) / (deviation * consts::SQRT_2));
     let from = (median - m / 2.0).floor();
-    // A key covers the range between two whole numbers.
+    // A key covers the range between two consecutive whole numbers.
     let share = |from: f64| below(from + m) - below(from);
     let best = [from, from + 1.0].map(|from| share(from.clamp(0.0, n - m)));
     best[0].max(best[1]) / (below(n) - below(0.0))
 }
 
-/// Returns the error function by formula 7.1.26 of Abramowitz and Stegun, Handbook of Mathematical Functions (1964),
-/// which is accurate to 1.5e-7. Near 0 this formula is not accurate enough, so the first terms of the series 7.1.5 are
-/// used there.
+/// Returns the error function. Formula 7.1.26 of Abramowitz and Stegun, Handbook of Mathematical Functions (1964), is
+/// accurate to 1.5e-7. Near 0 this is not enough, so the first terms of the series 7.1.5 are used there.
 fn erf(x: f64) -> f64 {
     if x.abs() < 0.1 {
         let square = x * x;
@@ -109,7 +110,7 @@ mod tests {
 
     const FIRST: u64 = 7;
 
-    /// Returns the share of draws from `n` keys that are for the keys with these numbers.
+    /// Returns the measured share of the keys with these numbers in draws from `n` keys.
     fn drawn(distribution: Distribution, n: u64, hottest: &BTreeSet<u64>) -> f64 {
         const DRAWS: u32 = 200_000;
         let keys = Keyset { first: FIRST, count: Some(n), distribution, ..Keyset::default() };
@@ -119,13 +120,13 @@ mod tests {
     }
 
     #[test]
-    fn the_closed_forms_are_what_is_drawn() {
+    fn the_closed_forms_agree_with_the_draws() {
         const N: u64 = 1000;
         type Hot = fn(u64) -> u64;
         type Case<'a> = (&'a str, &'a dyn Fn(u64) -> u64, f64);
         let lowest: Hot = |rank| rank;
         let highest: Hot = |rank| N - 1 - rank;
-        // Around a key, beginning downwards.
+        // The keys around a key in the order of their distance, first the lower ones.
         let around: fn(u64, u64) -> u64 =
             |top, rank| if rank % 2 == 0 { top + rank / 2 } else { top - 1 - rank / 2 };
         let cases: [Case; 14] = [
@@ -135,7 +136,7 @@ mod tests {
             ("zipfian 1.4", &|rank| scattered(rank, N), 0.0),
             ("zipfian-in-order 0.5", &lowest, 0.0),
             ("latest", &highest, 0.0),
-            // Which other ranks are hashed to the hottest keys is random.
+            // Other ranks are hashed to the hottest keys at random.
             ("ycsb-zipfian", &|rank| ycsb_hash(rank) % N, 0.1),
             ("hotspot", &lowest, 0.0),
             ("hotspot 0.9 0.1", &highest, 0.0),
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn all_of_few_keys_are_drawn_always() {
+    fn a_single_key_gets_all_draws() {
         let all = "uniform partitioned zipfian latest ycsb-zipfian hotspot exponential gaussian";
         for name in all.split(' ') {
             let hottest = name.parse::<Distribution>().unwrap().hottest(&(3..4));
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_function_is_that_of_the_tables() {
+    fn the_error_function_agrees_with_the_tables() {
         for (x, erf_of_x) in [
             (0.0, 0.0),
             (0.05, 0.056_371_978),

@@ -1,4 +1,4 @@
-//! The header fields that a workload file adds to every request by HTTP.
+//! The header fields that a workload file adds to every HTTP request.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::WorkloadError;
 use crate::{protocol::Dialect, untrusted};
 
-/// `[http]` of a workload file. Recordings do not contain it, since it may hold a password.
+/// The table `[http]` of a workload file. Recordings do not contain this table, because it may contain a password.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct HttpFields {
@@ -15,14 +15,14 @@ pub struct HttpFields {
     pub headers: BTreeMap<String, String>,
 }
 
-/// The fields that redyno sets itself, since the ends of requests and replies depend on them.
+/// The fields that redyno sets itself, because they decide where requests and replies end.
 const OWN: [&str; 4] = ["Content-Length", "Transfer-Encoding", "Connection", "Accept-Encoding"];
 
-/// The fields that ask for replies which redyno does not read.
+/// The fields that request forms of replies that redyno cannot read.
 const UNREAD: [&str; 3] = ["Expect", "Upgrade", "TE"];
 
 impl HttpFields {
-    /// Returns whether there are none.
+    /// Returns whether there are no fields.
     pub(super) fn is_empty(&self) -> bool {
         self.headers.is_empty()
     }
@@ -33,10 +33,10 @@ impl HttpFields {
         dialect.with_fields(&fields.collect::<Vec<_>>())
     }
 
-    /// Checks that a server of this dialect takes such fields, and that each is one line.
+    /// Checks that the dialect is HTTP if there are fields, and that every field is a valid line.
     ///
     /// # Errors
-    /// Names the first field that is wrong; the error does not repeat values.
+    /// The error names the first invalid field, but never contains a value.
     pub fn check(&self, dialect: Dialect) -> Result<(), WorkloadError> {
         if !self.is_empty() && dialect.has_keys() {
             return Err(WorkloadError::of("[http] is for http:// and https://; remove it from the workload"));

@@ -1,20 +1,20 @@
-//! Steps can define sets of keys and kinds of values themselves: `{key zipfian 1.1}`, `{value 64..1024}`. Steps can
-//! also use placeholders of other tools.
+//! Adds the sets of keys and kinds of values that steps define themselves: `{key zipfian 1.1}`, `{value 64..1024}`.
+//! Steps can also contain placeholders of other tools.
 //!
 //! ```text
 //!  {key zipfian 1.1}   ──► the keys "key zipfian 1.1": those of `key` with this distribution
 //!  {value 64..1024}    ──► the values "value 64..1024"
 //!  __rand_int__        ──► the keys "__rand_int__": numbers alone, without a prefix
 //! ```
-//! The text between the braces becomes the name of a set or kind in the workload, so a step refers to sets and kinds by
-//! name only.
+//! The text between the braces becomes the name of a set or kind in the workload, so steps refer to sets and kinds only
+//! by name.
 
 use std::collections::BTreeMap;
 
 use super::{Keyset, ValueKind, Workload};
 
-/// Other tools' placeholders for a number below the number of keys: with twelve digits (redis-benchmark,
-/// valkey-benchmark), or without leading zeros (the TairRoaring tool).
+/// Placeholders of other tools for a number below the number of keys: with twelve digits (redis-benchmark,
+/// valkey-benchmark), or without leading zeros (the benchmark of TairRoaring).
 const NUMBERS: [(&str, u8); 12] = [
     ("__rand_int__", 12),
     ("__rand_1st__", 12),
@@ -30,12 +30,12 @@ const NUMBERS: [(&str, u8); 12] = [
     ("__RAND2__", 0),
 ];
 
-/// Returns other tools' placeholders for a number, each with the set of numbers from which it draws.
+/// Returns the placeholders of other tools for a number, each with the set from which the number is drawn.
 pub fn numbers() -> impl Iterator<Item = (&'static str, Keyset)> {
     NUMBERS.into_iter().map(|(name, digits)| (name, Keyset { bare: true, digits, ..Keyset::default() }))
 }
 
-/// Returns whether a placeholder has the same number everywhere within an operation.
+/// Returns whether all occurrences of a placeholder in an operation have the same number.
 pub(super) fn is_drawn_once(name: &str) -> bool {
     name.starts_with("__rand_") && name != "__rand_int__"
 }
@@ -85,7 +85,7 @@ impl Workload {
         }
     }
 
-    /// Adds the set of keys, or the kind of values, of another tool's placeholder.
+    /// Adds the set of keys or the kind of values that a placeholder of another tool needs.
     fn add_foreign(&mut self, name: &str) {
         match (name, self.keys.get("key")) {
             ("__data__", _) => drop(self.values.entry(name.to_owned()).or_default()),
@@ -102,8 +102,8 @@ impl Workload {
     }
 }
 
-/// Returns `text` with each `{repeat N: WORDS}` replaced by N copies of the words. `{i}` in a copy is replaced by the
-/// number of the copy, from 0. An invalid repetition is unchanged.
+/// Returns `text` in which N copies of the words replace each `{repeat N: WORDS}`. The number of the copy, from 0,
+/// replaces `{i}`. An invalid repetition stays unchanged.
 pub(super) fn written_out(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
@@ -140,10 +140,10 @@ fn closing(text: &str) -> BTreeMap<usize, usize> {
 }
 
 const REPEAT: &str = "{repeat ";
-/// The most repetitions.
+/// The maximum number of repetitions.
 const MOST_TIMES: u32 = 10_000;
 
-/// Parses `N: WORDS`; returns the number of repetitions, and the words.
+/// Parses `N: WORDS`. Returns the number of repetitions and the words.
 fn repeated(inner: &str) -> Option<(u32, &str)> {
     let (times, words) = inner.split_once(':')?;
     let times = times.trim().parse().ok().filter(|times| *times <= MOST_TIMES)?;
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_step_describes_is_drawn_so() {
+    fn a_step_defines_keys_and_values() {
         let workload = with("SET {key zipfian 1.1} {value 64..1024} EX {number 1..9}");
         let keys = &workload.keys["key zipfian 1.1"];
         assert_eq!((keys.distribution, keys.prefix.as_str()), (Distribution::Zipfian(1.1), "k:"));
@@ -170,13 +170,13 @@ mod tests {
     }
 
     #[test]
-    fn what_describes_nothing_stays_as_it_is() {
+    fn other_braces_and_underscores_define_nothing() {
         let workload = with("SET {key nonsense} {other zipfian} {value} {\"a\": 1} __x__ __ _ {key");
         assert_eq!((workload.keys.len(), workload.values.len()), (1, 0));
     }
 
     #[test]
-    fn the_numbers_of_other_tools_are_numbers_alone() {
+    fn the_numbers_of_other_tools_have_no_prefix() {
         let workload = with("MSET key:__rand_int__ __rand_1st__ foo-__RAND__ __data__");
         let names: Vec<_> = workload.keys.keys().map(String::as_str).collect();
         assert_eq!(names, ["__RAND__", "__rand_1st__", "__rand_int__", "key"]);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_repeated_with_the_number_of_the_time() {
+    fn words_are_repeated_with_the_number_of_the_copy() {
         for (text, out) in [
             ("HSET {key} {repeat 2: field{i} {value}} x", "HSET {key} field0 {value} field1 {value} x"),
             ("MGET {repeat 3:{key}}", "MGET {key} {key} {key}"),

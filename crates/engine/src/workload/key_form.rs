@@ -8,7 +8,7 @@ use crate::{
     untrusted,
 };
 
-/// The maximum number of digits: the highest 64-bit number has this many.
+/// The maximum number of digits, the number of digits of the highest 64-bit number.
 pub const MAX_DIGITS: u8 = 20;
 
 /// The format of the number in a key's name.
@@ -16,11 +16,11 @@ pub const MAX_DIGITS: u8 = 20;
 pub struct KeyForm {
     /// The minimum number of digits, up to 20; lower numbers have leading zeros.
     pub digits: u8,
-    /// What stands in the place of the number.
+    /// How the number of a key appears in its name.
     pub naming: KeyNaming,
 }
 
-/// What follows the prefix in the names of a set of keys.
+/// The text after the prefix in the names of a set of keys.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KeyNaming {
@@ -29,16 +29,16 @@ pub enum KeyNaming {
     Number,
     /// YCSB's hash of the number: `user6284781860667377211`.
     Ycsb,
-    /// The hash of go-ycsb, which takes the bytes of the number in the other order.
+    /// The hash of go-ycsb: YCSB's hash of the number with its bytes in reverse order.
     GoYcsb,
-    /// Nothing, so the set has one key.
+    /// No text, so the set has one key.
     Nothing,
     /// Any text, for the names of a trace.
     Anything,
 }
 
 impl KeyNaming {
-    /// Returns whether it is the number itself.
+    /// Returns whether the text is the number itself.
     pub fn is_number(&self) -> bool {
         *self == Self::Number
     }
@@ -80,8 +80,8 @@ impl KeyForm {
         self.padded(self.named(number))
     }
 
-    /// Parses the number in a key's name; returns `None` if the format differs. A hash cannot be reversed, so every
-    /// number up to 2^63 is accepted as a hash. A name without a number is number 0.
+    /// Parses the number in a key's name. Returns `None` if the format differs. A hash cannot be reversed, so every
+    /// number up to 2^63 is accepted as a hash. For key names without a number, the result is 0.
     pub fn read(self, text: &[u8]) -> Option<u64> {
         if let KeyNaming::Nothing | KeyNaming::Anything = self.naming {
             return (self.naming == KeyNaming::Anything || text.is_empty()).then_some(0);
@@ -120,7 +120,7 @@ impl SetNames {
         [self.prefix.as_bytes(), self.form.padded(named).as_bytes()].concat()
     }
 
-    /// Returns a key as the parts of a template; its number comes from the source with the number `source`.
+    /// Returns a key as the parts of a template. Source number `source` supplies the number of the key.
     pub(super) fn parts(&self, source: u16) -> Vec<Part<'_>> {
         let number = match self.form.digits {
             _ if self.form.padded(0).is_empty() => return vec![Part::Text(self.prefix.as_bytes())],
@@ -131,7 +131,7 @@ impl SetNames {
         vec![Part::Text(self.prefix.as_bytes()), number]
     }
 
-    /// Returns a key as a part of which other parts are made.
+    /// Returns the description of a key for parts that are derived from it.
     pub(super) fn key_part(&self, source: u16) -> KeyPart<'_> {
         KeyPart { prefix: &self.prefix, source, digits: self.form.digits }
     }
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_read_as_it_is_written_and_in_no_other_form() {
+    fn a_written_number_is_read_back_and_other_forms_are_refused() {
         for form in [0, 1, 3, 12, 20].map(|digits| form(digits, false)) {
             for number in [0, 7, 999, 1000, 10_u64.pow(12), u64::MAX] {
                 assert_eq!(form.read(form.write(number).as_bytes()), Some(number), "{form:?}");
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_is_named_as_ycsb_names_it() {
+    fn a_hashed_key_has_the_same_name_as_in_ycsb() {
         let ycsb = form(1, true);
         assert_eq!(ycsb.write(0), "6284781860667377211");
         assert_eq!(form(20, true).write(0), "06284781860667377211");
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn digits_bound_the_numbers() {
+    fn the_number_of_digits_limits_the_numbers() {
         assert_eq!([form(12, false), form(3, false)].map(KeyForm::highest), [999_999_999_999, 999]);
         assert_eq!([form(0, false), form(20, false), form(3, true)].map(KeyForm::highest), [u64::MAX; 3]);
     }

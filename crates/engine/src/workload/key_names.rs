@@ -1,4 +1,4 @@
-//! The names of a load's keys: they have the prefix of a run, or a prefix chosen by the user.
+//! The names of a load's keys. A name begins with the prefix of a run, or with a prefix chosen by the user.
 //!
 //! ```text
 //! redyno:4g7k2m9q:000000000042            the key number 42 of the run 4g7k2m9q, in a set without a prefix
@@ -18,10 +18,11 @@ use crate::protocol::KEY_DIGITS;
 /// The prefix of all keys that redyno writes, unless the user chooses another prefix.
 pub const NAMESPACE: &str = "redyno:";
 
-/// The prefix of all that redyno makes by HTTP.
+/// The prefix of all resources, such as indexes, that redyno creates on HTTP servers.
 const BY_HTTP: &str = "redyno-";
 
-/// The characters of a run's name, each for 5 random bits: Crockford's base 32, which has no i, l, o and u.
+/// The characters of a run's name: Crockford's base 32, which has no i, l, o and u. Each character encodes 5 random
+/// bits.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const RUN_LETTERS: usize = 8;
 
@@ -35,7 +36,7 @@ pub struct RunId([u8; RUN_LETTERS]);
 pub struct NoRunId;
 
 impl RunId {
-    /// Creates a random name, which does not depend on the load's seed.
+    /// Creates a random name. The name does not depend on the load's seed.
     pub fn random() -> Self {
         let bits: u64 = rand::random();
         Self(std::array::from_fn(|place| ALPHABET[(bits >> (5 * place)) as usize % ALPHABET.len()]))
@@ -46,7 +47,8 @@ impl RunId {
         std::str::from_utf8(&self.0).expect("the alphabet is ASCII")
     }
 
-    /// Returns the run that made what has this name by HTTP; `None` if it has another form, such as that of several names.
+    /// Returns the run that created the resource with this name on an HTTP server. `None` if no run can have created
+    /// it, for instance if the text lists several names.
     pub fn of_made_by_http(name: &str) -> Option<Self> {
         let is_plain =
             |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_.".contains(&byte);
@@ -59,7 +61,7 @@ impl RunId {
         letters.iter().all(|letter| ALPHABET.contains(letter)).then_some(Self(letters))
     }
 
-    /// Returns a pattern for KEYS and SCAN that matches every key of every run, and few other keys.
+    /// Returns a pattern for KEYS and SCAN that matches all keys of all runs, and few other keys.
     pub fn any_key_pattern() -> String {
         format!("{NAMESPACE}{}:*", "?".repeat(RUN_LETTERS))
     }
@@ -97,13 +99,13 @@ impl KeyNames {
         Self { prefix: format!("{NAMESPACE}{run}:").into() }
     }
 
-    /// Creates the prefix of what a run makes by HTTP, where a name with a colon is not good everywhere:
-    /// `redyno-4g7k2m9q-`.
+    /// Creates the prefix of names on an HTTP server: `redyno-4g7k2m9q-`. The prefix has no colons, because some
+    /// servers do not accept them.
     pub fn of_run_by_http(run: RunId) -> Self {
         Self { prefix: format!("{BY_HTTP}{run}-").into() }
     }
 
-    /// Creates a prefix for a run without a name yet: each character of the name is `?`.
+    /// Creates a prefix for a run that has no name yet. Each character of the name is `?`.
     pub fn of_some_run() -> Self {
         Self { prefix: format!("{NAMESPACE}{}:", "?".repeat(RUN_LETTERS)).into() }
     }
@@ -129,13 +131,13 @@ pub struct OwnKey<'a> {
 }
 
 impl<'a> OwnKey<'a> {
-    /// Parses a key's name; returns `None` if it is not a key of a run.
+    /// Parses the name of a key. Returns `None` if the key does not belong to a run.
     pub fn read(key: &'a [u8]) -> Option<Self> {
         let (run, rest) = key.strip_prefix(NAMESPACE.as_bytes())?.split_at_checked(RUN_LETTERS)?;
         Some(Self { run: RunId::read(run)?, name: rest.strip_prefix(b":")? })
     }
 
-    /// Returns whether the name ends in twelve digits, as the names of most keys do.
+    /// Returns whether the name ends in twelve digits, the usual form.
     pub fn is_usual(&self) -> bool {
         let digits = self.name.last_chunk::<KEY_DIGITS>();
         digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_digit))
@@ -147,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_has_a_name_of_its_own_that_is_read_strictly() {
+    fn the_name_of_a_run_is_unique_and_parsed_strictly() {
         let run = RunId::random();
         assert_eq!(run.as_str().parse(), Ok(run));
         assert_ne!(run, RunId::random());
@@ -167,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_name_below_a_runs_is_a_runs_own() {
+    fn only_a_name_with_the_prefix_of_a_run_belongs_to_a_run() {
         let run: RunId = "4g7k2m9q".parse().unwrap();
         let own = |name: &'static str, is_usual| Some((OwnKey { run, name: name.as_bytes() }, is_usual));
         for (key, expected) in [

@@ -1,6 +1,6 @@
-//! Where the keys of an operation are in its bytes. The slot of the first key decides which node of a cluster gets the
-//! operation, and all keys must have the same slot. If several servers store keys by consistent hash, an operation can
-//! only have one key.
+//! Finds the keys in the bytes of an operation. The slot of the first key decides which node of a cluster gets the
+//! operation, and all keys must have the same slot. If a consistent hash divides the keys among several servers, an
+//! operation can have only one key.
 
 use super::{
     Operation, Outgoing, Together, Workload, WorkloadError,
@@ -16,11 +16,11 @@ use crate::{
 /// The position of a key of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct KeyPlace {
-    /// How many replies are awaited before the key is written.
+    /// The number of replies that must arrive before the key is written.
     step: usize,
-    /// The number of the command among those that are written at once, from 0.
+    /// The number of the command among the commands that are written at once, from 0.
     command: usize,
-    /// The number of the word in the command; the command's name is word 0.
+    /// The number of the word in the command. The name of the command is word 0.
     word: usize,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct KeyPlaces {
 }
 
 impl KeyPlaces {
-    /// Returns the positions of the keys of `operation`. Bytes that are sent as they are have no known keys.
+    /// Returns the positions of the keys of `operation`. The keys in raw bytes are unknown.
     pub(super) fn of(operation: &Operation, steps: &[Step], dialect: Dialect) -> Self {
         if operation.is_raw {
             return Self::default();
@@ -55,15 +55,15 @@ impl KeyPlaces {
         Self { all: steps.iter().enumerate().flat_map(of_step).collect(), dialect }
     }
 
-    /// Returns the first key in the bytes that are written at first; `None` if there is none. Any node of a cluster can
-    /// get such an operation.
+    /// Returns the first key in the bytes that are written before any reply. If there is no key, returns `None`, and
+    /// any node of a cluster can get the operation.
     pub(super) fn first<'a>(&self, operation: &'a [u8]) -> Option<&'a [u8]> {
         let first = self.all.first().filter(|first| first.step == 0)?;
         self.dialect.request_word(operation, first.command, first.word)
     }
 
-    /// Returns whether the keys of a filled operation have different slots, so that a cluster refuses the operation.
-    /// memcached has no clusters.
+    /// Returns whether the keys of a filled operation have different slots. A cluster refuses such an operation. Always
+    /// false for memcached, which has no clusters.
     pub(super) fn cross_slots(&self, out: &Outgoing) -> bool {
         if !self.dialect.has_collections() {
             return false;
@@ -85,10 +85,10 @@ fn written(step: &Step, word: usize, dialect: Dialect) -> usize {
 }
 
 impl Workload {
-    /// Checks that each operation has at most one key, so that one server has all keys of the operation.
+    /// Checks that each operation has at most one key, so that one server stores all keys of an operation.
     ///
     /// # Errors
-    /// When an operation has several; names the first one.
+    /// When an operation has several keys. The error names the first such operation.
     pub fn check_one_key(&self, dialect: Dialect) -> Result<(), WorkloadError> {
         let asked = self.operations.iter().zip(&self.compiled().operations);
         let several = |(operation, compiled): &(&Operation, &CompiledOperation)| {
@@ -111,12 +111,12 @@ impl Workload {
     }
 }
 
-/// Returns whether a fragment is the same whenever it occurs in an operation.
+/// Returns whether all occurrences of a fragment in an operation have the same bytes.
 fn is_repeatable(fragment: &Fragment) -> bool {
     matches!(fragment, Fragment::Text(_) | Fragment::Same(_) | Fragment::OfRecord(_))
 }
 
-/// Returns a fragment as it is when it repeats the key that this fragment draws.
+/// Returns the fragment that repeats the key of `fragment`.
 fn repeated(fragment: &Fragment) -> Fragment {
     match fragment {
         Fragment::Key(set) | Fragment::New(set) => Fragment::Same(*set),
@@ -156,7 +156,7 @@ mod tests {
     };
 
     #[test]
-    fn keys_are_where_the_command_has_them() {
+    fn the_keys_of_redis_commands_are_found() {
         let cases: [(&str, &[usize]); 24] = [
             ("GET {key}", &[1]),
             ("SET app:{key}:x {value}", &[1]),
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn memcacheds_keys_are_where_its_lines_have_them() {
+    fn the_keys_of_memcached_commands_are_found() {
         let key = |steps: &[&str]| {
             let steps = steps.iter().map(|step| (*step).to_owned()).collect();
             let operation = Operation { steps, ..Operation::command("x", 1) };
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_written_as_they_are_have_no_slot() {
+    fn raw_bytes_have_no_slot() {
         let raw = Operation { is_raw: true, ..Operation::command("GET foo\r\n", 1) };
         let steps = [Step::read("GET foo", &described()).unwrap()];
         assert_eq!(KeyPlaces::of(&raw, &steps, Dialect::Resp2), KeyPlaces::default());

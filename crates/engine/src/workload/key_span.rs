@@ -1,10 +1,10 @@
-//! The keys that a load may have written, so that redyno can remove exactly these keys.
+//! The keys that a load may have written. redyno removes exactly these keys.
 
 use std::{cmp::Ordering, ops::Range};
 
 use super::{KeyForm, KeyNames, KeyNaming, Keyset, Workload};
 
-/// The names of all keys that a load may have written, by set of keys.
+/// The names of all keys that a load may have written, grouped by sets of keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeySpan(Vec<NameSet>);
 
@@ -15,15 +15,15 @@ pub struct NameSet {
     pub prefix: String,
     /// The format of the number.
     pub form: KeyForm,
-    /// The numbers.
+    /// The numbers of the keys.
     pub numbers: Range<u64>,
-    /// Whether the set also has all higher numbers: the load inserts keys, and the last number is unknown until the
-    /// load ends.
+    /// Whether the set also includes all higher numbers. If the load inserts keys, the last number is unknown until the
+    /// load ends, so the set is open.
     pub is_open: bool,
 }
 
 impl From<(String, Range<u64>)> for NameSet {
-    /// Numbers of twelve digits.
+    /// Creates a set with numbers of twelve digits.
     fn from((prefix, numbers): (String, Range<u64>)) -> Self {
         Self { prefix, form: KeyForm::default(), numbers, is_open: false }
     }
@@ -39,7 +39,7 @@ impl NameSet {
         self.form.read(name.strip_prefix(self.prefix.as_bytes())?)
     }
 
-    /// Returns whether the set may have this name. A hash cannot be reversed, so every hash counts as a name of the
+    /// Returns whether the set may contain this name. A hash cannot be reversed, so every hash counts as a name of the
     /// set.
     fn has(&self, name: &[u8]) -> bool {
         let reaches = |number| number >= self.numbers.start && (self.is_open || number < self.numbers.end);
@@ -51,8 +51,8 @@ impl NameSet {
         self.order(other).is_eq() && self.numbers.start <= other.numbers.start && ends_behind
     }
 
-    /// Returns the name with the highest known number, followed by ` and on` if the set also has higher numbers, and by
-    /// `*` alone if the names have no numbers.
+    /// Returns the name with the highest known number. ` and on` follows if the set includes higher numbers. For the
+    /// names of a trace, returns the prefix and `*`.
     pub fn last(&self) -> String {
         if self.form.naming == KeyNaming::Anything {
             return self.prefix.clone() + "*";
@@ -79,7 +79,7 @@ impl KeySpan {
         self.0.iter()
     }
 
-    /// Returns the number of names; `None` if the last name of a set is unknown.
+    /// Returns the number of names, or `None` if the last name of a set is unknown.
     pub fn total(&self) -> Option<u64> {
         let count = |set: &NameSet| (!set.is_open).then(|| set.numbers.end - set.numbers.start);
         self.0.iter().try_fold(0_u64, |total, set| Some(total.saturating_add(count(set)?)))
@@ -90,12 +90,12 @@ impl KeySpan {
         self.0.is_empty()
     }
 
-    /// Returns whether a key with this name may have been written; the name is without the prefix of the run.
+    /// Returns whether a key with this name may have been written. The name does not include the prefix of the run.
     pub fn has(&self, name: &[u8]) -> bool {
         self.0.iter().any(|set| set.has(name))
     }
 
-    /// Returns whether a name has the prefix and the format of one of the sets.
+    /// Returns whether the name has the prefix and the format of any set.
     pub fn has_form(&self, name: &[u8]) -> bool {
         self.0.iter().any(|set| set.number(name).is_some())
     }
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_span_is_what_the_commands_that_write_may_reach() {
+    fn a_span_contains_the_keys_of_writing_commands() {
         let of = |name: &str| KeySpan::written_by(&preset(name).unwrap(), 10);
         assert_eq!(of("cache"), span(&[("", 0..10)]));
         assert_eq!(of("incr"), span(&[("counter:", 0..10)]));
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_of_keys_have_numbers_of_their_own_or_those_of_the_knob() {
+    fn sets_without_a_number_of_keys_have_that_of_the_knob() {
         let keys = |prefix: &str, first, count| Keyset {
             prefix: prefix.to_owned(),
             first,
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn its_names_are_a_runs_own() {
+    fn the_names_of_a_span_belong_to_the_run() {
         let run: RunId = "4g7k2m9q".parse().unwrap();
         let span = span(&[("", 0..2), ("post:", 7..8)]);
         let names: Vec<_> = span.clone().names(&KeyNames::of_run(run)).collect();
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_that_grows_has_no_end_and_one_that_is_hashed_has_names_of_digits() {
+    fn a_growing_set_has_no_last_name_and_a_hashed_set_has_any_hash() {
         let mut workload = Workload::clone(&Workload::ratio(1, 1));
         workload.operations.push(Operation::command("SET {user.new} {value}", 1));
         let user =

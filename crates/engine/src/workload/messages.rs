@@ -1,20 +1,21 @@
-//! The messages of a workload with receivers: how many were sent to each channel and when, and their stamps.
+//! The messages of a workload with receivers: the number and the times of the messages on each channel, and the stamps
+//! in them.
 //!
 //! ```text
 //!  mark and number of the message on its channel . time of sending in ns . number of the channel ;
 //!  "8162774324609065.8812345678.3;…"
 //! ```
-//! The time is that of the encoding, a moment before the write, also in an open loop: the delay of a late sender is in
-//! the response time of the operation, and not in the delivery.
+//! The time in a stamp is the time of the encoding, just before the write. In an open loop too, the delay of a late
+//! sender is part of the operation's response time, and not of the delivery time.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use super::{KeyForm, KeyNames, Keyset, ReceiverKind, Receivers, Workload};
 use crate::{clock::Clock, protocol::whole_number};
 
-/// How many times of sending are kept for each key, if receivers get only the key.
+/// The number of send times that are stored for each key, if receivers get only the key.
 const RECENT: u64 = 4;
-/// How many bits of the number in a stamp count the messages; the others are the mark.
+/// The number of bits that count the messages in a stamp's first number. The upper bits of this number are the mark.
 const NUMBER_BITS: u32 = 44;
 
 /// The messages that were sent to each channel. Workers send, and the thread of the receivers reads.
@@ -23,9 +24,10 @@ pub struct Messages {
     /// The receivers, except for their number.
     pub(crate) kind: ReceiverKind,
     clock: Clock,
-    /// The number of the first channel.
+    /// The number in the name of the first channel.
     first: u64,
-    /// A random number in the upper bits of each number, by which messages of other sessions differ.
+    /// A random number in the upper bits of each stamp's first number. The mark distinguishes these messages from
+    /// messages of other sessions.
     mark: u64,
     /// The names of the channels, queues, streams or keys.
     pub(crate) names: Vec<Vec<u8>>,
@@ -34,10 +36,10 @@ pub struct Messages {
     /// The prefix of all names.
     pub(crate) prefix: Vec<u8>,
     form: KeyForm,
-    /// Whether receivers have waited for them.
+    /// Whether receivers have ever waited for these messages.
     is_received: AtomicBool,
     issued: Box<[AtomicU64]>,
-    /// For each key, the times of its last messages, if receivers get only the key.
+    /// The times of the last messages of each key, if receivers get only the key.
     times_ns: Box<[AtomicU64]>,
 }
 
@@ -46,16 +48,16 @@ pub struct Messages {
 pub(crate) struct Stamp {
     /// The number of the message on its channel, from 0.
     pub(crate) number: u64,
-    /// When it was sent.
+    /// The time of sending in nanoseconds.
     pub(crate) sent_ns: u64,
-    /// The place of the channel among all channels.
+    /// The index of the channel among all channels.
     pub(crate) channel: usize,
-    /// Whether it has the mark of these messages.
+    /// Whether the stamp has the mark of these messages.
     pub(crate) is_own: bool,
 }
 
 impl Messages {
-    /// Returns the messages of a workload, of which none is sent yet; `None` if it has no receivers.
+    /// Creates the messages of a workload, before any message is sent; `None` if the workload has no receivers.
     pub(super) fn of(workload: &Workload, keyspace: u64, names: &KeyNames, clock: Clock) -> Option<Self> {
         let Receivers { kind, keys, .. } = workload.receivers.as_ref()?;
         let keys = workload.keys.get(keys)?;
@@ -81,12 +83,12 @@ impl Messages {
         })
     }
 
-    /// Returns whether both are messages to the same channels in the same way.
+    /// Returns whether both have the same channels and the same kind of receivers.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         (self.kind, &self.names, &self.moved_to) == (other.kind, &other.names, &other.moved_to)
     }
 
-    /// Takes the next number of a channel, adds the mark, and returns it with the time.
+    /// Counts a message on a channel. Returns the two numbers of its stamp: its number with the mark, and the time.
     pub(super) fn issue(&self, key: u64) -> (u64, u64) {
         let (channel, now_ns) = ((key - self.first) as usize, self.clock.now_ns());
         let Some(issued) = self.issued.get(channel) else { return (0, 0) };
@@ -106,18 +108,18 @@ impl Messages {
         self.is_received.swap(true, Relaxed)
     }
 
-    /// Returns the place of the channel with this name.
+    /// Returns the index of the channel with this name.
     pub(crate) fn channel(&self, name: &[u8]) -> Option<usize> {
         let number = self.form.read(name.strip_prefix(self.prefix.as_slice())?)?;
         usize::try_from(number.checked_sub(self.first)?).ok().filter(|place| *place < self.names.len())
     }
 
-    /// Returns how many messages were sent to a channel.
+    /// Returns the number of messages that were sent to a channel.
     pub(crate) fn issued(&self, channel: usize) -> u64 {
         self.issued[channel].load(Relaxed)
     }
 
-    /// Returns when this message was sent, if that is one of the last times of its key.
+    /// Returns the time of sending of a message, if the message is among the last messages of its key.
     pub(crate) fn sent_ns(&self, channel: usize, number: u64) -> Option<u64> {
         let issued = self.issued(channel);
         (number < issued && issued - number <= RECENT)
@@ -125,7 +127,7 @@ impl Messages {
             .flatten()
     }
 
-    /// Reads the stamp at the beginning of a text; `None` if the text is no message.
+    /// Parses the stamp at the beginning of a text. Returns `None` if the text is not a message.
     pub(crate) fn stamp(&self, text: &[u8]) -> Option<Stamp> {
         let mut rest = text;
         let mut field = |end: u8| {
@@ -136,7 +138,7 @@ impl Messages {
         };
         let (number, sent_ns, key) = (field(b'.')?, field(b'.')?, field(b';')?);
         let channel = usize::try_from(key.checked_sub(self.first)?).ok()?;
-        // A stamp with the time 0 was written by a prefill.
+        // The prefill writes stamps with the time 0.
         let (mark, number) = (number >> NUMBER_BITS, number & ((1 << NUMBER_BITS) - 1));
         let stamp = Stamp { number, sent_ns, channel, is_own: mark == self.mark };
         (channel < self.names.len() && sent_ns > 0).then_some(stamp)
@@ -183,7 +185,7 @@ steps = ["PUBLISH {channel} {stamp}{value}"]
     }
 
     #[test]
-    fn a_stamp_has_the_number_of_the_message_its_time_and_its_channel() {
+    fn a_stamp_contains_number_time_and_channel_of_the_message() {
         let program = program("pubsub");
         let messages = program.messages().unwrap();
         assert_eq!(messages.names, [b"k:000000000005", b"k:000000000006"]);
@@ -213,7 +215,7 @@ steps = ["PUBLISH {channel} {stamp}{value}"]
     }
 
     #[test]
-    fn receivers_that_can_receive_nothing_are_refused() {
+    fn receivers_without_possible_messages_are_refused() {
         let of = |from: &str, to: &str| read(&FILE.replace("KIND", "pubsub").replace(from, to)).unwrap_err();
         for (from, to, error) in [
             (

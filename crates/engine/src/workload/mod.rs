@@ -4,8 +4,8 @@
 //!  Workload (data: a preset, a recording) ──compile──► Program (what workers run) ── + Draws ──► request bytes
 //!     └── its Setup ──compile──► SetupCommands (what the control plane runs once before)
 //! ```
-//! This module has no sockets, and no clock except for the date of `{now}`. This module reads workload files and
-//! datasets. A program turns random numbers into the bytes of requests; [`load`](crate::load) sends them.
+//! This module has no sockets, and no clock except for the date of `{now}`. It also reads workload files and datasets.
+//! A program turns random numbers into the bytes of requests, and [`load`](crate::load) sends these bytes.
 
 mod cas;
 mod check;

@@ -1,4 +1,5 @@
-//! Reads a trace's file: all commands that are sent, into memory, and the workload of their operations.
+//! Reads the file of a trace. Stores all commands that will be sent in memory, and creates the workload that sends
+//! them.
 
 use std::{
     collections::BTreeMap,
@@ -17,25 +18,25 @@ use crate::{
     untrusted,
 };
 
-/// The line of a capture's header that says that values are left out.
+/// The header line of a capture whose values were replaced by their lengths.
 pub const LENGTHS: &str = "# values: (N bytes)";
 /// The name of the set of keys, and of the operation of rare commands.
 const KEYS: &str = "trace";
 const OTHER: &str = "other";
 const MOST_NAMES: usize = 1000;
-/// The largest number of operations, with the one for rare commands.
+/// The maximum number of operations, including the operation for rare commands.
 const MOST_OPERATIONS: usize = 16;
-/// The largest memory of a trace.
+/// The maximum memory of a trace in bytes.
 const MOST_MEMORY: usize = 1 << 30;
 
-/// The commands of one name.
+/// A command name in a trace, with the number of its calls.
 struct Named {
     name: String,
     writes: bool,
     count: u64,
 }
 
-/// The commands of a file, as they are read.
+/// The commands of a file that is being read.
 #[derive(Default)]
 struct Reading {
     commands: Commands,
@@ -49,10 +50,11 @@ struct Reading {
 }
 
 impl Workload {
-    /// Reads the commands of a trace's file, and returns the workload that sends them.
+    /// Reads the commands of a trace file. Returns the workload that sends these commands.
     ///
     /// # Errors
-    /// When the file cannot be read, has no command that can be sent, or is no text of MONITOR: names the first bad line.
+    /// When the file cannot be read, contains no command that can be sent, or is not output of MONITOR. The error names
+    /// the first invalid line.
     pub fn of_trace(file: &Path, speed: f64, order: TraceOrder) -> Result<Self, WorkloadError> {
         let fail = |what: String| WorkloadError::of(format!("{}: {what}", untrusted::path(file)));
         let mut reading = Reading::default();
@@ -73,7 +75,7 @@ impl Workload {
 }
 
 impl Reading {
-    /// Reads all lines. An error has the number of its line, or 0.
+    /// Reads all lines. An error contains the number of its line, or 0 if it concerns the whole file.
     fn read(&mut self, file: &Path) -> Result<(), (u64, String)> {
         let mut input = Input::open(file).map_err(|error| (0, error.to_string()))?;
         let mut line = Vec::new();
@@ -131,7 +133,7 @@ impl Reading {
         Ok(())
     }
 
-    /// Counts a command; returns the index of its name.
+    /// Counts a command. Returns the index of its name.
     fn operation(&mut self, name: String) -> usize {
         let place = self.names.iter().position(|known| known.name == name);
         let place = place.unwrap_or_else(|| {
@@ -143,7 +145,7 @@ impl Reading {
         place
     }
 
-    /// Returns the commands that are not sent, the most frequent ones first.
+    /// Returns the commands that are not sent, with the most frequent command first.
     fn sorted(&self) -> Vec<(String, u64)> {
         let mut all: Vec<_> = self.not_sent.iter().map(|(name, count)| (name.clone(), *count)).collect();
         all.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
@@ -166,7 +168,7 @@ impl Reading {
             .collect();
         if !rare.is_empty() {
             let count = rare.iter().map(|place| self.names[*place].count).sum();
-            // The expected reply of rare commands is unknown, so none of their replies is a miss.
+            // Misses of rare commands are not counted: the operation is treated as a PING.
             let other = Named {
                 name: "PING".to_owned(),
                 writes: rare.iter().any(|place| self.names[*place].writes),
@@ -200,7 +202,7 @@ impl Reading {
 }
 
 impl Named {
-    /// Returns the operation of the commands with this name.
+    /// Returns the operation that sends the commands with this name.
     fn operation(&self, weight: u32) -> Operation {
         let name = self.name.replace('|', " ");
         let step = if self.writes { format!("{name} {{{KEYS}}}") } else { name.clone() };
@@ -214,17 +216,17 @@ fn length_of(word: &[u8]) -> Option<u32> {
     untrusted::bytes(digits).parse().ok().filter(|length| *length <= MAX_VALUE_SIZE)
 }
 
-/// The commands of a file in which other programs' text may stand before each command of MONITOR.
+/// The commands of a file with lines of MONITOR that begin with other text, such as a log prefix.
 #[derive(Debug)]
 pub struct MonitorCommands {
-    /// The words of each command, or what is wrong with them.
+    /// The words of each command, or the error in the command.
     pub commands: Vec<Result<Vec<Vec<u8>>, &'static str>>,
-    /// The number of lines, also of those without a command.
+    /// The number of lines, including lines without a command.
     pub lines: u64,
 }
 
 impl MonitorCommands {
-    /// Reads a file. A command begins at the first quotation mark of its line.
+    /// Reads a file. The first quotation mark of a line begins the command.
     ///
     /// # Errors
     /// When the file cannot be read, or is too large.
@@ -272,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_sent_as_they_were_and_keys_below_the_prefix() {
+    fn words_are_sent_unchanged_and_keys_get_the_prefix() {
         let workload = read("1.000000 [0 x] \"mset\" \"a\" \"(3 bytes)\" \"b\" \"\"\n");
         assert_eq!(workload.check(), Ok(()));
         let expected = "*5\r\n$4\r\nmset\r\n$3\r\np:a\r\n$9\r\n(3 bytes)\r\n$3\r\np:b\r\n$0\r\n\r\n";
@@ -282,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_a_capture_left_out_are_texts_of_the_same_length() {
+    fn values_that_are_missing_in_a_capture_become_texts_of_the_same_length() {
         let workload = read(&format!("{LENGTHS}\n1.000000 [0 x] \"SET\" \"(9 bytes)\" \"(100000 bytes)\"\n"));
         let text = sent(&workload, 1);
         let value = text.strip_prefix("*3\r\n$3\r\nSET\r\n$11\r\np:(9 bytes)\r\n$100000\r\n").unwrap();
@@ -291,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_frequent_commands_are_operations_and_the_rest_is_one() {
+    fn frequent_commands_become_operations_and_rare_commands_share_one() {
         let commands = crate::workload::trace::names().filter(|name| !name.contains('|')).take(20);
         let mut text = String::new();
         for (n, name) in commands.enumerate() {
@@ -305,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn any_number_of_different_names_is_counted_in_little_memory() {
+    fn the_memory_for_unsent_command_names_is_limited() {
         let lines = (0..3000).map(|n| format!("1.000000 [0 x] \"X{n}\"\n"));
         let workload = read(&(lines.collect::<String>() + "1.000000 [0 x] \"GET\" \"k\"\n"));
         let not_sent = workload.trace.as_ref().unwrap().not_sent();

@@ -1,9 +1,9 @@
-//! How the replies to operations are counted: the names of the operations, and their requests on the wire.
+//! The operations of a program: their names, their requests on the wire, and the counting of their replies.
 
 use super::{Misses, Operation, Together, commands, spoken, step::Step};
 use crate::protocol::{Dialect, Parts};
 
-/// The requests at the beginning and at the end of a transaction.
+/// The first and the last request of a transaction.
 pub(super) const MULTI: &str = "MULTI";
 pub(super) const EXEC: &str = "EXEC";
 
@@ -19,11 +19,11 @@ impl OpId {
     }
 }
 
-/// The operations of a program, and how their replies are counted.
+/// The operations of a program, with the rules for counting their replies.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Operations {
     all: Vec<Expected>,
-    /// Which parts of replies are needed: elements that show whether keys were found, or numbers for a later
+    /// The parts of replies that the load needs: elements that show whether keys were found, or numbers for a later
     /// request.
     pub parts: Parts,
 }
@@ -33,15 +33,15 @@ pub struct Operations {
 pub struct Expected {
     /// The operation's name.
     pub label: String,
-    /// The operation's requests on the wire; each request has one reply.
+    /// The requests of the operation on the wire. Each request has one reply.
     pub requests: Vec<Request>,
     /// Whether each request waits for the reply to the previous request.
     pub is_sequence: bool,
     /// Whether the operation changes no data.
     pub only_reads: bool,
-    /// Whether the first reply is compared with the expected one.
+    /// Whether the first reply is compared with an expected reply.
     pub is_compared: bool,
-    /// Which elements of the last reply are misses, if that reply is the array of EXEC, MGET or a similar command.
+    /// How each element of the last reply is counted, if the reply is the array of EXEC, MGET or a similar command.
     /// Empty for other replies.
     pub elements: Vec<Misses>,
 }
@@ -49,14 +49,14 @@ pub struct Expected {
 /// One request of an operation.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The command as the server's statistics name it, in upper or lower case: `GET`.
+    /// The name of the command in the server's statistics, in upper or lower case: `GET`.
     pub command: String,
     /// Which replies to the request are misses.
     pub misses: Misses,
 }
 
 impl Operations {
-    /// Creates the operations from their steps for this protocol, in the order of their numbers.
+    /// Creates the operations from their steps for this dialect, in the order of their numbers.
     pub(super) fn of_all(operations: &[(&Operation, &[Step])], dialect: Dialect) -> Self {
         let expected = operations.iter().map(|(operation, steps)| Expected::of(operation, steps, dialect));
         let all: Vec<_> = expected.collect();
@@ -66,7 +66,7 @@ impl Operations {
         let parts = match (any(Step::has_cursor), has_elements) {
             (true, _) => Parts::Cursors,
             (false, true) => Parts::Elements,
-            // A workload has HEAD alone, or not at all.
+            // If one request is HEAD, all requests of the workload are HEAD.
             _ if all.iter().flat_map(|expected| &expected.requests).any(is_bodiless) => Parts::Headers,
             (false, false) => Parts::None,
         };
@@ -100,7 +100,7 @@ impl Operations {
 impl Expected {
     fn of(operation: &Operation, steps: &[Step], dialect: Dialect) -> Self {
         let commands = steps.iter().map(|step| step.command().unwrap_or_default());
-        // A script that is said to only read replies with what it found.
+        // A script that only reads according to the workload replies with null if it found nothing.
         let misses = |step: &Step| match step.command().as_deref() {
             Some("EVAL") if operation.writes == Some(false) => Misses::Null,
             _ => spoken::misses(dialect, step),
@@ -114,7 +114,7 @@ impl Expected {
                     .map_or(0, |step| commands::elements(&step.command().unwrap_or_default(), step.0.len()));
                 (commands.zip(misses).map(request).collect(), vec![Misses::Null; elements])
             }
-            // Its steps are answered with QUEUED; their results are in the array of EXEC.
+            // The replies to the steps are QUEUED, and the array of EXEC contains their results.
             Together::Multi => {
                 let [multi, exec] = [MULTI, EXEC].map(str::to_owned);
                 let all = [multi].into_iter().chain(commands).chain([exec]);

@@ -1,4 +1,4 @@
-//! Requests to be written: bytes that are already built, and large values that are not copied out of their pool.
+//! The requests that will be written next: encoded bytes, and large values that are not copied out of their pool.
 //!
 //! ```text
 //!  bytes    *3 … $70000\r\n│\r\n*3 … $70000\r\n│\r\n
@@ -9,37 +9,37 @@ use std::io::IoSlice;
 
 use super::{DatasetError, Insertions, Values, dataset::Taken, values::Cut};
 
-/// Values of more bytes than this are not copied.
+/// The largest size in bytes of a value that is copied.
 pub(super) const LARGE: usize = 64 * 1024;
 /// The maximum number of digits of a CAS number.
 const LONGEST_NUMBER: usize = 20;
 
-/// The bytes of requests that are sent next. Large values are not copied into them.
+/// The encoded requests that are sent next. Large values are not part of the bytes.
 #[derive(Debug, Clone, Default)]
 pub struct Outgoing {
     pub(super) bytes: Vec<u8>,
-    /// The large values, which are missing from `bytes`, in order.
+    /// The large values that are missing from `bytes`, in the order of their positions.
     pub(super) left_out: Vec<LeftOut>,
-    /// For each set, the key that the current operation can repeat.
+    /// For each set of keys, the key that the current operation can repeat.
     pub(super) noted: Vec<u64>,
-    /// The record of the last operation, if that operation used one.
+    /// The record that the last operation used, if it used a record.
     pub(super) record: Taken,
-    /// The CAS numbers to be inserted, in order.
+    /// The CAS numbers that must still be inserted, in the order of their positions.
     pub(super) awaited: Vec<Awaited>,
-    /// For later steps: the number of operations that have this step.
+    /// Only for a later step: the number of operations that have this step.
     pub(super) operations: usize,
-    /// For later steps: the length of `bytes` before the last step.
+    /// Only for a later step: the length of `bytes` before the step of the last operation.
     pub(super) before: usize,
-    /// The first name that was not a valid key, since the last [`take_refused`](Self::take_refused).
+    /// The first invalid key since the last call of [`take_refused`](Self::take_refused).
     refused: Option<Vec<u8>>,
-    /// How many operations were appended.
+    /// The number of appended operations.
     pub(super) appended: u32,
     /// The new keys of the appended operations.
     pub(super) inserted: Insertions,
-    /// The expected replies to operations whose replies are compared, and the length of each.
+    /// The expected replies that are compared with the real replies, and the length of each expected reply.
     pub(super) expected: (Vec<u8>, usize),
-    /// Requests to be written after replies, for operations with steps that wait for one another: all second steps,
-    /// then all third steps, and so on.
+    /// The requests that must wait for replies, in operations whose steps wait for each other: all second steps, then
+    /// all third steps, and so on.
     pub(super) later: Vec<Outgoing>,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct LeftOut {
     /// The value's position in `bytes`.
     pub(super) at: usize,
     pub(super) cut: Cut,
-    /// The total length of the missing values up to this one.
+    /// The total length of the missing values up to and including this value.
     pub(super) upto: usize,
 }
 
@@ -84,20 +84,21 @@ impl Outgoing {
         &mut self.inserted
     }
 
-    /// Returns the error if a record could not be read. Requests that were built after the error must not be written.
+    /// Returns the error if a record could not be read. Requests that were appended after the error must not be
+    /// written.
     #[inline]
     pub fn failure(&self) -> Option<&DatasetError> {
         self.record.failure()
     }
 
-    /// Returns whether the last operation needs a record that is not read yet; if so, no part of the operation was
-    /// appended.
+    /// Returns whether the last operation needs a record that has not been read yet. No part of an operation is
+    /// appended before its record is available.
     #[inline]
     pub fn awaits_record(&self) -> bool {
         self.record.is_awaited
     }
 
-    /// Removes the request that begins at byte `start`, because `key` is not a valid key.
+    /// Removes the request from byte `start` on, because it contains the invalid key `key`.
     #[cold]
     pub(super) fn refuse(&mut self, start: usize, key: Vec<u8>) {
         self.cut(start);
@@ -120,26 +121,25 @@ impl Outgoing {
         while self.left_out.pop_if(|left_out| left_out.at >= start).is_some() {}
     }
 
-    /// Returns the name that was not a valid key, if a request was removed because of it since the last call. The
-    /// removed request has no bytes.
+    /// Returns the first invalid key since the last call, if a request was removed because of such a key.
     pub fn take_refused(&mut self) -> Option<Vec<u8>> {
         self.refused.take()
     }
 
-    /// Returns the expected replies, one after the other, and the length of each.
+    /// Returns the expected replies, one after the other, and the length of each reply.
     #[inline]
     pub fn take_expected(&mut self) -> (Vec<u8>, usize) {
         std::mem::take(&mut self.expected)
     }
 
-    /// Returns the requests to be written after replies, by step; `None` if there are none.
+    /// Returns the requests that must wait for replies, one element per step; `None` if there are none.
     #[inline]
     pub fn take_later(&mut self) -> Option<Vec<Self>> {
         (!self.later.is_empty()).then(|| std::mem::take(&mut self.later))
     }
 
     /// Inserts the CAS numbers. `append` gets the index of an operation among the operations that have this step, and
-    /// appends the operation's number.
+    /// appends the CAS number of this operation.
     pub fn put_in(&mut self, append: impl Fn(usize, &mut Vec<u8>)) {
         if self.awaited.is_empty() {
             return;
@@ -165,13 +165,13 @@ impl Outgoing {
         self.left_out.is_empty().then_some(&self.bytes)
     }
 
-    /// Returns the bytes without those of large values.
+    /// Returns the encoded bytes without the large values.
     #[inline]
     pub fn copied(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Returns whether requests are to be written after replies.
+    /// Returns whether there are requests that must wait for replies.
     pub fn has_later(&self) -> bool {
         !self.later.is_empty()
     }
@@ -188,15 +188,15 @@ impl Outgoing {
         self.length() + self.later.iter().map(Self::length).sum::<usize>()
     }
 
-    /// Returns the bytes on the wire; large values come from `values`.
+    /// Returns the bytes on the wire. Large values are taken from `values`.
     pub fn wire(&self, values: &Values) -> Vec<u8> {
         let mut slices = vec![IoSlice::new(&[]); 2 * self.left_out.len() + 1];
         let filled = self.slices(Some(values), 0, &mut slices);
         slices[..filled].iter().flat_map(|slice| slice.iter().copied()).collect()
     }
 
-    /// Fills `slices` with the bytes on the wire after the first `written` bytes, as far as there is room; large values
-    /// come from `values`. Returns the number of slices that were filled.
+    /// Fills `slices` with the bytes on the wire that follow the first `written` bytes, as long as there are free
+    /// slices. Large values are taken from `values`. Returns the number of filled slices.
     pub fn slices<'a>(
         &'a self,
         values: Option<&'a Values>,
@@ -228,7 +228,7 @@ mod tests {
         workload::{Draws, KeyNames, Operation, Program, Workload},
     };
 
-    /// Returns the bytes of a workload's requests after the first `written` bytes, and whether no value is missing from
+    /// Returns the bytes of requests after the first `written` bytes. The flag is true if no value is missing from
     /// `bytes`.
     fn wire(program: &Program, requests: usize, seed: u64, written: usize) -> (bool, Vec<u8>) {
         let (mut draws, mut out) = (Draws::new(seed), Outgoing::default());
@@ -254,7 +254,7 @@ mod tests {
         Program::new(&workload, dialect, 10, values, &KeyNames::given("k:"))
     }
 
-    /// Parses a line of this kind at the beginning of the bytes; returns the number in the line, and the rest.
+    /// Parses a line of this kind at the beginning of the bytes. Returns the number in the line and the bytes after it.
     fn header(kind: u8, bytes: &[u8]) -> (usize, &[u8]) {
         assert_eq!(bytes[0], kind);
         let end = bytes.iter().position(|byte| *byte == b'\r').unwrap();
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_value_is_on_the_wire_what_it_would_be_in_the_bytes() {
+    fn a_large_value_is_the_same_on_the_wire_as_a_copied_value() {
         for (content, around) in [("printable", 0), ("json", 11), ("text", 0)] {
             for (size, is_whole) in [(LARGE, true), (LARGE + 1, false)] {
                 let kinds = [format!("{} {content}", size + around)];
@@ -317,7 +317,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn every_word_is_as_long_as_is_said(
+        fn every_word_has_the_length_in_its_header(
             (one, two) in (kinds(), kinds()),
             seed: u64,
             dialect in prop::sample::select(vec![Dialect::Resp2, Dialect::Resp3]),

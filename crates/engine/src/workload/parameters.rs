@@ -1,4 +1,5 @@
-//! Parameters of a workload: numbers and words that have a name in its file, and that `--set NAME=VALUE` changes.
+//! The parameters of a workload: named numbers and words of a workload file, which the option `--set NAME=VALUE`
+//! changes.
 
 use std::{
     collections::BTreeMap,
@@ -8,12 +9,12 @@ use std::{
 
 use super::WorkloadError;
 
-/// One `NAME=VALUE`.
+/// The name and the value in one `--set NAME=VALUE`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
-    /// The parameter.
+    /// The name of the parameter.
     pub name: String,
-    /// The parameter's value.
+    /// The value of the parameter.
     pub value: String,
 }
 
@@ -49,10 +50,10 @@ impl Settings {
         self.0.is_empty()
     }
 
-    /// Checks that all parameters which are set are among `names`.
+    /// Checks that `names` contains the name of every parameter that is set.
     ///
     /// # Errors
-    /// Names the one that is not.
+    /// The error names a parameter that is missing in `names`.
     pub fn only<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<(), WorkloadError> {
         let known: Vec<_> = names.into_iter().map(str::to_owned).collect();
         match self.0.keys().find(|name| !known.contains(name)) {
@@ -69,7 +70,7 @@ impl Settings {
     }
 }
 
-/// Replaces each `$name` in the text of a file by the value of this parameter; unknown names are unchanged.
+/// Replaces each `$name` in the text of a file by the value of the parameter. Unknown names stay unchanged.
 pub(super) fn fill(text: &str, file: &toml::Table, settings: &Settings) -> Result<String, WorkloadError> {
     let defaults = file.get("parameters").and_then(toml::Value::as_table);
     let defaults = defaults.into_iter().flatten().map(|(name, value)| (name.as_str(), written(value)));
@@ -83,9 +84,9 @@ pub(super) fn fill(text: &str, file: &toml::Table, settings: &Settings) -> Resul
     Ok(filled(text, &values))
 }
 
-/// Returns `value` if a parameter can have this value.
+/// Checks a value for a parameter, and returns it.
 pub fn settable<'a>(name: &str, value: &'a str) -> Result<&'a str, WorkloadError> {
-    // It is inserted into a text in quotes, on one line.
+    // The value may be inserted into a quoted text on one line.
     if value.contains(|c: char| c.is_control() || matches!(c, '"' | '\'' | '\\')) {
         return Err(wrong_value(name, value, "it must not have quotes, backslashes or control characters"));
     }
@@ -97,7 +98,7 @@ pub(super) fn wrong_value(name: &str, value: &str, cause: impl fmt::Display) -> 
     WorkloadError::of(format!("the value of '{name}' cannot be '{}': {cause}", value.escape_debug()))
 }
 
-/// Replaces each `$name` in a text by the value of this name; unknown names are unchanged.
+/// Replaces each `$name` in a text by the value of the name. Unknown names stay unchanged.
 pub fn filled(text: &str, values: &BTreeMap<&str, String>) -> String {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;
@@ -107,7 +108,7 @@ pub fn filled(text: &str, values: &BTreeMap<&str, String>) -> String {
         let (name, after) = behind.split_at(behind.find(|c| !is_name(c)).unwrap_or(behind.len()));
         match values.get(name) {
             Some(value) => filled.push_str(value),
-            // A string takes whatever is written to it.
+            // Writing to a string cannot fail.
             None => drop(write!(filled, "${name}")),
         }
         rest = after;

@@ -1,12 +1,12 @@
-//! Workloads made from another workload: with only some of its operations, or with its commands in batches.
+//! Derives workloads from another workload: with only some of its operations, or with its commands in batches.
 
 use super::{Operation, Together, Workload, WorkloadError};
 
 impl Workload {
-    /// Returns the workload with only these operations; an operation with weight 0 gets weight 1.
+    /// Returns the workload with only these operations. An operation with weight 0 gets weight 1.
     ///
     /// # Errors
-    /// Names the first one that it does not have.
+    /// When an operation does not exist. The error names the first such operation.
     pub fn of_operations(&self, names: &[String]) -> Result<Self, WorkloadError> {
         let find = |name: &String| {
             let found = self.operations.iter().find(|operation| operation.name == *name);
@@ -49,7 +49,7 @@ mod tests {
     use crate::workload::preset;
 
     #[test]
-    fn an_operation_alone_is_asked_for_though_it_had_no_weight() {
+    fn an_operation_without_weight_gets_weight_1() {
         let get = preset("alibaba-threads").unwrap().of_operations(&["GET".to_owned()]).unwrap();
         assert_eq!((get.to_string(), get.check()), ("GET".to_owned(), Ok(())));
         let error = get.of_operations(&["SET".to_owned()]).unwrap_err().to_string();
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_stands_between_multi_and_exec() {
+    fn a_batch_is_sent_between_multi_and_exec() {
         let batch = preset("mixed").unwrap().in_batches_of(3);
         let set = &batch.operations[1];
         assert_eq!(

@@ -1,5 +1,5 @@
-//! The prefill makes the keys that a workload reads, before anything is measured. Each step of the prefill runs once
-//! for every key.
+//! The prefill writes the keys that a workload reads, before the measurement begins. Each step of the prefill runs once
+//! for every key of a set.
 
 use std::{collections::BTreeSet, ops::Range};
 
@@ -9,18 +9,18 @@ use super::{
     step::{Fragment, Step},
 };
 
-/// A step of the prefill, and the keys for which it runs.
+/// A step of the prefill, with the keys for which the step runs.
 pub(super) struct Filled {
     pub(super) step: Step,
     pub(super) numbers: Range<u64>,
-    /// The number of the set that has these keys.
+    /// The number of the set to which these keys belong.
     pub(super) set: u16,
     /// Whether the name of a key is a complete argument of the step.
     is_whole: bool,
 }
 
 impl Workload {
-    /// Returns the steps of the prefill as operations, each named after its command.
+    /// Returns the steps of the prefill as operations that have the names of their commands.
     pub(super) fn prefill_operations(&self) -> Vec<Operation> {
         let compiled = &self.compiled().prefill;
         let operation = |(place, text): (usize, &String)| {
@@ -64,12 +64,13 @@ impl Workload {
         requests.fold(0, u64::saturating_add)
     }
 
-    /// Returns the keys that the prefill makes for a load with `keyspace` keys.
+    /// Returns the keys that the prefill writes for a load with `keyspace` keys.
     pub fn prefilled_keys(&self, keyspace: u64) -> KeySpan {
         self.fillings(keyspace).map(|filled| self.made_by(filled)).collect()
     }
 
-    /// Returns the prefill's keys that are complete arguments of a command, so that their existence can be checked.
+    /// Returns the keys of the prefill whose existence can be checked, because a key is a complete argument of a
+    /// command.
     pub fn prefilled_names(&self, keyspace: u64) -> KeySpan {
         let whole = self.fillings(keyspace).filter(|filled| filled.is_whole);
         whole.map(|filled| self.made_by(filled)).collect()
@@ -87,12 +88,12 @@ impl Workload {
         Self { prefill: Steps::default(), ..self.clone() }
     }
 
-    /// Returns the workload with a prefill. An existing prefill is unchanged. A new prefill makes all sets of keys that
-    /// the workload reads, or all that it uses if it reads none. The keys of a set are made by the operation that
-    /// writes new keys of the set, even with weight 0, or else by SET.
+    /// Returns the workload with a prefill. An existing prefill stays unchanged. A new prefill writes all sets of keys
+    /// that the workload reads, or all sets that it uses if it reads none. Each set is written by the step of an
+    /// operation that creates keys of the set, even with weight 0, or else by SET.
     ///
     /// # Errors
-    /// When there are no keys, or it is unknown how they are made.
+    /// When the workload uses no keys, or when no command is known that can write them.
     pub fn with_prefill(&self) -> Result<Self, WorkloadError> {
         if !self.prefill.is_empty() {
             return Ok(self.clone());
@@ -111,12 +112,12 @@ impl Workload {
         Ok(Self { prefill: Steps { steps }, ..self.clone() })
     }
 
-    /// Returns the first set with the same keys as this one.
+    /// Returns the index of the first set that has the same keys as `set`.
     fn first_of(&self, set: u16) -> usize {
         self.compiled().keysets[usize::from(set)].same
     }
 
-    /// Returns the step that makes the keys of `set`, which is the first set with these keys.
+    /// Returns the step that writes the keys of `set`. `set` must be the first set with these keys.
     fn maker(&self, set: usize) -> Result<String, WorkloadError> {
         let is_of_these = |set_of_step: u16| self.first_of(set_of_step) == set;
         let makes = |(_, step): &(&String, &Step)| {
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn every_step_is_asked_once_for_every_key_of_the_set_that_it_draws_first() {
+    fn every_step_runs_once_for_every_key_of_its_first_set() {
         let steps = ["SET {a} <{a.same}>", "SADD {b} {number 5..5}", "LPUSH {b} {a}"];
         let workload = of(&["GET {a}"], &steps);
         assert_eq!(workload.prefill_requests(10), 7);
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_puts_keys_into_a_single_one_is_run_for_those() {
+    fn a_step_with_a_single_key_runs_for_the_keys_of_the_other_set() {
         let mut workload = of(&["GET {a}"], &["ZADD {index} 0 {a}", "SET {index} 0"]);
         workload.keys.insert("index".to_owned(), Keyset { count: Some(1), ..Keyset::default() });
         let numbers: Vec<_> = workload.fillings(10).map(|filled| filled.numbers).collect();
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefill_is_made_of_what_the_workload_writes_or_of_set() {
+    fn a_new_prefill_uses_the_commands_of_the_workload_or_set() {
         let made = |workload: Workload| workload.with_prefill().map(|workload| workload.prefill.steps);
         let preset = |name: &str| Workload::clone(&preset(name).unwrap());
         assert_eq!(made(preset("get")), Ok(vec!["SET {key} {value}".to_owned()]));

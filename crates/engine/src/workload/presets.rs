@@ -16,16 +16,16 @@ use super::{Chosen, Keyset, MAX_WEIGHT, Operation, Settings, Workload, WorkloadE
 
 /// A built-in workload.
 struct Preset {
-    /// The workload without settings.
+    /// The workload with the default values of its parameters.
     usual: Chosen,
     source: PresetText,
 }
 
 /// How a preset is defined.
 enum PresetText {
-    /// The preset is a file, which is compiled into the program.
+    /// The text of a workload file that is compiled into the program.
     File(&'static str),
-    /// The preset is made by a function from its parameters.
+    /// A function that creates the workload from its parameters.
     Made(ycsb::Make),
 }
 
@@ -35,7 +35,7 @@ static PRESETS: LazyLock<Vec<Preset>> = LazyLock::new(|| {
     files.chain(ycsb::ALL.into_iter().map(made)).collect()
 });
 
-/// Includes the files of presets, each with its name.
+/// Includes the files of presets with their names.
 macro_rules! files {
     ($($name:literal),*) => {
         const FILES: &[(&str, &str)] =
@@ -87,15 +87,15 @@ impl Chosen {
     /// with this path instead. The settings are values for the workload's parameters.
     ///
     /// # Errors
-    /// When it does not exist, is invalid, or lacks one of these parameters.
+    /// When the workload does not exist, is invalid, or lacks one of these parameters.
     pub fn find(text: &str, settings: &Settings) -> Result<Self, WorkloadError> {
         Self::find_in(Path::new(""), text, settings)
     }
 
-    /// Finds a workload like [`find`](Self::find), but paths of files are relative to `directory`.
+    /// Finds a workload as [`find`](Self::find) does, but with file paths relative to `directory`.
     ///
     /// # Errors
-    /// As [`find`](Self::find).
+    /// The same as for [`find`](Self::find).
     pub fn find_in(directory: &Path, text: &str, settings: &Settings) -> Result<Self, WorkloadError> {
         if is_path(text) {
             return Self::read(&directory.join(text), settings).map_err(WorkloadError::of);
@@ -117,7 +117,7 @@ impl Chosen {
     /// Returns the preset called `name`, and the load that it suggests.
     ///
     /// # Errors
-    /// When there is none with this name.
+    /// When there is no preset with this name.
     pub fn of_preset(name: &str) -> Result<Self, WorkloadError> {
         found(name).map(|preset| preset.usual.clone())
     }
@@ -125,7 +125,7 @@ impl Chosen {
     /// Returns the preset called `name` as the text of a workload file.
     ///
     /// # Errors
-    /// As [`find`](Self::find).
+    /// The same as for [`find`](Self::find).
     pub fn preset_file(name: &str, settings: &Settings) -> Result<String, WorkloadError> {
         match found(name)?.source {
             PresetText::File(text) if settings.is_empty() => Ok(text.to_owned()),
@@ -150,7 +150,7 @@ const NO_RATIO: &str = "--ratio 0:0 sends nothing; give at least one side a weig
 /// Returns the preset called `name`.
 ///
 /// # Errors
-/// When there is none; the message lists the presets.
+/// When there is no preset with this name. The message lists all presets.
 pub fn preset(name: &str) -> Result<Arc<Workload>, WorkloadError> {
     found(name).map(|preset| Arc::clone(&preset.usual.workload))
 }
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ratio_is_set_before_get() {
+    fn a_ratio_lists_set_before_get() {
         assert_eq!(Workload::parse_ratio("1:10"), Ok(Workload::ratio(1, 10)));
         assert_eq!(Workload::ratio(1, 10).to_string(), "SET:GET 1:10");
         assert_eq!(Workload::parse_ratio("0:0"), Err(WorkloadError::of(NO_RATIO)));
@@ -228,12 +228,12 @@ mod tests {
     }
 
     #[test]
-    fn every_preset_can_be_run_and_says_what_it_asks() {
+    fn every_preset_is_valid_and_shows_its_operations() {
         let said: Vec<_> = presets().map(|preset| (preset.check(), preset.to_string())).collect();
         let asks = ["SET:GET 1:10", "SET:GET 1:1", "GET", "SET", "INCR", "PING", "read:newest:write 10:5:1"];
         assert_eq!(said[..asks.len()], asks.map(|asked| (Ok(()), asked.to_owned())));
         assert!(said.iter().all(|(checked, _)| checked.is_ok()), "{said:?}");
-        // By HTTP, every method that may change data is named.
+        // For HTTP, every method that may change data counts as a command with literal keys.
         let named = |preset: &Workload| !preset.written_by_name().is_empty();
         assert!(
             presets()

@@ -1,4 +1,4 @@
-//! A preview of a run's requests, made before redyno connects.
+//! Creates a preview of the requests of a run, without a connection to a server.
 //!
 //! ```text
 //!  Workload ──compile──► Program ──► a few requests, the shares and the bytes of the operations
@@ -18,18 +18,20 @@ use crate::{protocol::Dialect, untrusted};
 
 /// The number of requests that are shown.
 const SAMPLES: usize = 12;
-/// How often each operation is drawn to compute its mean size; the size varies with the lengths of numbers.
+/// The number of draws of each operation to compute its mean size. The size varies because numbers have different
+/// lengths.
 const DRAWS: u64 = 500;
-/// The run to preview.
+/// The parameters of a run that is previewed.
 #[derive(Debug, Clone, Copy)]
 pub struct Asking<'a> {
-    /// The workload, which can be [run](Workload::check) and which the protocol [supports](Workload::check_dialect).
+    /// The workload. The workload must be [valid](Workload::check), and the dialect must
+    /// [support](Workload::check_dialect) it.
     pub workload: &'a Workload,
-    /// The protocol.
+    /// The dialect of the server.
     pub dialect: Dialect,
-    /// The number of keys in sets without a number of their own.
+    /// The number of keys in sets that do not define their number of keys.
     pub keyspace: u64,
-    /// The size of values without a size of their own.
+    /// The size in bytes of values that do not define their size.
     pub value_size: u32,
     /// The number of clients.
     pub clients: u32,
@@ -50,11 +52,11 @@ pub struct Preview {
     pub dataset: Option<DatasetPreview>,
     /// The prefill, if there is one.
     pub prefill: Option<PrefillPreview>,
-    /// Examples of requests, from the first client.
+    /// Examples: the first requests of the first client.
     pub samples: Vec<Sample>,
 }
 
-/// An operation.
+/// The preview of an operation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OperationPreview {
     /// The operation's name.
@@ -63,50 +65,50 @@ pub struct OperationPreview {
     pub share: f64,
     /// The mean number of bytes that the operation sends.
     pub bytes: f64,
-    /// Whether keys of the operation have different slots, so that a cluster refuses it.
+    /// Whether the keys of the operation have different slots. A cluster refuses such an operation.
     pub crosses_slots: bool,
-    /// The operation's commands, as written in the workload.
+    /// The commands of the operation, as they are written in the workload.
     pub commands: String,
 }
 
-/// A set of keys.
+/// The preview of a set of keys.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeysPreview {
     /// The set's name in the workload.
     pub name: String,
-    /// The number of keys before the load inserts any.
+    /// The number of keys before the load inserts new keys.
     pub count: u64,
     /// The name of the lowest key.
     pub first: String,
     /// The name of the highest key.
     pub last: String,
-    /// Whether the load inserts keys after the highest one.
+    /// Whether the load inserts keys after the highest key.
     pub grows: bool,
     /// The distribution; `None` if operations use only new keys.
     pub distribution: Option<Distribution>,
-    /// The hottest keys' shares of the draws, before the load inserts any key; `None` if there is no closed form.
+    /// The shares of the hottest keys in the draws, before the load inserts new keys. `None` if no closed form exists.
     pub hottest: Option<Hottest>,
 }
 
-/// A file of records.
+/// The preview of a dataset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatasetPreview {
-    /// The file.
+    /// The path of the file.
     pub file: String,
     /// The number of records.
     pub records: u64,
-    /// The sizes of operations are computed from this many records at the beginning of the file.
+    /// The number of records, at the beginning of the file, from which the sizes of operations are computed.
     pub read: u64,
     /// The parts of each record that are sent.
     pub portions: Vec<String>,
 }
 
-/// The prefill.
+/// The preview of the prefill.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PrefillPreview {
     /// The number of requests in the prefill.
     pub requests: u64,
-    /// The number of keys that the prefill makes.
+    /// The number of keys that the prefill writes.
     pub keys: u64,
     /// The number of bytes that the prefill sends.
     pub bytes: f64,
@@ -121,7 +123,7 @@ impl PrefillPreview {
     }
 }
 
-/// A request.
+/// An example of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sample {
     /// The request's operation.
@@ -136,7 +138,7 @@ impl Preview {
     /// Creates the preview of a run.
     ///
     /// # Errors
-    /// When the workload sends records, and these can no longer be read.
+    /// When the workload sends records that can no longer be read.
     pub fn new(asking: &Asking) -> Result<Self, DatasetError> {
         let prefill = (!asking.workload.prefill.is_empty()).then(|| asking.prefill()).transpose()?;
         Ok(Self {
@@ -148,7 +150,7 @@ impl Preview {
         })
     }
 
-    /// Returns the mean number of bytes that an operation sends, over all operations.
+    /// Returns the mean number of bytes per operation, weighted by the shares of the operations.
     pub fn bytes(&self) -> f64 {
         self.operations.iter().map(|operation| operation.share * operation.bytes).sum()
     }
@@ -159,7 +161,7 @@ impl Asking<'_> {
         Draws::of_client(client_seed(self.seed, 0), 0)
     }
 
-    /// Creates a program that uses the dataset's records from the first one on.
+    /// Creates a program that uses the records of the dataset from the first record on.
     fn program(&self, make: Make, workload: &Workload) -> Program {
         let dataset = workload.dataset.as_ref().map(|dataset| dataset.first(DRAWS));
         let workload = &Workload { dataset, ..workload.clone() };
@@ -168,7 +170,7 @@ impl Asking<'_> {
         program.for_clients(self.clients)
     }
 
-    /// Returns the operations of a program, each with its share and its mean number of bytes.
+    /// Returns the operations of a program with their shares and their mean numbers of bytes.
     fn weighed(&self, make: Make) -> Result<Vec<Weighed>, DatasetError> {
         let program = self.program(make, &levelled(self.workload));
         program.weighed(DRAWS, &mut self.draws())
@@ -237,7 +239,7 @@ impl Asking<'_> {
             let key = |number| untrusted::bytes(&names.key(names.form.named(number)));
             let is_drawn = fragments.iter().any(|fragment| *fragment.key() == Fragment::Key(set));
             let distribution = is_drawn.then_some(keys.distribution);
-            // Then the hottest ranks may belong to keys that do not exist yet.
+            // In a growing set, the hottest ranks of YCSB's zipfian may belong to keys that do not exist yet.
             let has_form = |drawn: &Distribution| !(names.grows && *drawn == Distribution::YcsbZipfian);
             Some(KeysPreview {
                 name: untrusted::text(name),
@@ -266,10 +268,10 @@ impl Asking<'_> {
     }
 }
 
-/// Makes programs.
+/// A function that compiles a workload to a program.
 type Make = fn(&Workload, Dialect, u64, Values, &KeyNames) -> Program;
 
-/// Returns the workload with all values of a kind at the mean size of this kind.
+/// Returns the workload in which every value has the mean size of its kind.
 fn levelled(workload: &Workload) -> Workload {
     let level = |size: &Size| match size {
         Size::Knob => Size::Knob,
@@ -303,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bytes_of_operations_are_those_on_the_wire() {
+    fn previewed_bytes_are_equal_to_the_bytes_on_the_wire() {
         let preview = of(&preset("cache").unwrap(), Dialect::Resp2);
         let get = "*2\r\n$3\r\nGET\r\n$14\r\nk:000000000000\r\n".len() as f64;
         let set = "*3\r\n$3\r\nSET\r\n$14\r\nk:000000000000\r\n$32\r\n\r\n".len() as f64 + 32.0;
@@ -320,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_of_drawn_sizes_is_what_is_sent_in_the_mean() {
+    fn the_previewed_mean_size_is_the_mean_of_sent_sizes() {
         let steps = ["SET {key} {text}", "SETRANGE {key} {number 1..99999} {text}"];
         let workload = with(&[("text", "64..1024")], &steps, &[]);
         let mean = of(&workload, Dialect::Resp2).bytes();
@@ -329,12 +331,12 @@ mod tests {
         let (mut draws, mut out) = (Draws::new(3), Outgoing::default());
         (0..20_000).for_each(|_| _ = program.append(&mut draws, &mut out));
         let drawn = out.length() as f64 / 20_000.0;
-        // Five standard deviations of the drawn sizes' mean.
+        // The limit is five standard deviations of the mean size.
         assert!((mean - drawn).abs() < 5.0 * 277.0 / 20_000.0_f64.sqrt(), "{mean} previewed, {drawn} drawn");
     }
 
     #[test]
-    fn the_samples_are_what_the_first_client_asks_of_that_seed() {
+    fn the_samples_are_the_first_requests_of_the_first_client() {
         let workload = preset("mixed").unwrap();
         let preview = of(&workload, Dialect::Memcached);
         assert_eq!(preview.samples.len(), SAMPLES);
@@ -347,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_that_wait_are_shown_in_order_and_counted_together() {
+    fn waiting_steps_are_shown_in_order_and_counted_together() {
         let mut workload = with(&[], &["GET {key}"], &[]);
         workload.operations[0].together = Together::Sequence;
         workload.operations[0].steps.push("SET {key.same} {value}".to_owned());
@@ -371,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_of_keys_are_shown_as_they_are_drawn() {
+    fn only_used_sets_of_keys_are_shown() {
         let mut workload =
             with(&[], &["GET {key}", "SET {new.new} {value}", "STRLEN {grown}", "APPEND {grown.new} x"], &[]);
         let keys = |prefix: &str, distribution: &str| super::super::Keyset {

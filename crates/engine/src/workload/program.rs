@@ -1,10 +1,10 @@
-//! A program builds the requests of a load: it is a workload compiled for a number of keys and a size of values.
+//! A program builds the requests of a load. A program is compiled from a workload, a number of keys and a size of
+//! values.
 //!
 //! ```text
 //!  Draws ──► which operation ──► its template ──► its keys, numbers and values ──► bytes
 //! ```
-//! All state that decides a client's requests is in the client's [`Draws`]: a copy of that state draws the same batch
-//! again.
+//! [`Draws`] contains all state that decides the requests of a client, so a copy of the draws repeats the same batch.
 
 mod filling;
 mod numbering;
@@ -28,7 +28,7 @@ use crate::protocol::Dialect;
 /// The name of a set of keys, and the prefix before their numbers.
 type SetName = (String, String);
 
-/// The requests of a load. Each client draws requests with its own [`Draws`].
+/// A compiled workload. Each client draws requests from it with its own [`Draws`].
 #[derive(Debug)]
 pub struct Program {
     templates: Templates,
@@ -37,25 +37,25 @@ pub struct Program {
     same: Vec<usize>,
     /// The name of each set of keys, and the prefix before their numbers.
     called: Vec<SetName>,
-    /// The counters that all clients share, for each set of keys in this program or in an earlier program.
+    /// The counters that all clients share, for each set of keys of this program and of earlier programs.
     counted: BTreeMap<SetName, Counters>,
     /// The messages of earlier programs.
     numbered: Vec<Arc<Messages>>,
     /// The order in which each client sends its operations.
     order: Order,
-    /// The dataset.
+    /// The dataset, if operations use records.
     dataset: Option<Dataset>,
-    /// The share of the requests of a prefill that this process sends.
+    /// The share of this process in the requests of a prefill.
     share: Share,
-    /// The operations whose requests are complete, with the number of the set of keys that chooses the next one.
+    /// The operations with complete requests, each with the number of the set of keys that chooses the next request.
     ready: Vec<(OpId, usize, ReadyRequests)>,
-    /// The trace, whose commands are sent in place of its operations.
+    /// The trace, if commands of a trace are sent in place of the operations' steps.
     pub(super) traced: Option<Traced>,
 }
 
 impl Program {
-    /// Compiles a workload, which can be [run](Workload::check), for a protocol. Sets without a number of keys have
-    /// `keyspace` keys; `names` contains the prefix of all keys. The argument `values` must be made for this workload.
+    /// Compiles a [valid](Workload::check) workload for a dialect. A set that does not define its number of keys has
+    /// `keyspace` keys. `names` contains the prefix of all keys, and `values` must be created from this workload.
     pub fn new(
         workload: &Workload,
         dialect: Dialect,
@@ -75,9 +75,9 @@ impl Program {
         Self { ready: ready.collect(), traced, ..Self::of(workload, templates, sets, names, values) }
     }
 
-    /// Compiles the prefill of a workload in the same way as [`new`](Self::new). [`append_nth`](Self::append_nth)
-    /// appends one request by its number: first all keys of the first step, then all keys of the second step, and so
-    /// on.
+    /// Compiles the prefill of a workload, with the same arguments as [`new`](Self::new). Requests are appended by
+    /// number with [`append_nth`](Self::append_nth): first all keys of the first step, then all keys of the second
+    /// step, and so on.
     pub fn of_prefill(
         workload: &Workload,
         dialect: Dialect,
@@ -121,8 +121,8 @@ impl Program {
         self
     }
 
-    /// Returns the program with the counters of `before`, for each set of keys in `before` or in a program before that
-    /// one.
+    /// Returns the program with the counters of `before` and of the programs before it, for each set of keys with the
+    /// same name and prefix.
     #[must_use]
     pub fn after(mut self, before: &Self) -> Self {
         self.counted.extend(before.counted.clone());
@@ -158,19 +158,19 @@ impl Program {
         &self.templates.operations
     }
 
-    /// Returns whether operations may need records that are not read yet.
+    /// Returns whether operations may need records that have not been read yet.
     pub fn has_records(&self) -> bool {
         self.dataset.is_some()
     }
 
-    /// Returns whether each operation is whole when it is drawn: it needs no record, and has no step that waits for a
+    /// Returns whether every operation can be sent completely at once: it needs no record, and no step waits for a
     /// reply.
     pub fn is_sent_at_once(&self) -> bool {
         self.dataset.is_none() && self.templates.later.is_empty()
     }
 
-    /// Appends the next operation of `draws` to `out`, and returns its number. Nothing is appended if the operation
-    /// [needs a record](Outgoing::awaits_record) that is not read yet.
+    /// Draws the next operation and appends it to `out`. Returns the number of the operation. Nothing is appended if
+    /// the operation [needs a record](Outgoing::awaits_record) that has not been read yet.
     #[inline]
     pub fn append(&self, draws: &mut Draws, out: &mut Outgoing) -> OpId {
         let asked = match self.templates.asked.as_slice() {
@@ -192,7 +192,7 @@ impl Program {
         }
     }
 
-    /// Appends the prefill's request with this number, and returns the number of its operation.
+    /// Appends the request of a prefill with this number. Returns the number of its operation.
     pub fn append_nth(&self, number: u64, draws: &mut Draws, out: &mut Outgoing) -> OpId {
         let number = self.share.nth(number);
         let place = self.templates.asked.partition_point(|(upto, ..)| *upto <= number);
@@ -200,8 +200,8 @@ impl Program {
         self.fill(&self.templates.asked[place], self.templates.firsts[place] + (number - before), draws, out)
     }
 
-    /// Returns the first key of operation `op` in these bytes. Returns `None` if the operation has no key, so that any
-    /// node of a cluster can get it.
+    /// Returns the first key of operation `op` in these bytes. If the operation has no key, returns `None`, and any
+    /// node of a cluster can get the operation.
     pub fn first_key<'a>(&self, op: OpId, bytes: &'a [u8]) -> Option<&'a [u8]> {
         if self.traced.as_ref().is_some_and(|traced| traced.has(op)) {
             return Traced::first_key(bytes);
@@ -219,7 +219,7 @@ mod tests {
     };
 
     #[test]
-    fn operations_come_by_their_weights() {
+    fn operations_are_drawn_by_their_weights() {
         let weights = [("GET {key}", 6), ("SET {key} {value}", 2), ("INCR {other}", 0), ("PING", 2)];
         let operations = weights.map(|(step, weight)| Operation::command(step, weight)).into();
         let (labels, _) = drawn(&of(operations), 10, 100_000, 3);
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn operations_that_come_in_turn_come_as_often_as_their_weight_before_the_next() {
+    fn operations_in_turn_are_repeated_as_often_as_their_weight() {
         let operations = [("SET {key} {value}", 1), ("PING", 0), ("GET {key}", 3)];
         let operations = operations.map(|(step, weight)| Operation::command(step, weight)).into();
         let (labels, _) = drawn(&Workload { order: Order::InTurn, ..of(operations) }, 10, 9, 3);
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_spread_over_the_whole_keyspace_and_nothing_else() {
+    fn keys_are_spread_over_exactly_the_keyspace() {
         let (_, text) = drawn(&preset("get").unwrap(), 10, 1000, 3);
         for key in 0..10 {
             let n = text.matches(&format!("k:{key:012}")).count();
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_clients_count_together_goes_on_after_a_turn_and_through_other_workloads() {
+    fn shared_counters_continue_in_later_programs() {
         let walk = preset("get").unwrap().drawn_by(Distribution::Sequential);
         let next = |program: &Program| {
             let (mut draws, mut out) = (Draws::new(1), Outgoing::default());
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_that_are_the_same_keys_drawn_otherwise_grow_together() {
+    fn sets_with_the_same_keys_grow_together() {
         let of = |read: &str| {
             let steps = ["SET {key.new} x", read].map(|step| Operation::command(step, 1));
             of(steps.into()).with_inline()
@@ -297,9 +297,9 @@ mod tests {
         assert!(next > before + 50, "{next} after {before}");
     }
 
-    /// The requests of a seed never change: the expected bytes are from an early version of redyno.
+    /// The requests of a seed never change. The expected bytes come from an early version of redyno.
     #[test]
-    fn a_seed_asks_what_it_always_asked() {
+    fn the_requests_of_a_seed_never_change() {
         let (_, text) = drawn(&preset("mixed").unwrap(), 1000, 3, 7);
         assert_eq!(
             text,
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_asks_the_same_and_another_seed_something_else() {
+    fn the_same_seed_gives_the_same_requests_and_another_seed_others() {
         let usual = preset("cache").unwrap();
         assert_eq!(drawn(&usual, 1000, 100, 3), drawn(&usual, 1000, 100, 3));
         assert_ne!(drawn(&usual, 1000, 100, 3).1, drawn(&usual, 1000, 100, 4).1);
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_lie_in_their_range_and_reach_both_ends() {
+    fn numbers_cover_exactly_their_range() {
         let operations = vec![Operation::command("E {number 9..11} {number 5..5}", 1)];
         let (_, text) = drawn(&of(operations), 1, 200, 3);
         let numbers: Vec<_> = text.split("\r\n").collect();
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn new_keys_follow_those_of_the_set_and_are_repeated_within_their_operation() {
+    fn new_keys_follow_the_keys_of_the_set_and_can_be_repeated() {
         let operation = Operation {
             name: "insert".to_owned(),
             weight: 1,

@@ -1,10 +1,11 @@
-//! Fields of a workload's file: whole numbers, written as a number, or as a text with a suffix (`"1M"`).
+//! Parses fields of a workload file that are whole numbers: a number, or a text with a suffix (`"1M"`).
 
 use serde::{Deserialize, Deserializer, de};
 
 use crate::units::parse_count;
 
-/// The maximum weight of an operation: a new share of reads multiplies weights by up to 200, which must fit in 32 bits.
+/// The maximum weight of an operation. A new share of reads multiplies weights by up to 200, and the result must fit
+/// into 32 bits.
 pub const MAX_WEIGHT: u32 = 1_000_000;
 
 #[derive(Deserialize)]
@@ -23,15 +24,15 @@ pub fn quantity<'de, D: Deserializer<'de>, N: TryFrom<u64>>(from: D) -> Result<N
     N::try_from(number).map_err(|_| de::Error::custom(format!("{number} is too large")))
 }
 
-/// Returns whether a file leaves a field out, because it has its default value.
+/// Returns whether a field has its default value, so that it is not written to a file.
 pub(super) fn is_default<T: Default + PartialEq>(field: &T) -> bool {
     *field == T::default()
 }
 
-/// Reads a quantity that may be absent.
+/// Parses a whole number of an optional field.
 ///
 /// # Errors
-/// As [`quantity`].
+/// The same as for [`quantity`].
 pub fn some_quantity<'de, D: Deserializer<'de>, N: TryFrom<u64>>(from: D) -> Result<Option<N>, D::Error> {
     quantity(from).map(Some)
 }

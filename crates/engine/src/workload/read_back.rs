@@ -1,10 +1,10 @@
-//! Reads the records of a file back from the server: the commands, and the replies if the records are unchanged.
+//! Creates the commands that read the records of a dataset back from the server, and the expected replies.
 //!
 //! ```text
 //!  SET doc:__field:id__ __record__              ──► GET doc:7             $17 {"id":"7", …}
 //!  HSET doc:__field:id__ title __field:title__  ──► HMGET doc:7 title     *1 $5 seven
 //! ```
-//! RESP2 has only one form for a correct reply, so replies are compared byte for byte.
+//! Replies are compared byte for byte, because RESP2 encodes the same reply always in the same way.
 
 use super::{
     Dataset, DatasetError, Workload, WorkloadError,
@@ -13,17 +13,17 @@ use super::{
 };
 use crate::{protocol::Dialect, untrusted};
 
-/// The commands that read the records of a file back, record by record.
+/// Creates the commands that read the records of a dataset back, record by record.
 #[derive(Debug)]
 pub struct ReadBack {
     dataset: Dataset,
-    /// The number of records that are not read back yet.
+    /// The number of records that have not been read back yet.
     left: u64,
     taken: Taken,
     steps: Vec<Step>,
 }
 
-/// A command that reads a record back, and its expected replies in RESP2, byte for byte.
+/// A command that reads a record back, with its expected replies as bytes of RESP2.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordCheck {
     /// The key of the record.
@@ -43,7 +43,7 @@ impl Workload {
     /// Returns the commands that read all records of the dataset back.
     ///
     /// # Errors
-    /// When it is unknown how they were written.
+    /// When redyno cannot know how the records were written.
     pub fn read_back(&self) -> Result<ReadBack, WorkloadError> {
         let dataset = self.dataset.as_ref().ok_or_else(|| {
             WorkloadError::of("--verify reads the records of a file back; give the file with --dataset")
@@ -76,8 +76,8 @@ fn can_be_read_back(step: &Step) -> bool {
 }
 
 impl ReadBack {
-    /// Returns the commands that read the next record back, one for each step; the result is empty after the last
-    /// record.
+    /// Returns the commands that read the next record back, one command for each step. The result is empty after the
+    /// last record.
     ///
     /// # Errors
     /// When the record cannot be read.
@@ -95,7 +95,7 @@ impl ReadBack {
 
     fn asked(&self, step: &Step) -> RecordCheck {
         let words: Vec<_> = step.0.iter().map(|word| self.word(word)).collect();
-        // HSET has fields; if a record has a field twice, the last one counts.
+        // Only HSET has fields. If a command contains a field twice, the last value counts.
         let mut fields: Vec<(&[u8], &[u8])> = Vec::new();
         for pair in words[2..].chunks_exact(2) {
             fields.retain(|(name, _)| *name != pair[0]);
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_asked_for_and_known() {
+    fn written_records_are_read_back() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("docs.csv");
         std::fs::write(&file, "id,title\n1,one\n2,\n").unwrap();

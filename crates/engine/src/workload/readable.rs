@@ -1,19 +1,19 @@
-//! Shows requests on the wire as a line that a person can read.
+//! Formats encoded requests as one line for people.
 
 use super::{Operation, Together};
 use crate::{protocol::Dialect, untrusted};
 
-/// The maximum number of characters in a word, including the note about the rest: enough for the name of a key.
+/// The maximum number of characters of a word, including the note that it was cut. The name of a key usually fits.
 const LONGEST_WORD: usize = 80;
-/// A line of at least this many characters gets no further words; the remaining words are only counted.
+/// The number of characters after which no further words are added to a line. The remaining words are only counted.
 const LONGEST_LINE: usize = 200;
 
 /// The maximum number of characters for the commands of an operation.
 const LONGEST_COMMANDS: usize = 160;
-/// The separator between two steps, if the second step waits for the reply to the first.
+/// The separator between two steps if the second step waits for the reply to the first step.
 pub(super) const THEN: &str = " then ";
 
-/// Returns an operation's commands, as written in the workload.
+/// Returns the commands of an operation as they are written in the workload.
 pub(super) fn commands_of(operation: &Operation) -> String {
     let between = if operation.together == Together::Sequence { THEN } else { " ; " };
     let steps = operation.steps.join(between);
@@ -61,7 +61,7 @@ fn shown(word: &[u8]) -> String {
     if needs_quotes { format!("\"{shown}\"") } else { shown }
 }
 
-/// Parses commands in RESP into words; returns `None` for anything else.
+/// Parses encoded commands of RESP into words. Returns `None` for any other bytes.
 pub(super) fn commands(mut wire: &[u8]) -> Option<Vec<Vec<&[u8]>>> {
     let mut commands = Vec::new();
     while !wire.is_empty() {
@@ -79,7 +79,7 @@ pub(super) fn commands(mut wire: &[u8]) -> Option<Vec<Vec<&[u8]>>> {
     Some(commands)
 }
 
-/// Parses a line of this kind at the beginning of the bytes; returns the number in the line, and the rest.
+/// Parses a line of this kind at the beginning of the bytes. Returns the number in the line and the bytes after it.
 fn header(kind: u8, bytes: &[u8]) -> Option<(usize, &[u8])> {
     let end = bytes.iter().position(|byte| *byte == b'\r')?;
     let (line, behind) = bytes.split_at(end);
@@ -108,14 +108,14 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_a_line_of_words_and_nothing_in_them_is_obeyed() {
+    fn commands_become_one_line_without_control_characters() {
         assert_eq!(of(&[&[b"GET", b"k:1"]]), "GET k:1");
         assert_eq!(of(&[&[b"MULTI"], &[b"SET", b"k", b""], &[b"EXEC"]]), "MULTI ; SET k \"\" ; EXEC");
         assert_eq!(of(&[&[b"SET", b"a b", b"\x1b[2J\xff\r\n*1"]]), "SET \"a b\" \\x1b[2J\\xff\\r\\n*1");
     }
 
     #[test]
-    fn what_is_long_is_cut_and_counted() {
+    fn long_words_and_lines_are_cut() {
         let value = [b'x'; 5000];
         let line = of(&[&[b"SET", b"k", &value]]);
         assert!(line.starts_with("SET k xxxx") && line.ends_with("x… (5 000 bytes)"), "{line}");
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_resp_is_shown_byte_for_byte() {
+    fn other_bytes_than_resp_are_shown_byte_for_byte() {
         let line = readable(b"set k 0 0 2\r\n\x00a\r\n", Dialect::Memcached);
         assert_eq!(line, "set k 0 0 2\\r\\n\\x00a\\r\\n");
         assert_eq!(readable(b"PING\r\n", Dialect::Resp2), "PING\\r\\n");

@@ -1,11 +1,12 @@
-//! Requests that are complete before the run: those of a file in another tool's format.
+//! Requests that are complete before the run, for instance from a file in the format of another tool.
 
 use std::sync::Arc;
 
-/// The requests of an operation. A key number of a set of keys, which are not sent, chooses the next one.
+/// The complete requests of an operation. A key number, drawn from a set of keys, chooses the next request; the key
+/// itself is not sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadyRequests {
-    /// The name of the set of keys, whose numbers begin at 0.
+    /// The name of the set of keys. The numbers of this set begin at 0.
     pub set: String,
     /// All requests, one after the other.
     bytes: Arc<[u8]>,
@@ -14,7 +15,7 @@ pub struct ReadyRequests {
 }
 
 impl ReadyRequests {
-    /// Creates the requests of an operation, as many as the set `set` has keys.
+    /// Creates the requests of an operation. The set `set` must have one key per request.
     pub fn new(set: &str, requests: impl Iterator<Item = Vec<u8>>) -> Self {
         let (mut bytes, mut ends) = (Vec::new(), Vec::new());
         for request in requests {
@@ -40,7 +41,7 @@ mod tests {
     };
 
     #[test]
-    fn each_client_sends_them_in_the_order_of_their_keys() {
+    fn each_client_sends_the_requests_in_the_order_of_the_keys() {
         let ready = ReadyRequests::new("row", ["a", "bb", ""].map(Vec::from).into_iter());
         let operation = Operation { is_raw: true, ready: Some(ready), ..Operation::command("SET", 1) };
         let row =

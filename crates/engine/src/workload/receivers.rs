@@ -1,4 +1,4 @@
-//! The receivers of a workload: connections that wait for what its operations send.
+//! The receivers of a workload: connections that receive the messages that its operations send.
 //!
 //! ```text
 //!  [receivers]                 clients ── PUBLISH {channel} "{stamp}…" ──► server ──► 10 receivers
@@ -14,23 +14,23 @@ use super::quantity::quantity;
 /// The largest number of receivers.
 pub const MAX_RECEIVERS: u32 = 20_000;
 
-/// Connections that wait for what the operations send, in the `[receivers]` table of a workload.
+/// The table `[receivers]` of a workload: connections that receive the messages that the operations send.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Receivers {
-    /// How they receive.
+    /// How the receivers get messages.
     pub kind: ReceiverKind,
-    /// The name of the set of keys that are the channels, queues, streams, or watched keys.
+    /// The name of the set of keys that contains the channels, queues, streams or watched keys.
     pub keys: String,
-    /// How many there are.
+    /// The number of receivers.
     #[serde(deserialize_with = "quantity")]
     pub count: u32,
-    /// The name of the set of keys that are the second queues; only the kind `move` uses it.
+    /// The name of the set of keys that contains the second queues. Only the kind `move` uses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
 }
 
-/// How receivers receive.
+/// How receivers get messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReceiverKind {
@@ -40,22 +40,23 @@ pub enum ReceiverKind {
     ShardedPubsub,
     /// BLPOP from queues.
     Queue,
-    /// BLMOVE from queues to other queues, from which a message is removed after its receipt.
+    /// BLMOVE from queues to second queues. A message is removed from the second queue after its receipt.
     Move,
     /// XREAD BLOCK: every receiver of a stream gets every entry.
     Stream,
-    /// XREADGROUP BLOCK and XACK: one receiver of a stream gets an entry. XAUTOCLAIM takes over what a lost one left.
+    /// XREADGROUP BLOCK and XACK: each entry goes to one receiver of a stream. XAUTOCLAIM takes over the entries of a
+    /// lost receiver.
     Group,
-    /// CLIENT TRACKING on: each key is read by one receiver, and again after each invalidation.
+    /// CLIENT TRACKING: one receiver reads each key, and reads it again after each invalidation.
     Tracking,
-    /// CLIENT TRACKING on BCAST PREFIX: every receiver gets the invalidations of all keys.
+    /// CLIENT TRACKING with BCAST and PREFIX: every receiver gets the invalidations of all keys.
     Broadcast,
-    /// PSUBSCRIBE to the notifications of keys: every receiver gets those of all keys.
+    /// PSUBSCRIBE to keyspace notifications: every receiver gets the notifications of all keys.
     Keyspace,
 }
 
 impl ReceiverKind {
-    /// Returns whether the server removes what one receiver got, so that the receivers of a key share its messages.
+    /// Returns whether the receivers of a key share its messages: each message goes to one receiver.
     pub fn is_shared(self) -> bool {
         matches!(self, Self::Queue | Self::Move | Self::Group)
     }
@@ -65,12 +66,12 @@ impl ReceiverKind {
         !self.is_shared() && !self.is_of_keys()
     }
 
-    /// Returns whether receivers get only the key that was written, and not the message.
+    /// Returns whether receivers get only the name of the written key, and not the message.
     pub fn is_of_keys(self) -> bool {
         matches!(self, Self::Tracking | Self::Broadcast | Self::Keyspace)
     }
 
-    /// Returns whether the server keeps messages for receivers that come later.
+    /// Returns whether the server stores messages for receivers that connect later.
     pub fn is_kept(self) -> bool {
         self.is_shared() || self == Self::Stream
     }

@@ -5,11 +5,11 @@ use super::{
     step::{Fragment, Step},
 };
 
-/// The largest number of channels, queues, streams or keys that receivers wait for.
+/// The maximum number of channels, queues, streams or keys for which receivers wait.
 const MAX_CHANNELS: u64 = 1_000_000;
 
 impl Workload {
-    /// Checks the receivers, for a load with `keyspace` keys.
+    /// Checks the receivers for a load with `keyspace` keys.
     pub(super) fn check_receivers(&self, keyspace: u64) -> Result<(), WorkloadError> {
         let Some(receivers) = &self.receivers else { return Ok(()) };
         let Receivers { kind, keys, count, to } = receivers;
@@ -55,7 +55,7 @@ impl Workload {
         Ok(())
     }
 
-    /// Returns the number of receivers, if there are any.
+    /// Returns the number of receivers; `None` if the workload has no receivers.
     pub fn received(&self) -> Option<u32> {
         self.receivers.as_ref().map(|receivers| receivers.count)
     }
@@ -63,7 +63,7 @@ impl Workload {
     /// Returns the workload with this many receivers.
     ///
     /// # Errors
-    /// When it has none.
+    /// When the workload has no receivers.
     pub fn received_by(&self, count: u32) -> Result<Self, WorkloadError> {
         let none = || {
             WorkloadError::of("this workload has no receivers; choose one that has, such as pubsub or queue")
@@ -72,13 +72,13 @@ impl Workload {
         Ok(Self { receivers: Some(Receivers { count, ..receivers }), ..self.clone() })
     }
 
-    /// Returns the number of the set of keys that receivers wait for.
+    /// Returns the number of the set of keys for which receivers wait.
     pub(super) fn received_set(&self) -> Option<u16> {
         let keys = &self.receivers.as_ref()?.keys;
         self.keys.keys().position(|name| name == keys).map(|place| place as u16)
     }
 
-    /// Returns the second queues of receivers, which the receivers write.
+    /// Returns the set of second queues, to which receivers move messages.
     pub(super) fn moved_to(&self) -> Option<&Keyset> {
         let receivers = self.receivers.as_ref().filter(|receivers| receivers.kind == ReceiverKind::Move)?;
         self.keys.get(receivers.to.as_ref()?)

@@ -1,4 +1,4 @@
-//! How a workload uses the records of a dataset.
+//! Connects a workload with a dataset: finds the parts of records in steps, and opens the file.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ impl Step {
 }
 
 impl Workload {
-    /// Returns the parts of a record that the operations send, each part once.
+    /// Returns the parts of a record that the operations send, without duplicates.
     pub fn portions(&self) -> Vec<Portion> {
         let mut portions: Vec<Portion> = Vec::new();
         let steps = self.compiled().operations.iter().flat_map(|operation| &operation.steps);
@@ -40,10 +40,10 @@ impl Workload {
         self.read_asked().all(|operation| operation.steps.iter().any(Step::is_of_record))
     }
 
-    /// Returns the workload with a dataset: the first `most` records of a file, which is read once.
+    /// Returns the workload with a dataset of the first `most` records of a file. Reads the file once.
     ///
     /// # Errors
-    /// When it sends no part of a record, the file lacks a part, or one of its records is invalid.
+    /// When the workload sends no part of a record, the file lacks a field, or a record is invalid.
     pub fn with_dataset(&self, file: &Path, most: Option<u64>) -> Result<Self, DatasetError> {
         let portions = self.portions();
         if portions.is_empty() {
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn all_fields_of_an_operation_are_of_one_record() {
+    fn all_fields_of_an_operation_belong_to_one_record() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("docs.csv");
         let long = "y".repeat(200_000);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn only_operations_are_of_a_record() {
+    fn only_operations_can_use_records() {
         let mut workload = of(&["PING"]);
         workload.setup.steps.push("SET x __field:id__".to_owned());
         let error = workload.check().unwrap_err().to_string();

@@ -1,35 +1,35 @@
-//! The next key of a set in the same slot of a cluster.
+//! Finds the next key of a set in the same slot of a cluster.
 //!
 //! ```text
 //!  712345 ──► checksum of its digits ──► the next number with this checksum, in blocks of 100 000 numbers
 //! ```
-//! The slot of a name is a CRC16 without a start value, which is linear: the slots of two names that differ in their
-//! digits only are the same if the checksums of their digits are the same, whatever is before and after the digits. So
-//! one table of all endings of five digits, by their checksum, serves all sets of keys.
+//! The slot of a name is a CRC16 without a start value, which is linear. So two names that differ only in their digits
+//! have the same slot if the checksums of the digits are equal; the text around the digits has no effect. One table of
+//! all five-digit endings, ordered by checksum, is enough for all sets of keys.
 
 use std::{ops::Range, sync::LazyLock};
 
 use crate::protocol::{SLOTS, key_slot};
 
-/// The fewest keys of a set that are drawn by slot: two in each slot on average.
+/// The minimum number of keys in a set whose keys are drawn by slot. Each slot then has two keys on average.
 pub(super) const FEWEST_KEYS: u64 = 2 * SLOTS as u64;
-/// The number of endings.
+/// The number of five-digit endings.
 const BLOCK: u64 = 100_000;
 
-/// All endings, in ascending order for each checksum.
+/// All five-digit endings, in ascending order for each checksum.
 static ENDINGS: LazyLock<Vec<Vec<u32>>> = LazyLock::new(|| {
     let mut endings = vec![Vec::new(); SLOTS.into()];
     (0..BLOCK as u32).for_each(|ending| endings[usize::from(checksum(ending.into()))].push(ending));
     endings
 });
 
-/// Makes the table, which takes some milliseconds.
+/// Builds the table, which takes a few milliseconds.
 pub(super) fn prepare() {
     LazyLock::force(&ENDINGS);
 }
 
-/// Returns the next number among `numbers` whose key has the slot of the key `number`: after the highest follows the
-/// lowest. If there is no other, this is the same number. All numbers must have the same number of digits.
+/// Returns the next number among `numbers` whose key is in the same slot as the key `number`. The lowest number follows
+/// the highest one. If no other key is in the slot, returns `number`. All numbers must have the same number of digits.
 pub(super) fn next(number: u64, numbers: Range<u64>) -> u64 {
     let wanted = checksum(number);
     let first = |within: Range<u64>| {
@@ -43,7 +43,7 @@ pub(super) fn next(number: u64, numbers: Range<u64>) -> u64 {
     first(number.saturating_add(1)..numbers.end).or_else(|| first(numbers)).unwrap_or(number)
 }
 
-/// Returns the checksum of a number's digits. Leading zeros do not change it.
+/// Returns the checksum of a number's digits. Leading zeros do not change the checksum.
 fn checksum(mut number: u64) -> u16 {
     let mut digits = [0; 20];
     for digit in digits.iter_mut().rev() {
@@ -59,7 +59,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the keys from `number` on until it comes again.
+    /// Returns the keys from `number` on, until `number` comes again.
     fn around(number: u64, numbers: &Range<u64>) -> Vec<u64> {
         let mut all = vec![number];
         loop {
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn all_keys_of_a_slot_come_before_one_comes_again() {
+    fn all_keys_of_a_slot_come_before_the_first_key_comes_again() {
         let slot = |number: &u64| key_slot(format!("redyno:4g7k2m9q:{number:012}").as_bytes());
         for (numbers, number) in [(0..100_000, 42), (99_990..350_000, 99_999), (7..40_007, 40_006)] {
             let drawn = around(number, &numbers);
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_alone_in_its_slot_is_the_next_itself() {
+    fn a_key_that_is_alone_in_its_slot_follows_itself() {
         assert_eq!((next(5, 5..6), next(5, 0..3)), (5, 5));
         assert_eq!(next(u64::MAX - 1, u64::MAX - 1..u64::MAX), u64::MAX - 1);
     }

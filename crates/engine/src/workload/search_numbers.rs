@@ -1,23 +1,23 @@
-//! The numbers in a search for nearest vectors that a knob changes while the load runs.
+//! The numbers in searches for nearest vectors that knobs change while the load runs.
 
 use std::{cmp::Reverse, ops::Range};
 
 use super::{Workload, WorkloadError};
 
-/// The highest value of such a number.
+/// The highest value of a number in a search.
 pub const MAX_SEARCH_NUMBER: u32 = 1_000_000;
 
 /// A number in the searches (`VSIM`, or a command with `[KNN …]`) of a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchNumber {
-    /// How many neighbours are searched: after `KNN` or `COUNT`, and after the `LIMIT 0` of such a search.
+    /// The number of nearest neighbours: the number after `KNN` or `COUNT`, and after `LIMIT 0` in the same search.
     Neighbours,
-    /// How many candidates the server keeps while it searches: after `EF_RUNTIME` or `EF`.
+    /// The number of candidates that the server keeps during a search: the number after `EF_RUNTIME` or `EF`.
     Ef,
 }
 
 impl SearchNumber {
-    /// Returns the number's name.
+    /// Returns the name of the number.
     pub fn name(self) -> &'static str {
         match self {
             Self::Neighbours => "neighbours",
@@ -47,7 +47,7 @@ impl SearchNumber {
         self.words().iter().flat_map(|word| step.match_indices(word)).filter_map(place).collect()
     }
 
-    /// Returns the step with this value of the number.
+    /// Returns the step with this value for the number.
     pub fn set(self, step: &str, value: u32) -> String {
         let (mut step, mut places) = (step.to_owned(), self.places(step));
         places.sort_unstable_by_key(|place| Reverse(place.start));
@@ -57,13 +57,13 @@ impl SearchNumber {
 }
 
 impl Workload {
-    /// Returns the value of the number in the first search that has one.
+    /// Returns the value of the number in the first search that contains the number.
     pub fn searched(&self, number: SearchNumber) -> Option<u32> {
         let mut steps = self.operations.iter().flat_map(|operation| &operation.steps);
         steps.find_map(|step| step[number.places(step).into_iter().next()?].parse().ok())
     }
 
-    /// Returns the workload with this value of the number in all its searches.
+    /// Returns the workload with this value for the number in all searches.
     ///
     /// # Errors
     /// When no search has the number, or the value is out of range.
@@ -94,7 +94,7 @@ mod tests {
     use crate::workload::{Operation, preset};
 
     #[test]
-    fn the_numbers_of_a_search_are_found_and_changed_and_no_others() {
+    fn only_the_numbers_of_searches_are_found_and_changed() {
         let (neighbours, ef) = (SearchNumber::Neighbours, SearchNumber::Ef);
         for name in ["vectors", "vector-set"] {
             let workload = preset(name).unwrap();

@@ -1,8 +1,8 @@
-//! The setup: commands that run once before a load, such as SCRIPT LOAD, FUNCTION LOAD, FT.CREATE, or one that makes a
-//! key for all operations.
+//! The setup: commands that run once before a load, such as SCRIPT LOAD, FUNCTION LOAD or FT.CREATE, or a command that
+//! writes a key for all operations.
 //!
-//! redyno sends the setup's commands in order before the load, each one after the reply to the previous one. The
-//! setup's commands are not counted as operations.
+//! redyno sends the commands of the setup in order before the load, each command after the reply to the previous
+//! command. These commands are not counted as operations.
 
 use super::{
     Draws, KeyNames, Operation, Outgoing, Program, Together, Values, Workload, data::notifications,
@@ -13,19 +13,19 @@ use crate::{
     untrusted,
 };
 
-/// A command of a setup, as it is sent.
+/// A command of a setup with filled placeholders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetupCommand {
-    /// The command as the server's statistics name it, in upper or lower case: `SCRIPT|LOAD`.
+    /// The name of the command in the server's statistics, in upper or lower case: `SCRIPT|LOAD`.
     pub name: String,
     /// The words of the command, including its name.
     pub words: Vec<Vec<u8>>,
-    /// The site to which it is sent by HTTP, with the header fields of the workload.
+    /// For HTTP, the site that receives the command, with the header fields of the workload.
     pub site: Option<&'static HttpSite>,
 }
 
 impl SetupCommand {
-    /// Returns the letters that it sets as `notify-keyspace-events`.
+    /// Returns the value that the command sets for the parameter `notify-keyspace-events`.
     pub fn notifications(&self) -> Option<String> {
         let words: Vec<_> = self.words.iter().map(|word| untrusted::bytes(word)).collect();
         notifications(&words.join(" ")).map(str::to_owned)
@@ -33,7 +33,7 @@ impl SetupCommand {
 }
 
 impl Workload {
-    /// Returns the names of the setup's commands, each name once, in order.
+    /// Returns the names of the setup's commands in order, without duplicates.
     pub fn setup_names(&self) -> Vec<String> {
         let mut names: Vec<_> = self.compiled().setup.iter().filter_map(Step::command).collect();
         let mut seen = std::collections::HashSet::new();
@@ -41,9 +41,9 @@ impl Workload {
         names
     }
 
-    /// Returns the setup's commands for a workload that can be [run](Self::check). The load has `keyspace` keys,
-    /// `names` contains the prefix of the keys, and values have `value_size` bytes. The same seed gives the same
-    /// commands. `dialect` is that of the server.
+    /// Returns the setup's commands for a [valid](Self::check) workload. `dialect` is the dialect of the server, and
+    /// `names` contains the prefix of the keys. The load has `keyspace` keys, and values have `value_size` bytes. The
+    /// same seed gives the same commands.
     pub fn setup_commands(
         &self,
         (dialect, names): (Dialect, &KeyNames),
@@ -54,7 +54,7 @@ impl Workload {
         if self.setup.is_empty() {
             return Vec::new();
         }
-        // They are drawn like the steps of one operation, each of which waits for the previous one.
+        // The commands are drawn like the steps of one operation in which each step waits for the previous step.
         let steps = self.setup.steps.clone();
         let together = Together::Sequence;
         let operation =
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn its_commands_are_drawn_once_as_those_of_operations_are() {
+    fn the_commands_of_a_setup_are_drawn_like_operations() {
         let workload = with_setup(&[
             "script load 'return 1'",
             "SET {key} <{value}>",
@@ -113,14 +113,14 @@ mod tests {
     }
 
     #[test]
-    fn what_it_writes_may_be_written_though_no_operation_does() {
+    fn keys_written_by_the_setup_belong_to_the_run() {
         let span = |steps: &[&str]| KeySpan::written_by(&with_setup(steps), 10);
         assert!(span(&["SCRIPT LOAD x"]).is_empty() && span(&["GET {key}"]).is_empty());
         assert_eq!(span(&["SCRIPT LOAD x", "SET {key} 0"]), [(String::new(), 0..10)].into_iter().collect());
     }
 
     #[test]
-    fn a_setup_that_cannot_be_run_is_named() {
+    fn an_invalid_setup_is_reported() {
         let error = |steps: &[&str]| with_setup(steps).check().unwrap_err().to_string();
         assert_eq!(
             error(&["SCRIPT LOAD x", " "]),

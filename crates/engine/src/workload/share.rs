@@ -1,32 +1,34 @@
-//! The share of one worker, or of one machine, in a load that several carry out together.
+//! The share of one worker or machine in a load that several workers or machines carry out together.
 
 use serde::{Deserialize, Serialize};
 
-/// A share in numbered things, such as requests or new keys: of each `of` of them in a row, the one at `index`.
+/// A share in numbered items, such as requests or new keys. A share contains item `index` of each group of `of`
+/// consecutive items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share {
     /// The number of the worker or machine, from 0.
     pub index: usize,
-    /// How many workers or machines there are, at least 1.
+    /// The number of workers or machines, at least 1.
     pub of: usize,
 }
 
 impl Share {
-    /// Everything.
+    /// The share that contains all items.
     pub const ALL: Self = Self { index: 0, of: 1 };
 
-    /// Returns the number, among all things, of the thing that is number `n` of this share.
+    /// Converts a number within this share to the number among all items.
     #[inline]
     pub fn nth(self, n: u64) -> u64 {
         n.saturating_mul(self.of as u64).saturating_add(self.index as u64)
     }
 
-    /// Returns how many of `total` things belong to this share. What is left over belongs to the lowest shares.
+    /// Returns the number of items in this share, if there are `total` items. The remainder of the division belongs to
+    /// the lowest shares.
     pub fn part(self, total: u64) -> u64 {
         total / self.of as u64 + u64::from((self.index as u64) < total % self.of as u64)
     }
 
-    /// Returns part `index` of `of` equal parts of this share.
+    /// Divides this share into `of` equal parts. Returns part number `index`.
     #[must_use]
     pub fn divided(self, index: usize, of: usize) -> Self {
         Self { index: self.index + index * self.of, of: self.of * of }
@@ -38,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shares_of_all_workers_of_all_machines_are_everything_once() {
+    fn the_shares_of_all_workers_contain_each_item_once() {
         for (machines, workers, total) in [(3, 2, 100), (4, 3, 7), (1, 1, 5)] {
             let mut numbers = Vec::new();
             for machine in 0..machines {

@@ -14,32 +14,32 @@ use super::{
 };
 use crate::{clock, protocol::Fill};
 
-/// The source of a slot's number, if it is not a set of keys.
+/// The source of the number in a slot. The sets of keys are separate sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NumberSource {
-    /// A random whole number from the first to the last.
+    /// A random whole number in this range, including both ends.
     Number(u64, u64),
-    /// A key of set number `set`: a newly drawn key if `is_new`, or else the key that this operation drew last.
+    /// A key of set number `set`: a newly drawn key if `is_new` is true, or else the last drawn key of this operation.
     Repeated { set: u16, is_new: bool },
-    /// The next key of this set in order, for a prefill.
+    /// In a prefill, the next key of this set in order.
     Given(u16),
     /// A new key of this set.
     Inserted(u16),
-    /// The next key of this set in the slot of the key that this operation drew last.
+    /// The next key of this set in the same slot as the last drawn key of this operation.
     SameSlot(u16),
     /// The time in milliseconds since 1970.
     Now,
     /// The cursor in the reply to the client's last SCAN.
     Cursor,
-    /// The number of the next message to the key of this set that this operation drew last.
+    /// The number of the next message on a channel. The channel is the last drawn key of this set in this operation.
     MessageNumber(u16),
-    /// The time of that message.
+    /// The time of the message that got the last message number.
     MessageTime,
 }
 
 impl NumberSource {
-    /// Returns the source of a fragment's number; `None` if the source is a set of keys, or there is no number. The
-    /// operation repeats keys of the sets `repeated`.
+    /// Returns the source of a fragment's number. `None` if the source is a set of keys, or if the fragment has no
+    /// number. `repeated` contains the sets whose keys the operation repeats.
     pub(super) fn of(fragment: &Fragment, repeated: &[u16]) -> Option<Self> {
         match fragment {
             Fragment::Key(set) => {
@@ -61,38 +61,38 @@ impl NumberSource {
     }
 }
 
-/// Kinds of values with this number or a higher one are parts of a record.
+/// The first number of kinds of values that stand for parts of a record.
 pub(super) const FIELDS: u16 = 1 << 15;
 
 /// The sources for the slots of a program.
 #[derive(Debug)]
 pub(super) struct Sources {
-    /// The sets of keys, which are the first sources of numbers.
+    /// The sets of keys, which are the sources with the lowest numbers.
     pub(super) sets: Vec<Chooser>,
-    /// The other sources of numbers.
+    /// The sources of numbers that are not sets of keys. The first of them is numbered after the last set.
     pub(super) others: Vec<NumberSource>,
     pub(super) values: Values,
     /// The messages, if the workload has receivers.
     pub(super) messages: Option<Arc<Messages>>,
 }
 
-/// An operation being filled.
+/// The state of an operation whose slots are being filled.
 pub(super) struct Filling<'a> {
     pub(super) sources: &'a Sources,
     pub(super) draws: &'a mut Draws,
-    /// The large values, which are not copied.
+    /// The list of large values, which are not copied.
     pub(super) left_out: &'a mut Vec<LeftOut>,
-    /// For each set, the key that this operation can repeat.
+    /// For each set of keys, the key that this operation can repeat.
     pub(super) noted: &'a mut Vec<u64>,
     /// The list of new keys, and the index of this operation in its batch.
     pub(super) inserted: (&'a mut Insertions, u32),
-    /// The record of the operation, if it uses one.
+    /// The record of the operation, if the operation uses records.
     pub(super) record: &'a Taken,
-    /// The next key in order, for a prefill.
+    /// In a prefill, the number of the next key in order.
     pub(super) given: u64,
-    /// The position at which a CAS number is inserted later, if there is one.
+    /// The position at which a CAS number must be inserted later.
     pub(super) awaited: Option<usize>,
-    /// The name that is not a valid key, if there is one.
+    /// The first invalid key of the operation.
     pub(super) refused: Option<Vec<u8>>,
 }
 
@@ -130,7 +130,7 @@ impl Filling<'_> {
             NumberSource::MessageNumber(set) => {
                 let issued = self.sources.messages.as_ref();
                 let (number, now_ns) = issued.map_or((0, 0), |it| it.issue(self.noted[usize::from(set)]));
-                // The place behind those of all sets of keys.
+                // The time is stored after the keys of all sets.
                 self.keep(self.sources.sets.len() as u16, now_ns);
                 number
             }
@@ -146,8 +146,8 @@ impl Filling<'_> {
         key
     }
 
-    /// Appends a field of a record, a large value, or a value with text around it. Returns the size of a large value,
-    /// which is not copied, or else 0.
+    /// Appends a field of a record, a large value, or a value with text around it. Returns the number of bytes that are
+    /// not copied: the size of a large value, or 0.
     #[inline(never)]
     fn write_other(&mut self, cut: Cut, out: &mut Vec<u8>) -> usize {
         if cut.kind >= FIELDS {

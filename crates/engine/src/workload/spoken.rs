@@ -1,4 +1,4 @@
-//! A workload in a protocol: whether the protocol supports its commands, and which replies are misses.
+//! Checks whether a dialect supports the commands of a workload, and decides which replies are misses.
 
 use super::{
     KeyForm, KeyNames, Misses, Together, Workload, WorkloadError, cas, commands,
@@ -22,7 +22,7 @@ pub(super) fn misses(dialect: Dialect, step: &Step) -> Misses {
     }
 }
 
-/// Returns a word if it is the same in every request.
+/// Returns the text of a word without placeholders; `None` for any other word.
 fn fixed(word: &[Fragment]) -> Option<String> {
     match word {
         [Fragment::Text(text)] => Some(untrusted::bytes(text)),
@@ -31,10 +31,10 @@ fn fixed(word: &[Fragment]) -> Option<String> {
 }
 
 impl Workload {
-    /// Checks that the protocol supports the workload's commands, with the key prefix in `names`.
+    /// Checks that the dialect supports the commands of the workload. `names` contains the prefix of the keys.
     ///
     /// # Errors
-    /// Names the first one that it lacks.
+    /// The error names the first command that the dialect does not support.
     pub fn check_dialect(&self, dialect: Dialect, names: &KeyNames) -> Result<(), WorkloadError> {
         self.check_cas(dialect)?;
         let server = dialect.words().server;
@@ -56,7 +56,7 @@ impl Workload {
         self.http.check(dialect)?;
         if !dialect.has_keys() && self.setup.is_empty() != names.prefix().is_empty() {
             return Err(WorkloadError::of(
-                "by HTTP, the keys of a workload with [setup] have the name of the run, and others have not: start redyno \
+                "by HTTP, one run cannot use both workloads with [setup] and workloads without: start redyno \
                  with this workload",
             ));
         }
@@ -93,8 +93,8 @@ impl Workload {
         dialect.check(&parts).map_err(|why| why.to_string())
     }
 
-    /// Returns the words of a step in parts, with each number at its maximum. `None` is a value, or a field of a
-    /// record.
+    /// Returns the parts of each word of a step, with each number at its maximum. A part is `None` if it is a value or
+    /// a field of a record.
     fn largest(&self, step: &Step, names: &KeyNames) -> Vec<Vec<Option<Vec<u8>>>> {
         let part = |fragment: &Fragment| match fragment {
             Fragment::Text(text) => Some(text.clone()),
@@ -119,7 +119,7 @@ impl Workload {
     }
 }
 
-/// Returns a fixed part as text; a value, or a field of a record, is a slot.
+/// Converts a fixed part to text, and a value or a field of a record to a slot.
 fn part(part: &Option<Vec<u8>>) -> Part<'_> {
     part.as_deref().map_or(Part::Value { kind: 0, size: None }, Part::Text)
 }
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_every_dialect_has_runs_in_every_dialect() {
+    fn memcached_supports_the_simple_presets() {
         for name in ["cache", "mixed", "get", "set", "incr", "ping"] {
             assert_eq!(error(&preset(name).unwrap(), "k:"), None, "{name}");
         }
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_read_whole_and_is_not_there_is_a_miss() {
+    fn a_missing_key_is_a_miss_of_commands_that_read_whole_values() {
         for (step, is_one) in [
             ("GET {key}", true),
             ("hgetall {key}", true),
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_memcached_does_not_have_names_the_operation() {
+    fn the_error_for_an_unsupported_command_names_the_operation() {
         let begins = |workload: &Workload, prefix: &str, expected: &str| {
             let error = error(workload, prefix).unwrap_or_default();
             assert!(error.starts_with(expected), "{error}");

@@ -3,7 +3,7 @@
 use super::{Portion, commands};
 use crate::{protocol::Derived, untrusted};
 
-/// A command: a list of words, each of which is a list of fragments.
+/// A command as a list of words. Each word is a list of fragments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Step(pub(super) Vec<Vec<Fragment>>);
 
@@ -12,25 +12,25 @@ pub(super) struct Step(pub(super) Vec<Vec<Fragment>>);
 pub(super) enum Fragment {
     /// Literal bytes.
     Text(Vec<u8>),
-    /// A key of the set with this number; sets are numbered in the order of their names.
+    /// A key of the set with this number. The sets are numbered in the order of their names.
     Key(u16),
-    /// The next key of this set in order, for a prefill.
+    /// In a prefill, the next key of this set in order.
     Given(u16),
     /// The next new key of this set.
     New(u16),
-    /// The key of this set that the operation drew last.
+    /// The last drawn key of this set in the operation.
     Same(u16),
-    /// The next key of this set in the slot of the key that the operation drew last.
+    /// The next key of this set in the same slot as the last drawn key of the operation.
     SameSlot(u16),
-    /// What is derived from a key of this set, which this fragment draws or repeats.
+    /// Bytes that are derived from a key of this set. The inner fragment draws or repeats the key.
     Derived(u16, Box<Fragment>, Derived<Vec<u8>>),
     /// A value of the kind with this number.
     Value(u16),
-    /// A random whole number from the first to the last.
+    /// A random whole number in this range, including both ends.
     Number(u64, u64),
     /// The time in milliseconds since 1970.
     Now,
-    /// A part of the stamp of a message to a key of this set, which the operation drew last.
+    /// A part of a message's stamp. The channel of the message is the last drawn key of this set.
     Stamp(StampPart, u16),
     /// The CAS number of the item in the reply to the previous step.
     Cas,
@@ -52,12 +52,12 @@ pub(super) enum StampPart {
 }
 
 impl Fragment {
-    /// Returns the key of which the fragment is made, or else the fragment.
+    /// Returns the key from which the fragment is derived. For other fragments, returns the fragment itself.
     pub(super) fn key(&self) -> &Self {
         if let Self::Derived(_, key, _) = self { key } else { self }
     }
 
-    /// Returns the set from which the fragment draws a key, existing or new.
+    /// Returns the set from which the fragment draws a key, whether the key exists or is new.
     pub(super) fn draws(&self) -> Option<u16> {
         if let Self::Key(set) | Self::New(set) | Self::SameSlot(set) = self.key() { Some(*set) } else { None }
     }
@@ -67,7 +67,7 @@ impl Fragment {
         if let Self::New(set) = self.key() { Some(*set) } else { None }
     }
 
-    /// Returns the set whose last drawn key the fragment repeats or follows.
+    /// Returns the set whose last drawn key the fragment needs.
     pub(super) fn repeats(&self) -> Option<u16> {
         match self.key() {
             Self::Same(set) | Self::SameSlot(set) | Self::Stamp(_, set) => Some(*set),
@@ -83,7 +83,7 @@ impl Step {
             .filter_map(|fragment| if let Fragment::Value(kind) = fragment { Some(*kind) } else { None })
     }
 
-    /// Returns whether one of the words is this one, in any case.
+    /// Returns whether one of the words is `word`, in upper or lower case.
     pub(super) fn has_word(&self, word: &str) -> bool {
         let is_it = |fragments: &Vec<Fragment>| match fragments.as_slice() {
             [Fragment::Text(text)] => text.eq_ignore_ascii_case(word.as_bytes()),
@@ -92,8 +92,8 @@ impl Step {
         self.0.iter().any(is_it)
     }
 
-    /// Returns the command as the server's statistics name it: `GET` or `SCRIPT|LOAD`. Returns `None` if there is no
-    /// command, or its name has a placeholder.
+    /// Returns the name of the command in the server's statistics: `GET` or `SCRIPT|LOAD`. Returns `None` if there is
+    /// no command, or if its name contains a placeholder.
     pub(super) fn command(&self) -> Option<String> {
         let mut words = self.0.iter().map(|word| match word.as_slice() {
             [Fragment::Text(text)] => Some(untrusted::bytes(text).to_ascii_uppercase()),
@@ -106,8 +106,8 @@ impl Step {
         }
     }
 
-    /// Returns the step's writes to keys other than the run's own: the command with each key, or the command alone if
-    /// its keys are unknown. `is_bare` returns whether a set of keys has only numbers.
+    /// Returns the writes of the step to keys that do not belong to the run: the command with each such key, or the
+    /// command alone if its keys are unknown. `is_bare` returns whether a set of keys has no prefix.
     pub(super) fn written_by_name(&self, is_bare: impl Fn(u16) -> bool) -> Vec<String> {
         let Some(command) = self.command() else { return vec![self.beginning(0)] };
         if self.only_reads() {
@@ -122,7 +122,7 @@ impl Step {
         if keys.is_empty() {
             return vec![shown];
         }
-        // A key with text around it has a name outside of all sets, and is not found for removal.
+        // A key with text around it belongs to no set, so redyno would not find it for removal.
         let is_own = |place: &&usize| match self.0[**place].as_slice() {
             [fragment] => fragment.draws().or(fragment.repeats()).is_some_and(|set| !is_bare(set)),
             _ => false,
@@ -131,7 +131,7 @@ impl Step {
         others.map(|place| format!("{shown} {}", self.beginning(*place))).collect()
     }
 
-    /// Returns the fixed text at the beginning of a word, as a person would write it.
+    /// Returns the fixed text at the beginning of a word for a message, or `…`.
     fn beginning(&self, place: usize) -> String {
         match self.0.get(place).and_then(|word| word.first()) {
             Some(Fragment::Text(text)) => untrusted::bytes(text),
@@ -142,7 +142,7 @@ impl Step {
 
     /// Returns whether the step is known to change no data.
     pub(super) fn only_reads(&self) -> bool {
-        // memcached's mg reads, unless a flag creates missing items (N) or sets their expiry (T).
+        // The command mg of memcached only reads, unless a flag creates missing items (N) or sets their TTL (T).
         let changes = |word: &Vec<Fragment>| match word.first() {
             Some(Fragment::Text(text)) => text.starts_with(b"N") || text.starts_with(b"T"),
             _ => true,
@@ -175,7 +175,7 @@ mod tests {
     use crate::workload::testing::described;
 
     #[test]
-    fn a_step_only_reads_if_that_is_known() {
+    fn a_step_is_read_only_if_its_command_is_known_as_read_only() {
         for (written, reads) in [
             ("get {key}", true),
             ("mg {key} v t s", true),
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_called_as_the_servers_statistics_call_it() {
+    fn a_command_has_its_name_in_the_servers_statistics() {
         for (written, name) in [
             ("get {key}", Some("GET")),
             ("\"SET\" {key} x", Some("SET")),
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_by_a_name_is_distinguished_from_the_runs_own_keys() {
+    fn writes_to_other_keys_than_the_runs_own_are_found() {
         for (written, expected) in [
             ("GET foo", vec![]),
             ("SET {key} foo", vec![]),

@@ -11,16 +11,16 @@ use crate::protocol::{Derived, MOST_DIMENSIONS};
 pub(super) struct BadQuotes;
 
 impl Step {
-    /// Parses `text`: words separated by spaces. Placeholders can be anywhere in a word: `{value}`, `{now}`, `{cas}`,
-    /// `{number FROM..TO}`, `{number below N}`, and in braces the names of keys and values of the `workload`.
-    /// `{stamp}` is the stamp of a message, if the workload has receivers.
-    /// `{NAME.new}` is a new key of the set, `{NAME.same}` repeats the last key of the set, and `{NAME.same_slot}` is the
-    /// next key in the slot of that one; with `.hash` behind it, each of them stands for Java's hash of the key.
-    /// `{repeat 10: field{i} {value}}` is expanded. Other braces are unchanged.
+    /// Parses the words of `text`, which are separated by spaces. Placeholders can be anywhere in a word: `{value}`,
+    /// `{now}`, `{cas}`, `{number FROM..TO}`, `{number below N}`, and the names of keys and values of the `workload` in
+    /// braces. `{stamp}` is the stamp of a message, if the workload has receivers. `{NAME.new}` is a new key of the
+    /// set, `{NAME.same}` repeats the last key of the set, and `{NAME.same_slot}` is the next key in the slot of the
+    /// last key. `{NAME.hash}` is Java's hash of a key; `.hash` can also follow `.new`, `.same` and `.same_slot`.
+    /// `{repeat 10: field{i} {value}}` is expanded. Other braces stay unchanged.
     ///
-    /// Quotes have the same meaning as in redis-cli. `"a b"` is one word, in which `\n`, `\r`, `\t`, `\b`, `\a`,
-    /// `\xHH`, `\"` and `\\` are escapes for one byte. `'a b'` is one word, in which only `\'` is an escape. Within
-    /// braces, a quote is a plain character, so JSON needs no escapes.
+    /// Quotes have the same meaning as in redis-cli. `"a b"` is one word with the escapes `\n`, `\r`, `\t`, `\b`, `\a`,
+    /// `\xHH`, `\"` and `\\`, each for one byte. `'a b'` is one word with the only escape `\'`. Within braces, a quote
+    /// is a plain character, so JSON needs no escapes.
     pub(super) fn read(text: &str, workload: &Workload) -> Result<Self, BadQuotes> {
         let text = inline::written_out(text);
         let mut reading = Reading::default();
@@ -55,7 +55,8 @@ pub fn plain_words(text: &str) -> Option<Vec<Vec<u8>>> {
     reading.quote.is_none().then(|| words.collect())
 }
 
-/// Returns a step without the query of its path, which may hold a token; `None` if it has none.
+/// Returns an HTTP step without the query of its path, because a query may contain a token. `None` if the path has no
+/// query.
 pub fn without_query(step: &str) -> Option<String> {
     let (mut reading, mut rest, mut cut) = (Reading::default(), step, None);
     while let Some(next) = rest.chars().next().filter(|_| reading.words.len() < 2) {
@@ -73,7 +74,7 @@ pub fn without_query(step: &str) -> Option<String> {
     let path = reading.words.get(1).or(reading.word.as_ref())?;
     let is_path = matches!(path.first(), Some(Fragment::Text(text)) if text.starts_with(b"/"));
     let (at, quote) = cut.filter(|_| is_path)?;
-    // The blank behind the path has been read.
+    // The parser has already read the blank after the path.
     let gap = if rest.is_empty() { "" } else { " " };
     let quote = quote.map_or(String::new(), String::from);
     Some(format!("{}{quote}{gap}{rest}", &step[..at]))
@@ -83,7 +84,7 @@ pub fn without_query(step: &str) -> Option<String> {
 #[derive(Default)]
 struct Reading {
     words: Vec<Vec<Fragment>>,
-    /// The word in progress.
+    /// The word that is being parsed.
     word: Option<Vec<Fragment>>,
     /// The open quote.
     quote: Option<char>,
@@ -110,8 +111,8 @@ impl Reading {
         }
     }
 
-    /// Processes the character `next`, and the rest of an escape in the text `behind` it. Returns the rest of the text
-    /// `behind`.
+    /// Processes the character `next`. `behind` is the text after it, which may continue an escape. Returns the text
+    /// that is still unprocessed.
     fn take<'a>(&mut self, next: char, behind: &'a str) -> Result<&'a str, BadQuotes> {
         match (self.quote, next) {
             (Some('"'), '\\') => {
@@ -147,7 +148,7 @@ impl Reading {
     }
 }
 
-/// Parses an escape; `text` begins after the backslash. Returns the escaped bytes, and the text after them.
+/// Parses an escape. `text` begins after the backslash. Returns the escaped bytes and the text after the escape.
 fn escaped(text: &str) -> Result<(Vec<u8>, &str), BadQuotes> {
     let hex = text.strip_prefix('x').and_then(|rest| Some((rest.get(..2)?, rest.get(2..)?)));
     let hex = hex.filter(|(digits, _)| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
@@ -167,7 +168,7 @@ fn escaped(text: &str) -> Result<(Vec<u8>, &str), BadQuotes> {
     Ok((meant.to_string().into_bytes(), &text[next.len_utf8()..]))
 }
 
-/// Parses `{stamp}` at the beginning of `text`. Returns the parts of the stamp, and the text after it.
+/// Parses `{stamp}` at the beginning of `text`. Returns the parts of the stamp and the text after the placeholder.
 fn stamp<'a>(text: &'a str, workload: &Workload) -> Option<([Fragment; 6], &'a str)> {
     let behind = text.strip_prefix("{stamp}")?;
     let set = workload.received_set()?;
@@ -177,7 +178,7 @@ fn stamp<'a>(text: &'a str, workload: &Workload) -> Option<([Fragment; 6], &'a s
     Some(([number, point.clone(), time, point, channel, end], behind))
 }
 
-/// Parses the placeholder at the beginning of `text`. Returns the placeholder, and the text after it.
+/// Parses the placeholder at the beginning of `text`. Returns its fragment and the text after the placeholder.
 fn placeholder<'a>(text: &'a str, workload: &Workload) -> Option<(Fragment, &'a str)> {
     let set = |name: &str| workload.keys.keys().position(|known| known == name).map(|place| place as u16);
     let drawn = |name: &str| match (set(name), workload.value_kind(name)) {
@@ -219,7 +220,7 @@ fn placeholder<'a>(text: &'a str, workload: &Workload) -> Option<(Fragment, &'a 
     Some((fragment, behind))
 }
 
-/// Returns what is made of the key that the placeholder called `key` draws or repeats.
+/// Returns the fragment that is derived from a key. `key` is the text of the key's placeholder.
 fn of_key(key: &str, derived: impl FnOnce(u16) -> Derived<Vec<u8>>, workload: &Workload) -> Option<Fragment> {
     let (key, _) = placeholder(&format!("{{{key}}}"), workload)?;
     let has_number = |set: &u16| !workload.keyset(*set).1.form().padded(0).is_empty();
@@ -273,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn placeholders_stand_anywhere_in_a_word() {
+    fn placeholders_can_be_anywhere_in_a_word() {
         let expected = [
             vec![text("SET")],
             vec![Fragment::Key(1)],
@@ -291,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn braces_that_name_nothing_stay_as_they_are() {
+    fn other_braces_stay_unchanged() {
         for word in [
             "{tag}:1",
             "{\"a\":1}",
@@ -320,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_are_those_of_redis_cli() {
+    fn quotes_have_the_same_meaning_as_in_redis_cli() {
         for (written, word) in [
             (r#""a b""#, "a b"),
             (r#"a"b c""#, "ab c"),
@@ -341,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn placeholders_of_other_tools_are_those_that_the_workload_has() {
+    fn placeholders_of_other_tools_need_a_set_in_the_workload() {
         let keys = ["__rand_int__", "__rand_1st__"].map(|name| (name.to_owned(), Keyset::default()));
         let workload = Workload { keys: keys.into(), ..Workload::default() };
         let read = |text| Step::read(text, &workload).unwrap().0;
@@ -358,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_a_record_stand_anywhere_in_a_word() {
+    fn fields_of_a_record_can_be_anywhere_in_a_word() {
         let field = |name: &str| Fragment::OfRecord(Portion::Field(name.to_owned()));
         assert_eq!(
             read("doc:__field:id__:x __field:a title__ '<__field:t__>'"),

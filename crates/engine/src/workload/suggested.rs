@@ -1,35 +1,35 @@
-//! The load settings that a workload suggests. A suggested setting applies unless the user gives the option.
+//! The load settings that a workload suggests. A suggestion applies unless the user gives the option.
 
 use serde::{Deserialize, Serialize};
 
 use super::quantity::some_quantity;
 
-/// The load settings that a workload suggests. Settings that are absent have their usual default.
+/// The load settings that a workload suggests. A setting that is `None` has its usual default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Suggested {
-    /// Connections.
+    /// The number of connections.
     #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub clients: Option<u32>,
-    /// Requests in flight on each connection.
+    /// The number of requests in flight on each connection.
     #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub pipeline: Option<u32>,
     /// The rate in requests per second.
     #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub rate: Option<u32>,
-    /// The number of keys in sets without a number of their own.
+    /// The number of keys in sets that do not define their number of keys.
     #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub keys: Option<u64>,
-    /// The size in bytes of values without a size of their own.
+    /// The size in bytes of values that do not define their size.
     #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub data_size: Option<u32>,
-    /// Duration in seconds.
+    /// The duration of the load in seconds.
     #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub duration: Option<u32>,
-    /// Total number of requests.
+    /// The total number of requests.
     #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
-    /// Worker threads.
+    /// The number of worker threads.
     #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
 }
@@ -40,10 +40,10 @@ impl Suggested {
         *self == Self::default()
     }
 
-    /// Returns these settings, with the values of `other` for absent settings.
+    /// Returns these settings, with the values of `other` for missing settings.
     #[must_use]
     pub fn or(&self, other: &Self) -> Self {
-        // Both are about the length of the load.
+        // Duration and number of requests both end a load, so they are taken from the same side.
         let other_ends = if self.has_end() { (None, None) } else { (other.duration, other.requests) };
         Self {
             clients: self.clients.or(other.clients),

@@ -1,4 +1,4 @@
-//! Compiles operations into templates of requests. A template has slots, each with a source of keys, numbers or values.
+//! Compiles operations into templates of requests. Each slot of a template has a source of keys, numbers or values.
 //!
 //! ```text
 //!  operation ──► its steps ──► templates, each written at once
@@ -18,30 +18,30 @@ use super::{
 };
 use crate::protocol::{Dialect, Part, Template};
 
-/// Operations as templates.
+/// The templates of operations.
 #[derive(Debug, Default)]
 pub(super) struct Templates {
     /// The operations with a weight above 0, with cumulative sums of their weights.
     pub(super) asked: Vec<(u64, OpId, Template)>,
     /// The sum of all weights.
     pub(super) total: u64,
-    /// For a prefill, the first key of each operation.
+    /// In a prefill, the number of the first key of each operation.
     pub(super) firsts: Vec<u64>,
-    /// The templates of the steps that are written after replies.
+    /// The templates of the steps that must wait for replies.
     pub(super) later: Vec<(OpId, Vec<Template>)>,
     /// The expected replies to the first steps, as templates.
     pub(super) expected: Vec<(OpId, Template)>,
-    /// The operations that use a record.
+    /// The operations that use records.
     pub(super) of_records: Vec<OpId>,
-    /// Where the keys of each operation are, by the operation's number.
+    /// The positions of each operation's keys, in the order of the operations' numbers.
     pub(super) keys: Vec<KeyPlaces>,
     /// The names and the expected replies of all operations.
     pub(super) operations: Arc<Operations>,
 }
 
 impl Templates {
-    /// Compiles the operations of a workload with a weight above 0. Also returns the sources of numbers other than sets
-    /// of keys.
+    /// Compiles the operations of a workload with a weight above 0. Also returns the sources of numbers that are not
+    /// sets of keys.
     pub(super) fn of_operations(
         workload: &Workload,
         dialect: Dialect,
@@ -59,7 +59,7 @@ impl Templates {
         Self::of(asked, &all, Making::new(workload, dialect, names, values))
     }
 
-    /// Compiles the steps of a workload's prefill, for a load with `keyspace` keys, in the same way as operations.
+    /// Compiles the steps of a prefill like operations, for a load with `keyspace` keys.
     pub(super) fn of_prefill(
         workload: &Workload,
         dialect: Dialect,
@@ -114,18 +114,18 @@ impl Templates {
     }
 }
 
-/// An operation to be compiled.
+/// An operation that will be compiled.
 struct OperationSpec {
-    /// The operation's weight.
+    /// The operation's weight. In a prefill, the number of its requests.
     share: u64,
     /// The operation's index among all operations.
     place: usize,
     steps: Vec<Step>,
 }
 
-/// The context in which templates are compiled.
+/// The context of the compilation: the names of keys, and the sources of numbers and values.
 struct Making<'v> {
-    /// The sources of numbers that are used so far.
+    /// The sources of numbers that templates have used so far.
     sources: Vec<NumberSource>,
     names: &'v [SetNames],
     values: &'v Values,
@@ -139,7 +139,7 @@ impl<'v> Making<'v> {
         Self { sources: Vec::new(), names, values, dataset: workload.dataset.as_ref(), dialect }
     }
 
-    /// Compiles the templates of an operation. Each template is written when the reply to the previous one has arrived.
+    /// Compiles the templates of an operation. Each template is written after the reply to the previous template.
     fn templates(&mut self, steps: &[Step], together: Together) -> Vec<Template> {
         let fragments = || steps.iter().flat_map(Step::fragments);
         let repeated: BTreeSet<_> = fragments().filter_map(Fragment::repeats).collect();
@@ -173,7 +173,7 @@ impl<'v> Making<'v> {
         }
     }
 
-    /// Returns the parts of a fragment; the operation repeats keys of the sets `repeated`.
+    /// Returns the parts of a fragment. `repeated` contains the sets whose keys the operation repeats.
     fn parts<'a>(&'a self, fragment: &'a Fragment, repeated: &[u16]) -> Vec<Part<'a>> {
         let number = || {
             let source = NumberSource::of(fragment, repeated)?;
@@ -218,7 +218,7 @@ mod tests {
     };
 
     #[test]
-    fn the_same_draws_ask_a_memcached_in_its_own_words() {
+    fn the_same_draws_are_encoded_for_memcached() {
         let (workload, names) = (preset("mixed").unwrap(), KeyNames::given("k:"));
         let values = Values::new(&workload, 4, 1);
         let program = Program::new(&workload, Dialect::Memcached, 1000, values, &names);
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_repeated_within_its_operation_and_nowhere_else() {
+    fn a_key_is_repeated_only_within_its_operation() {
         let steps = [
             "SET {key} \"{value} of {number 7..7}\"",
             "GET {other}",
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn further_keys_in_one_slot_are_other_keys_of_the_set_and_all_are_drawn_alike() {
+    fn further_keys_of_a_slot_differ_and_are_uniformly_distributed() {
         let workload =
             of(vec![Operation::command("MGET {key} {key.same_slot} {key.same_slot} {key.same}", 1)]);
         assert_eq!((workload.check(), workload.check_keys(100_000)), (Ok(()), Ok(())));
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_written_as_their_set_says() {
+    fn numbers_have_the_digits_of_their_set() {
         let text = |digits, naming| {
             let mut workload = of(vec![Operation::command("GET {key}", 1)]);
             let keys = Keyset { prefix: "user".to_owned(), digits, naming, ..Keyset::default() };
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_is_that_of_the_whole_name_as_java_computes_it() {
+    fn a_hash_covers_the_whole_name_as_in_java() {
         let operation = Operation::command(
             "ZADD {index} {user.hash} {user.same} {user.same.hash} {derived user.same f 30}",
             1,
@@ -339,7 +339,7 @@ mod tests {
                 .collect::<Vec<_>>()
                 .join(" ")
         };
-        // "user6284781860667377211".hashCode(), and that of the same text after \u{e4}:
+        // Java gives "user6284781860667377211".hashCode() = -594971599, and -1343723621 with \u{e4}: before the text.
         assert_eq!(
             text(""),
             "_indices -594971599 user6284781860667377211 -594971599 user6284781860667377211:f:5311"
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transaction_stands_between_multi_and_exec_and_says_what_is_expected() {
+    fn a_transaction_is_sent_between_multi_and_exec_with_its_expected_replies() {
         let operation = Operation {
             name: "move".to_owned(),
             weight: 1,

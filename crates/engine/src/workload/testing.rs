@@ -1,4 +1,4 @@
-//! Programs for the tests of this module.
+//! Creates programs and workloads for the tests of this module.
 
 use super::{Draws, KeyNames, Keyset, Operation, Outgoing, Program, ValueKind, Values, Workload};
 use crate::protocol::Dialect;
@@ -9,7 +9,7 @@ pub(super) fn program(workload: &Workload, keyspace: u64) -> Program {
 }
 
 /// Returns the names of the first `n` operations for a seed, and the bytes of all their requests. Each operation is
-/// answered before the next one is drawn.
+/// answered before the next operation is drawn.
 pub(super) fn drawn(workload: &Workload, keyspace: u64, n: usize, seed: u64) -> (Vec<String>, String) {
     let program = program(workload, keyspace);
     let (mut draws, mut out) = (Draws::new(seed), Outgoing::default());

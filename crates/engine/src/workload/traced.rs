@@ -1,4 +1,4 @@
-//! The commands of a trace in a program: as bytes, with the prefix of the run before each key.
+//! Encodes the commands of a trace, with the prefix of the run before each key.
 
 use super::{
     Draws, OpId, Outgoing, Trace,
@@ -6,32 +6,32 @@ use super::{
 };
 use crate::protocol::{Dialect, append_header};
 
-/// A trace in a program: its commands, with the prefix of their keys.
+/// A trace in a program, with the prefix of its keys.
 #[derive(Debug)]
 pub(super) struct Traced {
     trace: Trace,
     prefix: String,
-    /// The texts that replace values.
+    /// The text that replaces missing values.
     filler: Vec<u8>,
 }
 
-/// The length of the text that replaces values; it is repeated for longer values.
+/// The length in bytes of the text that replaces missing values. The text is repeated for longer values.
 const FILLER: usize = 64 * 1024;
 
 impl Traced {
-    /// Creates the commands of a trace with this prefix before each key.
+    /// Prepares a trace whose keys get this prefix.
     pub(super) fn new(trace: Trace, prefix: &str) -> Self {
         let mut draws = Draws::new(1);
         let filler = (0..FILLER).map(|_| b'A' + draws.below(26) as u8).collect();
         Self { trace, prefix: prefix.to_owned(), filler }
     }
 
-    /// Returns whether an operation is one of the trace.
+    /// Returns whether an operation belongs to the trace.
     pub(super) fn has(&self, op: OpId) -> bool {
         self.trace.senders().contains(&op.0)
     }
 
-    /// Appends the next command, and returns the number of its operation.
+    /// Appends the next command. Returns the number of its operation.
     pub(super) fn append(&self, draws: &mut Draws, out: &mut Outgoing) -> OpId {
         let place = self.trace.take(|count| draws.below(count));
         let (words, operation) = self.trace.command(place);
@@ -60,8 +60,8 @@ impl Traced {
 }
 
 impl Traced {
-    /// Returns the number of commands and of bytes of each operation, among the first commands of the file, which are then
-    /// the next ones.
+    /// Returns for each operation the number of its commands and their bytes, among the first commands of the file.
+    /// Afterwards the position is at the first command again.
     pub(super) fn sums(&self) -> Vec<(u64, u64)> {
         let mut sums = vec![(0, 0); self.trace.senders().len()];
         for _ in 0..self.trace.count().min(LOOKED_AT) {
@@ -75,13 +75,13 @@ impl Traced {
     }
 }
 
-/// The number of commands from which the figures of operations are computed.
+/// The maximum number of commands from which the shares and sizes of operations are computed.
 const LOOKED_AT: u64 = 100_000;
-/// The number of words among which the first key is searched.
+/// The number of words of a command in which the first key is searched.
 const FIRST_WORDS: usize = 32;
 
 impl Traced {
-    /// Returns the first key in the bytes of a command, which is one of its first words.
+    /// Returns the first key in the bytes of a command. Only the first words of the command are searched.
     pub(super) fn first_key(bytes: &[u8]) -> Option<&[u8]> {
         let word = |place| Dialect::Resp2.request_word(bytes, 0, place);
         let words: Vec<_> = (0..FIRST_WORDS).map_while(word).map(<[u8]>::to_vec).collect();
@@ -89,7 +89,7 @@ impl Traced {
     }
 }
 
-/// Appends a word, which consists of two parts.
+/// Appends a word that consists of two parts.
 fn append_word([before, word]: [&[u8]; 2], out: &mut Vec<u8>) {
     append_header(b'$', before.len() + word.len(), out);
     out.extend_from_slice(before);

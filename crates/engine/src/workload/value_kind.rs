@@ -16,17 +16,17 @@ pub const MAX_VALUE_SIZE: u32 = 64 << 20;
 /// The characters around the text in a JSON value.
 pub(super) const JSON: [&[u8]; 2] = [b"{\"text\":\"", b"\"}"];
 
-/// The lowest share of their size to which values can be compressed: below it, values would not differ.
+/// The lowest accepted compression ratio of values. With a lower ratio, the values would not differ.
 const LEAST_SHARE: f64 = 0.02;
 
 /// A kind of values: their sizes and their content.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ValueKind {
-    /// The sizes.
+    /// The sizes of the values.
     #[serde(skip_serializing_if = "is_default")]
     pub size: Size,
-    /// The content.
+    /// The content of the values.
     #[serde(skip_serializing_if = "is_default")]
     pub content: Content,
 }
@@ -38,16 +38,16 @@ pub enum Size {
     /// The value size that is set for the load.
     #[default]
     Knob,
-    /// A fixed size.
+    /// The same size for all values, in bytes.
     Bytes(u32),
-    /// Any size from the lowest to the highest, each equally likely.
+    /// A size in a range, including both ends. All sizes are equally likely.
     Range {
-        /// The lowest.
+        /// The lowest size in bytes.
         from: u32,
-        /// The highest.
+        /// The highest size in bytes.
         to: u32,
     },
-    /// One of these sizes, drawn in proportion to its weight.
+    /// Sizes with weights. A size is drawn in proportion to its weight.
     Weights(BTreeMap<u32, u32>),
 }
 
@@ -55,7 +55,7 @@ pub enum Size {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Content {
-    /// Random characters out of 64 letters, digits and signs: each byte has six bits of entropy.
+    /// Random characters from an alphabet of 64 letters, digits and signs. Each byte has six bits of entropy.
     #[default]
     Printable,
     /// Random bytes.
@@ -64,11 +64,11 @@ pub enum Content {
     Text,
     /// A JSON object with one text field.
     Json,
-    /// The same with the signs of base64.
+    /// Random characters from the alphabet of base64.
     Base64,
     /// Only the letter x.
     Alike,
-    /// Bytes that deflate compresses to this share of their size, 0.02 to 1; 0.5 means half.
+    /// Bytes that deflate compresses to this share of their size, from 0.02 to 1.
     Compressible(f64),
 }
 
@@ -121,7 +121,7 @@ impl ValueKind {
     /// Checks the kind of values, if the load's value size is `knob`.
     ///
     /// # Errors
-    /// Names the error.
+    /// When the kind of values is invalid: the reason.
     pub fn check(&self, knob: u32) -> Result<(), WorkloadError> {
         if let Size::Weights(weights) = &self.size {
             if let Some(weight) = weights.values().find(|weight| **weight > MAX_WEIGHT) {
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused_and_why() {
+    fn an_invalid_kind_of_values_is_refused_with_the_reason() {
         for good in
             ["1..67108864", "64M", "1:1,2:0", "11..12 json", "compressible 0.02", "8 compressible 1", "text"]
         {

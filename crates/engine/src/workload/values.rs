@@ -1,14 +1,13 @@
-//! Values: their sizes and contents, and the pools of bytes from which values are cut.
+//! Values, with their sizes and contents. Values are cut out of pools of bytes.
 //!
 //! ```text
 //!  ValueKind (data) ── in a step ──► used by operations ── the knob's size, a seed ──► Values: one pool for each content
 //!                                                                                       └── a random number ──► Cut
 //! ```
 //!
-//! The kinds of values in a workload, and how many bytes of values its operations send.
+//! This file checks the kinds of values of a workload, and computes the largest number of value bytes in an operation.
 //!
-//! Pools of bytes from which values are cut. A pool has as many different values of a size as positions at which a
-//! value can begin.
+//! A pool contains as many different values of a size as positions at which a value can begin.
 
 mod cutting;
 
@@ -23,8 +22,8 @@ use rand_pcg::Pcg64Mcg;
 use super::{Content, ValueKind, Workload, WorkloadError, chooser::share, step::Step};
 
 impl Workload {
-    /// Returns the maximum number of value bytes in an operation, or in a step of the prefill, if the load's value size
-    /// is `value_size`; 0 if the workload sends no values.
+    /// Returns the maximum number of value bytes in an operation or in a step of the prefill, if the load's value size
+    /// is `value_size`. The result is 0 if the workload sends no values.
     pub fn most_value_bytes(&self, value_size: u32) -> u64 {
         let traced = self.trace.as_ref().map_or(0, super::Trace::largest);
         let kinds: Vec<_> = self.value_kinds().collect();
@@ -34,7 +33,7 @@ impl Workload {
         asked.chain(self.compiled().prefill.chunks(1)).map(of).max().unwrap_or(0).max(traced)
     }
 
-    /// Returns whether all requests are those of HTTP, a method and a path.
+    /// Returns whether all requests are HTTP requests, which consist of a method and a path.
     pub fn is_by_http(&self) -> bool {
         let mut steps = self.operations.iter().flat_map(|operation| &operation.steps);
         !self.operations.is_empty()
@@ -46,8 +45,8 @@ impl Workload {
         self.asked_steps().flat_map(Step::fragments).any(|fragment| fragment.draws().is_some())
     }
 
-    /// Returns whether the workload sends values, and all of them have sizes of their own: the load's value size has no
-    /// effect.
+    /// Returns whether the workload sends values whose kinds all define their sizes, so that the load's value size has
+    /// no effect.
     pub fn has_own_sizes(&self) -> bool {
         let kinds: Vec<_> = self.value_kinds().collect();
         let used = &self.compiled().values;
@@ -55,33 +54,33 @@ impl Workload {
             || !used.is_empty() && used.iter().all(|kind| !kinds[usize::from(*kind)].size.is_knobs())
     }
 
-    /// Checks the kinds of values, if the load's value size is `value_size`.
+    /// Checks all kinds of values for a load with the value size `value_size`.
     ///
     /// # Errors
-    /// Names the invalid kind, and why.
+    /// The error names the first invalid kind, with the reason.
     pub fn check_values(&self, value_size: u32) -> Result<(), WorkloadError> {
         self.values.iter().try_for_each(|(name, kind)| kind.check_named(name, value_size))
     }
 }
 
 impl ValueKind {
-    /// Checks the kind of values called `name`, if the load's value size is `value_size`.
+    /// Checks the kind of values called `name` for a load with the value size `value_size`.
     pub(in crate::workload) fn check_named(&self, name: &str, value_size: u32) -> Result<(), WorkloadError> {
         self.check(value_size)
             .map_err(|cause| WorkloadError::of(format!("the values '{name}' are invalid: {cause}")))
     }
 }
 
-/// The number of bytes by which a pool is larger than its largest value: a value can begin at any of these offsets.
+/// The number of bytes by which a pool is larger than its largest value. A value can begin at each of these offsets.
 pub(super) const SPREAD: usize = 64 * 1024;
 
-/// The 64 possible bytes of a printable value, so that each byte has six bits of entropy. Neither compression nor
-/// deduplication finds repetitions in printable values.
+/// The 64 possible bytes of a printable value. Each byte has six bits of entropy, and neither compression nor
+/// deduplication finds repetitions.
 const ALPHABET: &[u8; 64] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
 
-/// The length of a stretch of bytes. The first bytes of a stretch are random, and the others are equal.
+/// The length of a section of compressible bytes. The first bytes of a section are random, and the others are equal.
 const STRETCH: f64 = 128.0;
-/// The number of bytes to which deflate compresses the equal bytes of a stretch.
+/// The number of bytes to which deflate compresses the equal bytes of a section.
 const ALIKE: f64 = 1.5;
 
 /// The words in texts, with the most frequent words first.
@@ -100,12 +99,13 @@ const WORDS: &str = "the of and to a in is that it was for on are as with his th
 pub(super) struct Pool {
     pub(super) content: Content,
     pub(super) bytes: Arc<[u8]>,
-    /// The positions at which a value can begin; empty means any of the first [`SPREAD`] bytes.
+    /// The positions at which a value can begin. If the list is empty, a value can begin at any of the first [`SPREAD`]
+    /// bytes.
     pub(super) starts: Arc<[u16]>,
 }
 
 impl Pool {
-    /// Creates an empty pool, for a kind of values that is not sent.
+    /// Creates an empty pool for a kind of values that is not sent.
     pub(super) fn none() -> Self {
         Self { content: Content::default(), bytes: Arc::new([]), starts: Arc::new([]) }
     }
@@ -133,8 +133,8 @@ impl Pool {
         Self { content, bytes: bytes.into(), starts: starts.into() }
     }
 
-    /// Returns the position at which the value for this random number begins. The upper bits of the random number
-    /// decide the value's size.
+    /// Returns the position at which the value for this random number begins. The position depends on the lower bits,
+    /// because the upper bits decide the value's size.
     #[inline]
     pub(super) fn offset(&self, draw: u64) -> usize {
         let offset = draw as usize % SPREAD;
@@ -163,7 +163,8 @@ fn write_text(bytes: &mut [u8], random: &mut Pcg64Mcg) -> Vec<u16> {
     starts
 }
 
-/// Fills `bytes` with stretches of random and then equal bytes: deflate compresses them to `share` of their size.
+/// Fills `bytes` with sections of random bytes followed by equal bytes. Deflate compresses the result to `share` of its
+/// size.
 fn write_stretches(bytes: &mut [u8], share: f64, random: &mut Pcg64Mcg) {
     let by_chance = if share < 1.0 { share * STRETCH - ALIKE } else { STRETCH };
     let mut owed = 0.0;
@@ -193,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_bytes_of_values_are_those_of_the_kinds_that_operations_send() {
+    fn only_sent_kinds_count_for_the_maximum_of_value_bytes() {
         let workload =
             of(&[("a", "64..1024"), ("b", "text")], &["SET k {a}", "HSET k f {b} g {value}", "PING"]);
         assert_eq!(workload.most_value_bytes(100), 1024);
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_the_workloads_own_where_no_value_follows_the_knob() {
+    fn a_workload_has_its_own_sizes_if_no_value_has_the_size_of_the_knob() {
         let own = |kinds: &[(&str, &str)], steps: &[&str]| of(kinds, steps).has_own_sizes();
         assert!(own(&[("a", "64"), ("b", "text")], &["SET k {a}"]));
         assert!(own(&[("value", "64")], &["SET k {value}"]));
@@ -209,7 +210,7 @@ mod tests {
         assert!(!own(&[("a", "64")], &["SET k {value}"]) && !own(&[("a", "64")], &["PING"]));
     }
 
-    /// Returns the share of its size to which deflate compresses a value of `size` bytes.
+    /// Returns the compression ratio that deflate reaches for values of `size` bytes.
     fn compressed(content: Content, size: usize) -> f64 {
         let pool = Pool::new(content, size, 7);
         let one = |n: u64| {
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn contents_are_compressed_as_they_say() {
+    fn contents_have_their_compression_ratio() {
         for share in [0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0] {
             for (size, off) in [(1024, 0.08), (4096, 0.03), (100_000, 0.02)] {
                 let made = compressed(Content::Compressible(share), size);
@@ -244,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn random_values_have_all_bytes_and_printable_ones_can_be_printed() {
+    fn random_values_contain_all_bytes_and_printable_values_64() {
         let count = |content| {
             let pool = Pool::new(content, 1, 7);
             pool.bytes.iter().collect::<std::collections::HashSet<_>>().len()

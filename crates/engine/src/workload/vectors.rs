@@ -1,4 +1,4 @@
-//! Searches for the nearest vectors: which operation of a workload makes them, and among which vectors.
+//! Finds the operation of a workload that searches for nearest vectors, and computes the recall of its searches.
 
 use std::ops::Range;
 
@@ -8,40 +8,41 @@ use super::{
 };
 use crate::protocol::{Derived, Dialect, RespValue, append_vector, vector_of};
 
-/// The most bytes of vectors that are kept to compute exact neighbours: 512 MiB.
+/// The maximum size of all vectors for which exact neighbours are computed: 512 MiB.
 const MOST_BYTES: u64 = 512 << 20;
-/// The number of neighbours that a search returns without a `KNN` or `COUNT`: that of VSIM and of FT.SEARCH.
+/// The number of neighbours that VSIM and FT.SEARCH return by default, without `KNN` or `COUNT`.
 const USUAL_NEIGHBOURS: usize = 10;
 
-/// The search of a workload for the nearest of the vectors that its prefill writes.
+/// A workload's search for nearest vectors among the vectors that its prefill writes.
 #[derive(Debug)]
 pub struct VectorSearch {
-    /// The operation that searches, alone.
+    /// A program with only the operation that searches.
     program: Program,
-    /// The names of the vectors are this text, followed by digits.
+    /// The text before the digits in the names of the vectors.
     prefix: Vec<u8>,
     numbers: Range<u64>,
     set: u16,
     dimensions: usize,
 }
 
-/// One search.
+/// One search for nearest vectors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VectorQuery {
     /// The request.
     pub request: Vec<u8>,
     /// The vector whose neighbours are searched.
     pub vector: Vec<f32>,
-    /// How many neighbours are searched.
+    /// The number of neighbours that are searched.
     pub neighbours: usize,
 }
 
 impl Workload {
-    /// Returns the workload's first operation with one step that has a vector, other than those that the prefill writes
-    /// for a load with `keyspace` keys. Returns `None` without one.
+    /// Returns the search for nearest vectors of a load with `keyspace` keys; `None` if there is no search. The search
+    /// is the first operation whose only step contains a query vector. A query vector comes from another set than the
+    /// vectors that the prefill writes.
     ///
     /// # Errors
-    /// When the vectors of the prefill take more than 512 MiB.
+    /// When the vectors of the prefill need more than 512 MiB of memory.
     pub fn vector_search(
         &self,
         dialect: Dialect,
@@ -72,7 +73,7 @@ impl Workload {
     }
 }
 
-/// Returns the sets and the dimensions of the vectors in a step.
+/// Returns the set and the number of dimensions of each vector in a step.
 fn vectors(step: &Step) -> impl Iterator<Item = (u16, usize)> {
     step.fragments().filter_map(|fragment| match fragment {
         Fragment::Derived(_, _, Derived::Vector(set, dimensions)) => Some((*set, *dimensions)),
@@ -81,7 +82,7 @@ fn vectors(step: &Step) -> impl Iterator<Item = (u16, usize)> {
 }
 
 impl VectorSearch {
-    /// Draws a search. Returns `None` if its vector is not an argument of its own.
+    /// Draws a search. Returns `None` if the vector is not a complete argument of the command.
     pub fn draw(&self, draws: &mut Draws) -> Option<VectorQuery> {
         let mut out = Outgoing::default();
         self.program.append(draws, &mut out);
@@ -93,7 +94,8 @@ impl VectorSearch {
         Some(VectorQuery { request, vector, neighbours })
     }
 
-    /// Returns all vectors that are searched, one after the other; fewer if `is_over` before the last.
+    /// Computes the vectors that the prefill writes. Returns the components of all vectors, one vector after the other.
+    /// The computation stops early if `is_over` returns true.
     pub fn stored(&self, is_over: impl Fn() -> bool) -> Vec<f32> {
         let mut bytes = Vec::new();
         let vector = |number| {
@@ -104,7 +106,8 @@ impl VectorSearch {
         self.numbers.clone().take_while(|_| !is_over()).flat_map(vector).collect()
     }
 
-    /// Returns which share of the exact neighbours of `query` among the `stored` vectors the reply names, 0 to 1.
+    /// Returns the recall of a reply, from 0 to 1: the share of the exact neighbours of `query` that the reply
+    /// contains. The exact neighbours are searched among the `stored` vectors.
     pub fn recall(&self, query: &VectorQuery, stored: &[f32], reply: &[u8]) -> f64 {
         let product = |vector: &[f32]| vector.iter().zip(&query.vector).map(|(a, b)| a * b).sum::<f32>();
         let products: Vec<f32> = stored.chunks_exact(self.dimensions).map(product).collect();
@@ -112,7 +115,7 @@ impl VectorSearch {
         let Some(last) = wanted.checked_sub(1) else { return 1.0 };
         let mut nearest = products.clone();
         let (_, least, _) = nearest.select_nth_unstable_by(last, |a, b| b.total_cmp(a));
-        // The server may sum in another order.
+        // The server may add the products in another order, so its result may differ slightly.
         let least = *least - 1e-5;
         let is_near = |place: &usize| products.get(*place).is_some_and(|product| *product >= least);
         let mut found: Vec<usize> = self.named(reply).filter(is_near).collect();
@@ -121,20 +124,20 @@ impl VectorSearch {
         found.len().min(wanted) as f64 / wanted as f64
     }
 
-    /// Returns the places of the vectors whose names are in a reply.
+    /// Returns the indices of the vectors whose names are in a reply.
     fn named(&self, reply: &[u8]) -> impl Iterator<Item = usize> {
         let names = memchr::memmem::find_iter(reply, &self.prefix).map(|at| &reply[at + self.prefix.len()..]);
         names.filter_map(|name| Some(number(name)?.checked_sub(self.numbers.start)? as usize))
     }
 }
 
-/// Returns the number of the digits at the beginning of a text; `None` without any.
+/// Parses the digits at the beginning of a text. Returns `None` if there are no digits.
 fn number(text: &[u8]) -> Option<u64> {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).map(|byte| u64::from(byte - b'0'));
     digits.fold(None, |sum: Option<u64>, digit| Some(sum.unwrap_or(0).wrapping_mul(10).wrapping_add(digit)))
 }
 
-/// Returns how many neighbours a search asks for: the number after KNN, or after COUNT.
+/// Returns the number of neighbours that a search requests: the number after KNN or COUNT.
 fn neighbours(words: &[&[u8]]) -> usize {
     let words = words.iter().flat_map(|word| word.split(|byte| !byte.is_ascii_alphanumeric()));
     let mut words =
@@ -169,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_recall_is_the_share_of_the_exact_neighbours_that_a_reply_names() {
+    fn the_recall_is_the_share_of_exact_neighbours_in_the_reply() {
         let search = search(TEXT, 7).unwrap().unwrap();
         let (stored, mut draws) = (search.stored(|| false), Draws::new(1));
         assert_eq!(stored.len(), 50 * 16);

@@ -1,6 +1,6 @@
 //! Zipf's law: the frequency of rank r, from 1 to n, is proportional to 1/r^exponent.
 //!
-//! Numbers are scattered, so that the hottest keys do not have adjacent numbers.
+//! The numbers of keys are scattered, so that the hottest keys do not have adjacent numbers.
 
 /// The number of terms that are summed one by one. The sum of the other terms is computed by a formula.
 const SUMMED: u64 = 1000;
@@ -24,33 +24,34 @@ fn integral(x: f64, exponent: f64) -> f64 {
     logarithm * expm1_over((1.0 - exponent) * logarithm)
 }
 
-/// Returns (e^x - 1)/x; at 0, returns the limit 1.
+/// Returns (e^x - 1)/x, and the limit 1 at x = 0.
 fn expm1_over(x: f64) -> f64 {
     if x.abs() > 1e-8 { x.exp_m1() / x } else { 1.0 + x / 2.0 }
 }
 
-/// Returns ln(1 + x)/x; at 0, returns the limit 1.
+/// Returns ln(1 + x)/x, and the limit 1 at x = 0.
 fn ln_1p_over(x: f64) -> f64 {
     if x.abs() > 1e-8 { x.ln_1p() / x } else { 1.0 - x / 2.0 }
 }
 
 /// Draws ranks by rejection-inversion: Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone
-/// discrete distributions", ACM TOMACS 6 (1996) 169-184. The method works for every exponent above 0 and every n. The
-/// method needs no table, and computes one or two powers for each draw.
+/// discrete distributions", ACM TOMACS 6 (1996) 169-184. The method works for every exponent above 0 and every n. It
+/// needs no table, and computes one or two powers for each draw.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Zipf {
     exponent: f64,
-    /// The integral up to 3/2, minus the frequency of rank 1.
+    /// The integral of the frequencies up to 3/2, minus the frequency of rank 1.
     lowest: f64,
-    /// If rounding up to a rank adds at most `near`, the rank is accepted without a further check.
+    /// The largest distance between the drawn number and a rank at which the rank is accepted without a further check.
     near: f64,
-    /// The number of ranks. The field `highest` is the integral up to half a rank after the last rank.
+    /// The number of ranks.
     ranks: u64,
+    /// The integral of the frequencies up to half a rank after the last rank.
     highest: f64,
 }
 
 impl Zipf {
-    /// Creates the law for the ranks from 1 to `ranks`.
+    /// Creates the distribution of the ranks from 1 to `ranks`.
     pub(super) fn new(ranks: u64, exponent: f64) -> Self {
         let mut zipf = Self { exponent, lowest: 0.0, near: 0.0, ranks, highest: 0.0 };
         zipf.lowest = integral(1.5, exponent) - 1.0;
@@ -59,7 +60,7 @@ impl Zipf {
         zipf
     }
 
-    /// Returns the law with the same exponent for the ranks from 1 to `ranks`.
+    /// Returns the distribution with the same exponent for the ranks from 1 to `ranks`.
     #[inline]
     pub(super) fn over(mut self, ranks: u64) -> Self {
         if ranks != self.ranks {
@@ -69,7 +70,7 @@ impl Zipf {
         self
     }
 
-    /// Draws a rank; `unit` returns uniform random numbers in [0, 1).
+    /// Draws a rank. `unit` returns uniform random numbers in [0, 1).
     #[inline]
     pub(super) fn draw(&self, mut unit: impl FnMut() -> f64) -> u64 {
         loop {
@@ -86,7 +87,7 @@ impl Zipf {
     /// Returns the number x at which the integral from 1 to x equals `area`.
     #[inline]
     fn inverse(&self, area: f64) -> f64 {
-        // Below -1 only because of rounding.
+        // The product is below -1 only because of rounding.
         let t = (area * (1.0 - self.exponent)).max(-1.0);
         (area * ln_1p_over(t)).exp()
     }
@@ -132,11 +133,10 @@ const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
 const ROUNDS: [u64; 4] =
     [0x243F_6A88_85A3_08D3, 0x1319_8A2E_0370_7344, 0xA409_3822_299F_31D0, 0x082E_FA98_EC4E_6C89];
 
-/// Maps the number `from` to a number below `n`, by a permutation that is the same in every run.
+/// Maps the number `from` to a number below `n` by a permutation. The permutation is the same in every run.
 ///
 /// The permutation is a Feistel network of four rounds over the next power of two. A result of `n` or more is mapped
-/// again, on average less than once. While `n` grows within a power of two, a result changes only if a new number
-/// affects it.
+/// again, on average less than once. While `n` grows up to the next power of two, few results change.
 #[inline]
 pub(super) fn scattered(from: u64, n: u64) -> u64 {
     let bits = u64::BITS - n.saturating_sub(1).leading_zeros();
@@ -179,7 +179,7 @@ mod tests {
     use crate::workload::Draws;
 
     #[test]
-    fn the_sum_in_constant_time_is_the_sum() {
+    fn zeta_is_equal_to_the_summed_terms() {
         for exponent in [0.3, 0.99, 1.0, 1.2, 3.0] {
             for n in [1, 2, 999, 1000, 1001, 50_000] {
                 let summed: f64 = (1..=n).rev().map(|i| (i as f64).powf(-exponent)).sum();
@@ -198,9 +198,9 @@ mod tests {
         }
     }
 
-    /// Compares how often each of the first ranks occurs with its expected share.
+    /// Compares the frequency of each of the first ranks with its expected share.
     #[test]
-    fn ranks_come_as_often_as_the_law_says_at_every_exponent_and_after_growing() {
+    fn ranks_have_their_frequency_at_every_exponent_and_after_growing() {
         const N: u32 = 200_000;
         for exponent in [0.2, 0.99, 1.0, 1.000_000_01, 1.5, 4.0] {
             for ranks in [1, 2, 7, 1000, 1_000_000_000] {
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn each_number_comes_from_exactly_one() {
+    fn scattering_is_a_permutation() {
         for n in [1, 2, 3, 4, 5, 7, 8, 9, 100, 1000, 1023, 1024, 1025, 65_537] {
             let mut places: Vec<_> = (0..n).map(|from| scattered(from, n)).collect();
             places.sort_unstable();
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_are_parted() {
+    fn adjacent_numbers_are_scattered() {
         let places: Vec<_> = (0..1000).map(|from| scattered(from, 1_000_000)).collect();
         let near = places.windows(2).filter(|pair| pair[0].abs_diff(pair[1]) < 1000).count();
         assert!(near < 10, "{near} of 1000 stayed near");
@@ -246,14 +246,14 @@ mod tests {
     }
 
     #[test]
-    fn growing_moves_few() {
+    fn a_growing_set_moves_few_numbers() {
         let moved = (0..600).filter(|from| scattered(*from, 600) != scattered(*from, 610)).count();
         assert!(moved < 30, "{moved}");
     }
 
-    /// As Java computes Utils.fnvhash64.
+    /// The expected hashes come from Utils.fnvhash64 in Java.
     #[test]
-    fn the_hash_is_ycsbs() {
+    fn the_hash_is_the_same_as_in_ycsb() {
         assert_eq!([0, 1, 2].map(ycsb_hash), [6284781860667377211, 8517097267634966620, 1820151046732198393]);
     }
 

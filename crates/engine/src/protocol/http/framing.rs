@@ -1,5 +1,5 @@
-//! What the header of a reply says about its end, and about the end of the connection; and what the beginning of its body
-//! says about a `_bulk`.
+//! Reads from an HTTP header where the reply ends and whether the connection closes. Finds out from the beginning of a
+//! body whether a `_bulk` request of Elasticsearch failed.
 
 use httparse::Header;
 use memchr::memmem;
@@ -9,14 +9,14 @@ use crate::protocol::header::ProtocolError;
 /// The longest accepted body or chunk in bytes.
 const LONGEST_BODY: u64 = 1 << 40;
 
-/// What the header says about the end of the reply.
+/// The fields of a header that show where the reply ends.
 #[derive(Default)]
 pub(super) struct Framing {
     /// The length of the body in bytes.
     pub(super) length: Option<u64>,
-    /// Whether the body is chunked, if it has a transfer coding.
+    /// Whether the body is chunked; `None` if the body has no transfer coding.
     pub(super) is_chunked: Option<bool>,
-    /// Whether the connection closes or is kept, if the header says so.
+    /// Whether the connection closes after the reply; `None` if the header does not show it.
     pub(super) closes: Option<bool>,
 }
 
@@ -39,7 +39,7 @@ impl Framing {
                     }
                     framing.length = Some(length);
                 }
-                // Only as the last coding it shows where the body ends.
+                // The body ends with its last chunk only if `chunked` is the last coding.
                 17 if is("Transfer-Encoding") => {
                     let last = field.value.rsplit(|byte| *byte == b',').next().unwrap_or_default();
                     framing.is_chunked = Some(last.trim_ascii().eq_ignore_ascii_case(b"chunked"));
@@ -53,7 +53,7 @@ impl Framing {
     }
 }
 
-/// Returns a number of digits alone that is an accepted length.
+/// Parses an accepted length of digits only; `None` for any other text.
 pub(super) fn number(digits: &[u8], radix: u32) -> Option<u64> {
     let add = |number: u64, digit: &u8| {
         let digit = char::from(*digit).to_digit(radix)?;
@@ -62,17 +62,17 @@ pub(super) fn number(digits: &[u8], radix: u32) -> Option<u64> {
     Some(digits).filter(|digits| !digits.is_empty())?.iter().try_fold(0, add)
 }
 
-/// The beginning of a body, which shows whether it is the reply to a `_bulk` of Elasticsearch that refused documents: such a
-/// reply has status 200.
+/// The beginning of a body. The beginning shows whether Elasticsearch refused documents of a `_bulk` request, because
+/// the status of the reply is 200 even then.
 #[derive(Debug, Default)]
 pub(super) struct Beginning(Vec<u8>);
 
 impl Beginning {
     const LENGTH: usize = 64;
-    /// The error of such a reply.
+    /// The error that is reported for a reply with refused documents.
     pub(super) const REFUSED: &[u8] = b"BULK at least one document was refused (\"errors\":true)";
 
-    /// Forgets the last body.
+    /// Removes the bytes of the last body.
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
@@ -83,7 +83,7 @@ impl Beginning {
         self.0.extend_from_slice(&bytes[..bytes.len().min(Self::LENGTH - self.0.len())]);
     }
 
-    /// Returns whether the body begins with `"errors":true`, or with times and then that.
+    /// Returns whether the body begins with `"errors":true`, or with durations and then `"errors":true`.
     #[inline]
     pub(super) fn refuses_documents(&self) -> bool {
         let begun = self.0.as_slice();

@@ -1,5 +1,5 @@
-//! HTTP/1.1: requests as words (method, path, body), and the ends of replies. Every request has one reply; interim
-//! replies (1xx) are skipped, and redirects are not followed.
+//! HTTP/1.1: encodes requests from words (method, path, body), and finds the ends of replies. Every request has one
+//! reply. Interim replies (1xx) are skipped, and redirects are not followed.
 
 mod framing;
 mod request;

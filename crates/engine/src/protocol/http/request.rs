@@ -1,4 +1,4 @@
-//! How the words of a step become an HTTP request.
+//! Converts the words of a step to an HTTP request.
 //!
 //! ```text
 //! GET /items/{key}            GET /items/000000000017 HTTP/1.1\r\n Host … \r\n\r\n
@@ -15,7 +15,7 @@ use crate::{
     untrusted,
 };
 
-/// The accepted methods, and whether a request always gives the length of its body.
+/// The accepted methods. The flag is true if a request always gives the length of its body, even of an empty body.
 const METHODS: [(&str, bool); 7] = [
     ("GET", false),
     ("HEAD", false),
@@ -31,7 +31,7 @@ const FORM: &str = "METHOD /PATH [BODY]";
 /// Returns the layout of a request.
 ///
 /// # Errors
-/// When the words are no request.
+/// When the words are not a valid request.
 pub(in crate::protocol) fn lay_out<'a>(
     site: &HttpSite,
     words: &[Word<'a>],
@@ -52,7 +52,7 @@ pub(in crate::protocol) fn lay_out<'a>(
     };
     let mut laid = vec![Laid::Bytes(format!("{name} ").into_bytes())];
     match path.iter().any(is_drawn) {
-        // Values are known only when they are filled in.
+        // The values in the path are known only when the request is filled, so the path is checked then.
         true => laid.push(Laid::Key(path.clone(), is_path)),
         false => laid.extend(path.iter().copied().map(Laid::Plain)),
     }
@@ -74,7 +74,7 @@ pub(in crate::protocol) fn lay_out<'a>(
     Ok(laid)
 }
 
-/// Returns a request of fixed words; it is empty if they are none.
+/// Returns a request of fixed words. The result is empty if the words are not a valid request.
 pub(in crate::protocol) fn encode(site: &HttpSite, words: &[&[u8]]) -> Vec<u8> {
     let words: Vec<_> = words.iter().map(|word| vec![Part::Text(word)]).collect();
     let mut bytes = Vec::new();
@@ -92,7 +92,7 @@ pub(in crate::protocol) fn encode(site: &HttpSite, words: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
-/// Returns the name of the method, and whether the length of the body is always given.
+/// Returns the name of the method, and whether its requests always give the length of the body.
 fn method(words: &[Word]) -> Result<(&'static str, bool), Unspoken> {
     let name = words.first().and_then(text).map(untrusted::bytes).unwrap_or_default();
     let found = METHODS.iter().find(|(known, _)| known.eq_ignore_ascii_case(&name));
@@ -105,13 +105,13 @@ fn method(words: &[Word]) -> Result<(&'static str, bool), Unspoken> {
     })
 }
 
-/// Returns whether replies to a request of this method, in upper case, have no body.
+/// Returns whether replies to a request of this method have no body. The name is in upper case.
 pub(in crate::protocol) fn is_bodiless(method: &str) -> bool {
     method == "HEAD"
 }
 
-/// Checks that HEAD is the only method of a workload, or not among its methods: whether a reply has a body then depends on
-/// the workload alone.
+/// Checks that a workload uses only HEAD, or does not use HEAD. So either no reply of a workload has a body, or every
+/// reply may have a body.
 ///
 /// # Errors
 /// When HEAD is one of several methods.
@@ -124,10 +124,11 @@ pub(in crate::protocol) fn check_alone<'m>(methods: impl Iterator<Item = &'m str
     Ok(())
 }
 
-/// The longest path that is made of values or fields of records, as servers accept it.
+/// The longest path in bytes. Servers usually accept such a path.
 const LONGEST_PATH: usize = 8000;
 
-/// Returns whether these bytes are a path, or a part of it, that can be sent: blanks and control characters would end it.
+/// Returns whether these bytes can be sent as a path or as a part of a path. A blank or a control character would end
+/// the path.
 fn is_path(bytes: &[u8]) -> bool {
     bytes.len() <= LONGEST_PATH && bytes.is_ascii() && !has_break(bytes)
 }

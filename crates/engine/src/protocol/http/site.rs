@@ -1,29 +1,29 @@
-//! What all requests to one HTTP service have in common.
+//! The data that all requests to one HTTP service share.
 
 use std::sync::Mutex;
 
 /// An HTTP service: its name in requests, the path of the ping, and the header fields of every request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpSite {
-    /// The value of the field Host.
+    /// The value of the header field Host.
     authority: String,
-    /// The path of the ping, with its query.
+    /// The path of the ping, with the query of the URI.
     path: String,
-    /// The fields of every request, each with its line's end.
+    /// The header fields of every request, each with its line end.
     fields: String,
-    /// The ping.
+    /// The encoded request of the ping.
     ping: Vec<u8>,
 }
 
-/// The site before a URI names one.
+/// The placeholder site until a URI gives the real site.
 pub(in crate::protocol) static NOWHERE: HttpSite =
     HttpSite { authority: String::new(), path: String::new(), fields: String::new(), ping: Vec::new() };
 
-/// All sites of this process. A dialect is copied for every connection, so it refers to its site, which stays in memory:
-/// there are as few as URIs and workloads.
+/// All sites of this process. A site is never freed, so that a dialect with a reference to it can be copied. There are
+/// only as many sites as URIs and workloads.
 static SITES: Mutex<Vec<&'static HttpSite>> = Mutex::new(Vec::new());
 
-/// The fields that redyno sends unless a workload sets them: anything but a compressed body is accepted.
+/// The header fields that redyno sends unless a workload sets them. The fields accept any body that is not compressed.
 const USUAL: [(&str, &str); 3] = [
     ("User-Agent", concat!("redyno/", env!("CARGO_PKG_VERSION"))),
     ("Accept", "*/*"),
@@ -31,12 +31,12 @@ const USUAL: [(&str, &str); 3] = [
 ];
 
 impl HttpSite {
-    /// Returns the site with this name in requests (`example.com:8080`), whose ping requests `path`.
+    /// Returns the site with this name (`example.com:8080`) and this path of the ping.
     pub fn of(authority: &str, path: &str) -> &'static Self {
         Self::with(authority, path, &[])
     }
 
-    /// Returns the site with these header fields in every request, in addition to the usual ones or in their place.
+    /// Returns the site with the header fields `own` in every request. A usual field of the same name is replaced.
     pub(in crate::protocol) fn with_fields(&self, own: &[(String, String)]) -> &'static Self {
         Self::with(&self.authority, &self.path, own)
     }

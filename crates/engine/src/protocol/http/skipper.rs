@@ -24,14 +24,14 @@ const MAX_HEADER: usize = MAX_LINE;
 const MAX_FIELDS: usize = 128;
 /// How many interim replies (1xx) may precede a reply.
 const MAX_INTERIM: u8 = 16;
-/// How many characters of a server's text are part of an error.
+/// The most characters of a server's text that an error contains.
 const SHOWN: usize = 80;
 
 /// The state of one connection's stream of replies.
 #[derive(Debug, Default)]
 pub struct HttpSkipper {
     inside: Inside,
-    /// How many bytes of the body or of the chunk are still to come, or how many bytes the trailer has so far.
+    /// The number of bytes of the body or chunk that are still to come. In a trailer, the number of its bytes so far.
     payload: u64,
     /// The part of a header that came with earlier reads.
     header: Vec<u8>,
@@ -41,9 +41,9 @@ pub struct HttpSkipper {
     line: PartialLine,
     /// How many interim replies preceded this one.
     interim: u8,
-    /// `HTTP`, the status and its meaning; empty for a good reply.
+    /// The text of the error: `HTTP`, the status and its reason phrase; empty for a good reply.
     error: Vec<u8>,
-    /// Whether a reply has ended.
+    /// Whether the connection has had a complete reply.
     has_replied: bool,
     /// Whether the server closes the connection after this reply.
     is_last: bool,
@@ -60,13 +60,13 @@ enum Inside {
     ChunkEnd,
     Trailer,
     UntilClosed,
-    /// The reply has ended, and is returned next.
+    /// The reply has ended, and the next call returns it.
     Ended,
 }
 
 impl HttpSkipper {
-    /// Works like [`Skipper::advance`](crate::protocol::Skipper::advance); there are no parts. `has_bodies` is false for
-    /// replies to HEAD.
+    /// Works like [`Skipper::advance`](crate::protocol::Skipper::advance), but never returns a part of a reply.
+    /// `has_bodies` is false for replies to HEAD.
     #[inline(never)]
     pub(in crate::protocol) fn advance<'r>(
         &'r mut self,
@@ -102,8 +102,8 @@ impl HttpSkipper {
         }
     }
 
-    /// Notes that the server has closed the connection, which ends a body without a length. Returns whether the connection
-    /// has had a reply.
+    /// Notes that the server has closed the connection, where a body without a length ends. Returns whether the
+    /// connection has had a reply.
     pub(in crate::protocol) fn end(&mut self) -> bool {
         self.is_last = true;
         if self.inside == Inside::UntilClosed {
@@ -118,7 +118,7 @@ impl HttpSkipper {
         self.is_last
     }
 
-    /// Reads a header, or keeps its beginning.
+    /// Reads a header. Stores its beginning if the header is incomplete.
     fn take_header(&mut self, input: &mut &[u8], has_bodies: bool) -> Result<(), ProtocolError> {
         if self.header.is_empty() {
             match self.parse(input, has_bodies)? {
@@ -142,7 +142,8 @@ impl HttpSkipper {
         if self.header.len() > MAX_HEADER { Err(long_header()) } else { Ok(()) }
     }
 
-    /// Parses the header at the beginning of `bytes`. Returns its length; `None` if it is not complete.
+    /// Parses the header at the beginning of `bytes`. Returns the length of the header; `None` if the header is
+    /// incomplete.
     fn parse(&mut self, bytes: &[u8], has_bodies: bool) -> Result<Option<usize>, ProtocolError> {
         let mut fields = [const { MaybeUninit::uninit() }; MAX_FIELDS];
         let mut response = Response::new(&mut []);
@@ -200,7 +201,7 @@ impl HttpSkipper {
         Ok(())
     }
 
-    /// Keeps the status, its meaning, and where or when the server suggests to try again.
+    /// Stores the error text of a reply: the status, the reason phrase, and the fields Retry-After and Location.
     #[cold]
     fn note_error(&mut self, status: u16, reason: &str, fields: &[Header]) {
         let shown = |text: &str| text.chars().take(SHOWN).collect::<String>();
@@ -214,7 +215,7 @@ impl HttpSkipper {
         }
     }
 
-    /// Reads a line between chunks, or keeps its beginning.
+    /// Reads a line between chunks. Stores its beginning if the line is incomplete.
     fn take_line(&mut self, input: &mut &[u8]) -> Result<(), ProtocolError> {
         let Some(end) = memchr(b'\n', input) else { return self.line.begin(input, |_| true) };
         let (head, rest) = (&input[..end], &input[end + 1..]);
@@ -240,7 +241,7 @@ impl HttpSkipper {
     }
 }
 
-/// Returns the position behind the empty line that ends a header, if it is at `from` or later.
+/// Returns the position after the empty line that ends a header. The search begins at `from`.
 fn header_end(bytes: &[u8], from: usize) -> Option<usize> {
     memchr_iter(b'\n', &bytes[from..]).find_map(|at| match &bytes[from + at + 1..] {
         [b'\n', ..] => Some(from + at + 2),
@@ -266,7 +267,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the replies in `stream`, whose reads end at `cuts`; the connection closes at its end.
+    /// Returns the replies in `stream`. Reads end at `cuts`, and the connection closes at the end of the stream.
     fn replies(stream: &[u8], cuts: &[usize], has_bodies: bool) -> Result<Vec<String>, ProtocolError> {
         let (mut skipper, mut found, mut start) = (HttpSkipper::default(), Vec::new(), 0);
         let mut take = |skipper: &mut HttpSkipper, mut rest: &[u8]| {
@@ -337,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_reply_and_what_never_ends_is_refused() {
+    fn invalid_replies_and_endless_replies_are_refused() {
         let of = |header: &str, rest: &str| whole(&format!("HTTP/1.1 200 OK\r\n{header}\r\n\r\n{rest}"));
         for bad in [
             whole("+PONG\r\n"),

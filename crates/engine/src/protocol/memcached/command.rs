@@ -1,11 +1,11 @@
-//! How memcached's commands are encoded, and which Redis commands are translated into memcached commands.
+//! Encodes memcached's commands, and translates some Redis commands into memcached commands.
 //!
 //! ```text
 //! SET KEY VALUE EX 60     set KEY 0 60 <length>\r\n VALUE \r\n
 //! ms KEY VALUE T60        ms KEY <length> T60\r\n VALUE \r\n
 //! ```
-//! In every dialect, a command of a workload is a list of words, with the key before the value. The dialect
-//! adds the flags and lengths.
+//! In every dialect, a workload gives a command as a list of words, with the key before the value. The dialect adds the
+//! flags and lengths.
 
 use super::words::{Word, check_flag, check_key, check_ttl, is, is_drawn, is_key, number, text};
 use crate::protocol::{
@@ -14,7 +14,7 @@ use crate::protocol::{
 };
 use crate::untrusted;
 
-/// The accepted commands: the names of each command, and the words that follow the name.
+/// The accepted commands: all names of each command, and the arguments after the name.
 const FORMS: [(&[&str], &str); 20] = [
     (&["GET", "MGET"], "KEY..."),
     (&["GETS"], "KEY..."),
@@ -41,7 +41,7 @@ const FORMS: [(&[&str], &str); 20] = [
 /// Returns the layout of a command.
 ///
 /// # Errors
-/// When memcached does not have the command, or not in this form.
+/// When memcached does not have the command, or does not accept these arguments.
 pub(in crate::protocol) fn lay_out<'a>(words: &[Word<'a>]) -> Result<Vec<Laid<'a>>, Unspoken> {
     let (first, arguments) = words.split_first().ok_or_else(|| unknown(""))?;
     let name = text(first).map(|text| untrusted::bytes(text).to_ascii_uppercase()).unwrap_or_default();
@@ -84,7 +84,7 @@ pub(in crate::protocol) fn lay_out<'a>(words: &[Word<'a>]) -> Result<Vec<Laid<'a
     Ok(line.end())
 }
 
-/// The layout of a command, in progress.
+/// The layout of a command that is being built.
 struct CommandLine<'a>(Vec<Laid<'a>>);
 
 impl<'a> CommandLine<'a> {
@@ -118,8 +118,7 @@ impl<'a> CommandLine<'a> {
         Ok(self)
     }
 
-    /// Appends a key that contains a value or a field of a record. Such a key can be checked only when it is
-    /// filled.
+    /// Appends a key that contains a value or a field of a record. The key can be checked only when it is filled.
     fn checked(mut self, key: &[Part<'a>]) -> Self {
         self.0.push(Laid::Plain(Part::Text(b" ")));
         self.0.push(Laid::Key(key.to_vec(), is_key));
@@ -194,8 +193,8 @@ impl<'w, 'a> Options<'w, 'a> {
     }
 }
 
-/// Returns whether the command creates a missing counter, as Redis does. Only `incr` and `decr` in lower case,
-/// which are memcached's own commands, do not.
+/// Returns whether the command creates a missing counter, as in Redis. In lower case, `incr` and `decr` are memcached's
+/// own commands, which do not create a counter.
 fn makes_counter(verb: &Word) -> bool {
     !text(verb).is_some_and(|verb| verb == b"incr" || verb == b"decr")
 }
@@ -214,7 +213,7 @@ fn wrong(name: &str, form: &str) -> Unspoken {
     Unspoken(format!("for memcached write {name} {form}").trim_end().to_owned())
 }
 
-/// Returns word number `word` of line number `command`, both from 0; `None` if there is none.
+/// Returns word number `word` of line number `command`, both counted from 0; `None` if there is no such word.
 pub(in crate::protocol) fn request_word(requests: &[u8], command: usize, word: usize) -> Option<&[u8]> {
     let line = requests.split(|byte| *byte == b'\n').nth(command)?.strip_suffix(b"\r")?;
     line.split(|byte| *byte == b' ').nth(word)
@@ -278,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_run_as_memcacheds_own() {
+    fn commands_are_encoded_as_memcached_commands() {
         for (step, expected) in [
             ("GET K", "get K|"),
             ("MGET K K a", "get K K a|"),
@@ -318,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn what_memcached_does_not_have_is_one_clear_line() {
+    fn the_error_for_an_unsupported_command_is_one_line() {
         let long = format!("GET {}", "k".repeat(251));
         for (step, expected) in [
             ("HSET K f V", "'HSET' is no command that redyno has for memcached: get or mget, "),

@@ -19,8 +19,8 @@ pub(in crate::protocol) fn encode(words: &[&[u8]]) -> Vec<u8> {
 
 /// Returns the greeting: authentication if there is a password, then a ping.
 ///
-/// Authentication is a `set` of any key with user and password as its value. The item is expired from the
-/// beginning, so a server without authentication does not store it.
+/// To authenticate, a client sends a `set` of any key with user and password as the value. The item has an expired TTL,
+/// so a server without authentication does not store the password.
 pub(in crate::protocol) fn introduce(who: &Introduction) -> Vec<(Step, Vec<u8>)> {
     let auth = who.password.map(|password| {
         let value = format!("{} {password}", who.user.unwrap_or_default());
@@ -29,13 +29,13 @@ pub(in crate::protocol) fn introduce(who: &Introduction) -> Vec<(Step, Vec<u8>)>
     auth.into_iter().chain([(Step::Ping, PING.to_vec())]).collect()
 }
 
-/// Returns what an error means as the reply to a command of the greeting.
+/// Returns the meaning of an error reply to a command of the greeting.
 pub(in crate::protocol) fn refusal(step: Step, line: &[u8]) -> Refusal {
     match (step, line) {
         (_, line) if line.starts_with(TOO_MANY) => Refusal::TooManyClients,
         (_, b"CLIENT_ERROR unauthenticated") => Refusal::PasswordNeeded,
         (Step::Auth, b"CLIENT_ERROR authentication failure") => Refusal::WrongPassword,
-        // The command came with 1.6, like all meta commands.
+        // memcached has this command, like all meta commands, since 1.6.
         (Step::Ping, b"ERROR") => Refusal::TooOld,
         _ => Refusal::Other,
     }

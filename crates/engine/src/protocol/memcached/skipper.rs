@@ -10,7 +10,7 @@ use memchr::memchr;
 
 use crate::protocol::{Piece, Reply, header::ProtocolError, partial_line::PartialLine};
 
-/// The first words of replies that are a single line, and the kind of each reply.
+/// The first words of single-line replies, with the kind of each reply.
 const WORDS: [(&[u8], Reply<'static>); 17] = [
     (b"HD", Reply::Value),
     (b"EN", Reply::Nil),
@@ -19,7 +19,7 @@ const WORDS: [(&[u8], Reply<'static>); 17] = [
     (b"NOT_FOUND", Reply::Nil),
     (b"DELETED", Reply::Value),
     (b"TOUCHED", Reply::Value),
-    // A condition set by the client did not hold: nothing is missing.
+    // A condition of the client was false, for instance that of `add`: no key is missing.
     (b"NS", Reply::Value),
     (b"NOT_STORED", Reply::Value),
     (b"EX", Reply::Conflict),
@@ -43,23 +43,23 @@ const LONGEST_VALUE: u64 = 1 << 40;
 pub struct MemcachedSkipper {
     /// The reply to which the next lines and bytes belong.
     inside: Inside,
-    /// The number of bytes of a value that are still to come, with its final CRLF.
+    /// The number of bytes of a value that are still to come, including the CRLF after the value.
     payload: u64,
-    /// The line being read.
+    /// The line that is being read.
     line: PartialLine,
 }
 
 /// The reply in progress.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Inside {
-    /// No reply.
+    /// No reply is in progress.
     #[default]
     Between,
     /// A reply that ends with END.
     Block,
     /// A reply that ends with its value.
     Value,
-    /// A reply that has ended; a part of it was returned, and the reply itself is returned next.
+    /// The reply has ended. The last call returned its CAS number, and the next call returns the reply itself.
     Ended,
 }
 
@@ -72,14 +72,14 @@ enum ReplyLine {
     Values(u64),
     /// A value of this many bytes follows, and ends the reply.
     Value(u64),
-    /// One of several lines before END.
+    /// A line of statistics; such lines precede END.
     Stat,
     End,
 }
 
 impl MemcachedSkipper {
-    /// Works like [`Skipper::advance`](crate::protocol::Skipper::advance); the parts that it returns are CAS
-    /// numbers of items.
+    /// Works like [`Skipper::advance`](crate::protocol::Skipper::advance). The returned parts are the CAS numbers of
+    /// items.
     #[inline]
     pub(in crate::protocol) fn advance<'r, 'i: 'r>(
         &'r mut self,
@@ -164,8 +164,8 @@ fn read(line: &[u8]) -> Result<ReplyLine, ProtocolError> {
     })
 }
 
-/// Returns the CAS number of an item in a line: `VALUE key flags length NUMBER`, or the flag `cNUMBER` after HD
-/// or VA.
+/// Returns the CAS number of an item from a line: the number in `VALUE key flags length NUMBER`, or in the flag
+/// `cNUMBER` after HD or VA.
 fn cas(line: &[u8]) -> Option<u64> {
     let text = line.strip_suffix(b"\r").unwrap_or(line);
     let mut words = text.split(|byte| *byte == b' ');
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn the_numbers_of_items_are_handed_out_before_their_reply_where_they_are_wanted() {
+    fn cas_numbers_are_returned_before_their_reply_if_requested() {
         let stream =
             b"VALUE a 0 1 7\r\nx\r\nVALUE b 0 1 18446744073709551615\r\ny\r\nEND\r\nEND\r\nHD t9 c5 s1\r\n\
             VA 2 c6\r\nc8\r\nVALUE a 0 1\r\nx\r\nEND\r\nHD\r\nHD Oc9 kc9\r\nEN\r\n";
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_reply_are_refused_and_a_line_without_end_too() {
+    fn invalid_replies_and_endless_lines_are_refused() {
         for bad in [
             "+PONG\r\n",
             "-ERR x\r\n",

@@ -33,13 +33,12 @@ pub(in crate::protocol) fn has_break(text: &[u8]) -> bool {
     text.iter().any(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control())
 }
 
-/// Returns whether these bytes are a valid key: 1 to 250 bytes, without white space and control characters,
-/// which would end the key.
+/// Returns whether these bytes are a valid key: 1 to 250 bytes without white space and control characters.
 pub(super) fn is_key(bytes: &[u8]) -> bool {
     (1..=LONGEST_KEY).contains(&bytes.len()) && !has_break(bytes)
 }
 
-/// Checks the part of a key that is known in advance. Values, and numbers of unknown length, are not checked.
+/// Checks the fixed parts of a key. Values and numbers of unknown length are not checked.
 pub(super) fn check_key(key: &Word) -> Result<(), Unspoken> {
     let length: usize = key.iter().filter(|part| !is_drawn(part)).filter_map(Part::length).sum();
     let is_empty = key.iter().all(|part| part.length() == Some(0));

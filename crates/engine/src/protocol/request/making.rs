@@ -8,11 +8,11 @@ use crate::protocol::{
     resp,
 };
 
-/// A template being built.
+/// A template that is being built.
 #[derive(Default)]
 pub(super) struct Making {
     pub(super) pieces: Vec<Piece>,
-    /// The piece in progress.
+    /// The bytes of the piece that is being built.
     bytes: Vec<u8>,
     digits: Vec<(usize, u16)>,
 }

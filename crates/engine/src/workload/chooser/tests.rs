@@ -20,14 +20,14 @@ fn counts(chooser: &Chooser, draws: u32) -> HashMap<u64, u32> {
     counts
 }
 
-/// Returns whether `count` of `n` draws is the expected share, within five standard deviations.
+/// Returns whether `count` of `n` draws differs from the expected share by less than five standard deviations.
 fn is_share(count: u32, n: u32, expected: f64) -> bool {
     let sigma = (expected * (1.0 - expected) / f64::from(n)).sqrt();
     (f64::from(count) / f64::from(n) - expected).abs() < 5.0 * sigma
 }
 
 #[test]
-fn the_hottest_key_is_drawn_as_often_as_the_closed_form_says() {
+fn the_hottest_key_has_the_share_of_the_closed_form() {
     const N: u32 = 200_000;
     for n in [1000, 100_000, 1_000_000] {
         for name in ["zipfian", "zipfian-in-order", "latest"] {
@@ -41,15 +41,15 @@ fn the_hottest_key_is_drawn_as_often_as_the_closed_form_says() {
             }
         }
         let counts = counts(&chooser("ycsb-zipfian", 0, n), N);
-        // Beside the hottest rank, those that are hashed to the same key.
+        // Other ranks may be hashed to the same key as the hottest rank.
         let expected = 1.0 / YcsbZipf::ZETA;
         let of_hottest = counts[&(ycsb_hash(0) % n)];
         assert!(is_share(of_hottest, N, expected + (1.0 - expected) / n as f64), "{n}: {of_hottest}");
     }
 }
 
-/// The results of YCSB's ZipfianGenerator(0, 10^10, 0.99, ZETAN) for these uniform numbers, and of its scrambled
-/// generator over 1000 keys; computed independently of this code.
+/// The expected ranks are those of YCSB's ZipfianGenerator(0, 10^10, 0.99, ZETAN) for these uniform numbers. The
+/// expected keys are those of its scrambled generator over 1000 keys. Both were computed independently of this code.
 #[test]
 fn ycsbs_generator_draws_what_ycsb_draws() {
     let zipf = YcsbZipf::new();
@@ -82,7 +82,7 @@ fn sequential_and_scattered_reach_every_key() {
 }
 
 #[test]
-fn the_parts_of_clients_do_not_overlap_and_are_the_whole() {
+fn the_parts_of_clients_cover_all_keys_without_overlap() {
     for (clients, keys) in [(1, 10), (3, 10), (10, 10), (7, 1000)] {
         let mut parted = chooser("partitioned", 3, keys);
         parted.clients = clients;
@@ -105,7 +105,7 @@ fn the_parts_of_clients_do_not_overlap_and_are_the_whole() {
 }
 
 #[test]
-fn each_client_goes_through_all_by_itself() {
+fn each_client_goes_through_all_keys_by_itself() {
     let walk = chooser("sequential-by-client", 5, 3);
     let mut clients = [Draws::of_client(1, 0), Draws::of_client(1, 1)];
     let keys: Vec<_> = (0..8).map(|n| walk.choose(1, &mut clients[usize::from(n > 3)])).collect();
@@ -126,9 +126,9 @@ fn a_hotspot_has_its_share() {
 }
 
 #[test]
-fn a_bell_has_its_median_and_its_deviation() {
+fn a_gaussian_distribution_has_its_median_and_deviation() {
     const N: u32 = 100_000;
-    // Cut at three deviations, a bell curve is slightly narrower.
+    // Without draws beyond three deviations, the deviation is slightly smaller.
     for (text, median, deviation) in
         [("gaussian", 50_000.0, 0.9866 * 100_000.0 / 6.0), ("gaussian 20000 1000", 20_000.0, 1000.0)]
     {
@@ -145,11 +145,11 @@ fn a_bell_has_its_median_and_its_deviation() {
 }
 
 #[test]
-fn an_exponential_distribution_has_its_share_in_the_newest() {
+fn an_exponential_distribution_draws_mostly_the_newest_keys() {
     const N: u32 = 100_000;
     let counts = counts(&chooser("exponential", 0, 7000), N);
     let newest = counts.iter().filter(|(key, _)| **key >= 1000).map(|(_, count)| count).sum();
-    // 95 % of all draws; those beyond the oldest key are drawn again.
+    // 95 % of all draws, and draws beyond the oldest key are repeated.
     let expected = 0.95 / (1.0 - 0.05_f64.powf(7.0 / 6.0));
     assert!(is_share(newest, N, expected), "{newest}");
 }
@@ -169,7 +169,7 @@ fn insert(chooser: &Chooser) -> u64 {
 }
 
 #[test]
-fn new_keys_are_drawn_when_their_inserts_are_answered_whatever_else_is_in_flight() {
+fn a_new_key_is_drawn_after_the_reply_to_its_own_insert() {
     let latest = growing("latest");
     let newest = |chooser: &Chooser| counts(chooser, 1000).into_keys().max().unwrap();
     let (in_flight, _unanswered) = latest.insert(0);
@@ -226,7 +226,7 @@ fn hashed_keys_are_named_by_their_hashes() {
 
 proptest! {
     #[test]
-    fn every_draw_lies_in_the_set(
+    fn every_drawn_key_belongs_to_the_set(
         name in prop::sample::select(vec![
             "uniform", "sequential", "partitioned", "sequential-by-client", "zipfian 0.3", "zipfian", "zipfian 1", "zipfian 10",
             "zipfian-in-order 2", "ycsb-zipfian", "latest", "latest 1.5", "hotspot", "hotspot 0 0", "hotspot 1 1",

@@ -1,4 +1,4 @@
-//! Errors in a dataset, and errors in the use of a dataset.
+//! The errors of a dataset and of its use.
 
 use thiserror::Error;
 
@@ -7,44 +7,44 @@ use super::portion::Portion;
 /// The reason why a dataset cannot be used.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 pub enum DatasetError {
-    /// A record is invalid. `line` is the line on which the record begins, from 1.
+    /// A record is invalid. `line` is the number of the line on which the record begins, from 1.
     #[error("{file}:{line}: {what}")]
     Broken {
-        /// The file.
+        /// The path of the file.
         file: String,
-        /// The line.
+        /// The number of the line.
         line: u64,
-        /// The error.
+        /// The reason why the record is invalid.
         what: String,
     },
     /// The file cannot be read.
     #[error("{file}: {what}")]
     Unreadable {
-        /// The file.
+        /// The path of the file.
         file: String,
-        /// The system's message.
+        /// The error message of the system.
         what: String,
     },
-    /// A placeholder names a field that the records do not have.
+    /// A placeholder names a field that is missing in the records.
     #[error("{file} has no field '{field}'; it has {}", .has.join(", "))]
     NoField {
-        /// The file.
+        /// The path of the file.
         file: String,
         /// The missing field.
         field: String,
         /// The existing fields.
         has: Vec<String>,
     },
-    /// A placeholder is a part of a record, but there is no dataset.
+    /// A placeholder needs a record, but no dataset is given.
     #[error("{0} needs a dataset; give the file with --dataset")]
     NotGiven(Portion),
-    /// There is a dataset, but no operation uses it.
+    /// A dataset is given, but no operation uses its records.
     #[error("--dataset has no effect: no operation has a __field:NAME__ or __record__; leave it out")]
     Unused,
-    /// A workload sends bodies of several records, and also parts of one.
+    /// A workload sends bodies of several records, and also parts of single records.
     #[error("{0} sends several whole records; a workload with it sends no other part of a record")]
     Mixed(Portion),
-    /// The run has no defined end, because some operations of its workload use no record.
+    /// The end of the run is undefined, because some operations of the workload use no record.
     #[error("some operations take no record of the dataset, so give -n or --duration for the end of the run")]
     NoEnd,
 }

@@ -1,4 +1,4 @@
-//! The format of a dataset's file: detected by the file's name, or else by its first bytes.
+//! Detects the format of a dataset's file from its name, or else from its first bytes.
 
 use std::{
     io::{self, BufRead},
@@ -78,8 +78,8 @@ impl Rows {
         })
     }
 
-    /// Returns the names of the fields, from the heading or from the first record, which is consumed. The result is
-    /// empty if there are no fields.
+    /// Returns the names of the fields from the heading or from the first record, and consumes the record. The result
+    /// is empty if there are no fields.
     pub(super) fn names(&mut self) -> Result<Vec<String>, Fault> {
         match self {
             Self::Separated(rows) => rows.names(),
@@ -89,7 +89,7 @@ impl Rows {
         }
     }
 
-    /// Appends the parts `wanted` of the next record to `to`; returns false if there is no further record.
+    /// Appends the `wanted` parts of the next record to `to`. Returns false if there is no further record.
     pub(super) fn next(&mut self, wanted: &[Portion], to: &mut Fields) -> Result<bool, Fault> {
         let first = to.count();
         let line = match self {
@@ -136,7 +136,7 @@ mod tests {
 
     fn packed(text: &[u8]) -> Vec<u8> {
         let mut packed = Vec::new();
-        // Two of them one after the other, as in concatenated files.
+        // Two gzip streams, one after the other, as in concatenated files.
         for half in [&text[..text.len() / 2], &text[text.len() / 2..]] {
             let mut packing = flate2::write::GzEncoder::new(&mut packed, flate2::Compression::fast());
             packing.write_all(half).unwrap();
@@ -154,7 +154,7 @@ mod tests {
 <doc><url>v</url><title><![CDATA[<x>]]></title><abstract> y </abstract></doc></feed>\n";
 
     #[test]
-    fn every_format_is_read_as_it_was_written() {
+    fn every_format_is_read() {
         for (name, text, wanted, expected) in [
             ("f.csv", CSV, &["n", "title"][..], &[&["7", "a \"b\", c"][..], &["\u{e4}", "two\nlines"]][..]),
             ("f.tsv", TSV, &["n", "title"], &[&["7", "a \"b\", c"], &["\u{e4}", ""]]),
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_broken_is_reported_with_its_line() {
+    fn an_invalid_record_is_reported_with_its_line() {
         for (name, text, error) in [
             ("f.csv", "id,title\n1,a\n2\n", "3: the row has 1 columns, the heading 2"),
             ("f.csv", "id,title\n1,\"a\nb\"\n2,x,y\n", "4: the row has 3 columns, the heading 2"),

@@ -11,7 +11,7 @@ use super::{
     reading::Input,
 };
 
-/// Reads lines.
+/// Reads a file of JSON lines.
 pub(super) struct JsonLines {
     input: Input,
     line: Vec<u8>,
@@ -29,7 +29,7 @@ impl JsonLines {
         Ok(object(&self.line, number)?.into_keys().collect())
     }
 
-    /// Appends the parts of the next record; returns the line on which the record begins.
+    /// Appends the `wanted` parts of the next record. Returns the number of the line on which the record begins.
     pub(super) fn next(&mut self, wanted: &[Portion], to: &mut Fields) -> Result<Option<u64>, Fault> {
         let Some(number) = self.read_line()? else { return Ok(None) };
         let object = object(&self.line, number)?;
@@ -50,7 +50,7 @@ impl JsonLines {
         Ok(Some(number))
     }
 
-    /// Reads the next line that is not empty; returns the line's number.
+    /// Reads the next line that is not empty. Returns its number.
     fn read_line(&mut self) -> Result<Option<u64>, Fault> {
         loop {
             let number = self.input.line;
@@ -77,7 +77,7 @@ fn object(line: &[u8], number: u64) -> Result<Object<'_>, Fault> {
 
 fn fault(error: &serde_json::Error, line: u64) -> Fault {
     let text = error.to_string();
-    // serde sees a single line, the first.
+    // serde_json counts lines from the beginning of the record, so its line number is always 1.
     let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
     Fault::at(line, format!("not a JSON object, at column {}: {what}", error.column()))
 }

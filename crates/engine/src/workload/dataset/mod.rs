@@ -1,12 +1,12 @@
-//! A dataset is a file of records. Each operation uses one record: `HSET doc:__field:id__ title __field:title__`,
-//! `JSON.SET doc:__field:id__ $ __record__`.
+//! A dataset is a file of records. Each operation uses one record, for example `HSET doc:__field:id__ title
+//! __field:title__` or `JSON.SET doc:__field:id__ $ __record__`.
 //!
 //! ```text
 //!  file ─► unpacked ─► lines counted ─► rows ─► batches ──channel──► the current batch ─► one record each
 //!  └──────────────────── one thread ────────────────────┘            └─── all workers ───┘
 //! ```
-//! A dataset's file is read twice: first to count and check its records, before anything is sent, and then during the
-//! load. Even for a large file, only a few batches are in memory at a time.
+//! The file of a dataset is read twice: before the load to count and check the records, and again during the load. Even
+//! for a large file, only a few batches are in memory at a time.
 
 mod error;
 mod format;

@@ -1,8 +1,8 @@
-//! The parts of a record that can be sent, and their placeholders.
+//! Defines the parts of a record that can be sent, with their placeholders.
 //!
-//! Batches: records that are passed to the workers together.
+//! A [`Batch`] contains records that are passed to the workers together.
 //!
-//! Fields of records, stored one after the other in one block of memory.
+//! [`Fields`] stores the fields of records one after the other in one block of memory.
 
 use std::{
     collections::BTreeSet,
@@ -23,12 +23,12 @@ use crate::untrusted;
 pub enum Portion {
     /// The field with this name: `__field:NAME__`.
     Field(String),
-    /// The bytes that the field with this name has in base64: `__field:NAME:base64__`.
+    /// The bytes that the field with this name contains in base64: `__field:NAME:base64__`.
     Decoded(String),
     /// The whole record as a JSON object: `__record__`. For JSON lines, the line itself is sent.
     Whole,
-    /// So many whole records, each after a line that adds it to an index, as Elasticsearch's `_bulk` takes them:
-    /// `__bulk:100__`.
+    /// A body of several whole records for Elasticsearch's `_bulk`, with an index line before each record.
+    /// `__bulk:100__` is a body of 100 records.
     Bulk(String),
 }
 
@@ -38,7 +38,7 @@ const BULK: &str = "__bulk:";
 const MOST: u64 = 1000;
 
 impl Portion {
-    /// Returns the part of a record for this placeholder; `None` if the placeholder is something else.
+    /// Returns the part of a record that the placeholder stands for; `None` for any other placeholder.
     pub(in crate::workload) fn of(placeholder: &str) -> Option<Self> {
         if placeholder == WHOLE {
             return Some(Self::Whole);
@@ -54,7 +54,7 @@ impl Portion {
         }
     }
 
-    /// Returns how many records the parts of a request are of.
+    /// Returns the number of records that a request with these parts uses.
     pub(super) fn records(portions: &[Self]) -> u64 {
         let counts =
             portions.iter().filter_map(|it| if let Self::Bulk(count) = it { Some(count) } else { None });
@@ -69,7 +69,7 @@ impl Portion {
         }
     }
 
-    /// Returns the part's placeholder, split into three pieces.
+    /// Returns the placeholder of the part, split into three pieces.
     pub(in crate::workload) fn placeholder(&self) -> [&str; 3] {
         match self {
             Self::Field(name) => ["__field:", name, "__"],
@@ -112,11 +112,11 @@ pub(super) fn push_object<'a>(
     Ok(())
 }
 
-/// A batch of records, and how many of them are used already.
+/// A batch of records, with the number of records that are already used.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     pub(super) fields: Fields,
-    /// Parts of a record.
+    /// The number of parts of each record.
     width: usize,
     pub(super) records: usize,
     next: AtomicUsize,
@@ -128,7 +128,7 @@ impl Batch {
         Self { width, ..Self::default() }
     }
 
-    /// Counts the next record of the batch as used; returns its index, or `None` if all records are used.
+    /// Counts the next record of the batch as used. Returns the record's index, or `None` if all records are used.
     fn take(&self) -> Option<usize> {
         Some(self.next.fetch_add(1, Ordering::Relaxed)).filter(|place| *place < self.records)
     }
@@ -144,12 +144,12 @@ pub(in crate::workload) struct Taken {
     batch: Option<Arc<Batch>>,
     place: usize,
     failed: Option<DatasetError>,
-    /// Whether the next record is needed, but not read yet.
+    /// Whether the next record is needed but has not been read yet.
     pub(in crate::workload) is_awaited: bool,
 }
 
 impl Taken {
-    /// Returns part number `number` of the record; the result is empty before the first record.
+    /// Returns part number `number` of the record. The result is empty before the first record.
     #[inline]
     pub(in crate::workload) fn field(&self, number: usize) -> &[u8] {
         self.batch.as_ref().map_or(&[], |batch| batch.fields.get(self.place * batch.width + number))
@@ -161,26 +161,26 @@ impl Taken {
         self.failed.as_ref()
     }
 
-    /// Sets whether the next record is needed, but not read yet.
+    /// Sets whether the next record is needed but has not been read yet.
     pub(super) fn await_next(&mut self, is_awaited: bool) {
         self.is_awaited = is_awaited;
     }
 
-    /// Continues with the next record of the same batch; returns false if the batch has no further record.
+    /// Continues with the next record of the same batch. Returns false if the batch has no further record.
     pub(super) fn advance(&mut self) -> bool {
         let next = self.batch.as_ref().and_then(|batch| batch.take());
         self.place = next.unwrap_or(self.place);
         next.is_some()
     }
 
-    /// Continues with another batch, or stores the error if there is none.
+    /// Continues with another batch, or stores the error if there is no further batch.
     pub(super) fn follow(&mut self, batch: Result<Arc<Batch>, DatasetError>) {
         let failed = batch.as_ref().err().cloned();
         *self = Self { batch: batch.ok(), place: 0, failed, is_awaited: false };
     }
 }
 
-/// The fields of some records.
+/// The fields of a number of records.
 #[derive(Debug, Default)]
 pub(super) struct Fields {
     bytes: Vec<u8>,
@@ -204,10 +204,10 @@ impl Fields {
         self.ends.push(self.bytes.len());
     }
 
-    /// Decodes the fields from number `first` on that are sent decoded.
+    /// Decodes the base64 fields among the fields from number `first` on.
     ///
     /// # Errors
-    /// The name of the first field that is not base64.
+    /// When a field is not base64: the name of the first such field.
     pub(super) fn decode<'a>(&mut self, first: usize, portions: &'a [Portion]) -> Result<(), &'a str> {
         if !portions.iter().any(|portion| matches!(portion, Portion::Decoded(_))) {
             return Ok(());
@@ -230,7 +230,7 @@ impl Fields {
         self.ends.clear();
     }
 
-    /// Returns how many fields there are.
+    /// Returns the number of fields.
     pub(super) fn count(&self) -> usize {
         self.ends.len()
     }

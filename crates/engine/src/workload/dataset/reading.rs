@@ -1,7 +1,7 @@
-//! Reads a dataset's file. The first pass only counts and checks the records; a thread does the other passes for the
-//! workers.
+//! Reads the file of a dataset. The first pass only counts and checks the records. A thread of its own makes all later
+//! passes for the workers.
 //!
-//! A dataset's file is decompressed if necessary, its lines are counted, and the size of a record is limited.
+//! A gzip file is decompressed. Lines are counted, and the size of a record is limited.
 
 use std::{
     fs::File,
@@ -26,7 +26,7 @@ const BYTES: usize = 256 * 1024;
 /// The number of batches that the thread reads ahead.
 const AHEAD: usize = 16;
 
-/// A dataset's file, and which of its records are read.
+/// The file of a dataset, and the records and parts to read from it.
 #[derive(Debug, Clone)]
 pub(super) struct RecordFile {
     pub(super) file: PathBuf,
@@ -56,10 +56,10 @@ impl Version {
     /// Checks that the file still has this version.
     ///
     /// # Errors
-    /// When it has changed, or is gone.
+    /// When the file has changed or is missing.
     pub(super) fn check(self, file: &Path) -> Result<(), DatasetError> {
         let changed =
-            || io::Error::other("it has changed since the start, and records of both would be mixed");
+            || io::Error::other("it has changed since the start, so old and new records would be mixed");
         if Self::of(file)? == self { Ok(()) } else { Err(unreadable(file)(changed())) }
     }
 }
@@ -70,8 +70,8 @@ pub(super) fn unreadable(file: &Path) -> impl Fn(io::Error) -> DatasetError {
 }
 
 impl RecordFile {
-    /// Reads all records in batches, and passes each batch to `give` until `give` returns false. Returns the number of
-    /// records, or `None` if `give` returned false. A file that has changed since the first pass is an error.
+    /// Reads all records in batches, and passes each batch to `give`. Stops and returns `None` if `give` returns false;
+    /// otherwise returns the number of records. A change of the file since the first pass is an error.
     fn pass(&self, mut give: impl FnMut(Batch) -> bool) -> Result<Option<u64>, DatasetError> {
         let mut rows = Rows::open(&self.file).map_err(unreadable(&self.file))?;
         let (mut count, mut left, mut is_last) = (0, self.most, false);
@@ -79,7 +79,8 @@ impl RecordFile {
             let mut batch = Batch::of(self.portions.len());
             while batch.records < RECORDS && batch.fields.bytes() < BYTES && !is_last {
                 let mut next = || self.next(&mut rows, &mut left, &mut batch.fields);
-                // If a file is being rewritten, the useful error is that it has changed.
+                // If the file is being rewritten, an error about the change is more useful than an error about an
+                // invalid record.
                 let wrong =
                     |fault: Fault| self.version.check(&self.file).err().unwrap_or(fault.of(&self.file));
                 is_last = !next().map_err(wrong)?;
@@ -94,8 +95,8 @@ impl RecordFile {
         Ok(Some(count))
     }
 
-    /// Appends the parts of the next request, which are of one record or of several, of which so many are `left`. Returns
-    /// false if there is no further record.
+    /// Appends the parts of the next request: parts of one record, or a body of several records. `left` is the number
+    /// of records that may still be read. Returns false if there is no further record.
     fn next(&self, rows: &mut Rows, left: &mut u64, to: &mut Fields) -> Result<bool, Fault> {
         if *left == 0 {
             return Ok(false);
@@ -117,7 +118,7 @@ impl RecordFile {
         Ok(taken > 0)
     }
 
-    /// Returns the number of records that can be sent; it is an error if there are none.
+    /// Returns the number of records or bodies that can be sent. A file without records is an error.
     pub(super) fn count(&self) -> Result<u64, DatasetError> {
         let count = self.pass(|_| true)?.unwrap_or(0);
         let none = || DatasetError::Unreadable {
@@ -127,7 +128,7 @@ impl RecordFile {
         if count == 0 { Err(none()) } else { Ok(count) }
     }
 
-    /// Reads the `count` records again and again on a thread, which ends when the receiver is dropped.
+    /// Starts a thread that reads the `count` records again and again. The thread ends when the receiver is dropped.
     pub(super) fn read_on(self, count: u64) -> io::Result<Receiver<Result<Batch, DatasetError>>> {
         let (to, batches) = sync_channel(AHEAD);
         let read = move || {
@@ -159,15 +160,15 @@ impl RecordFile {
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// The number of bytes read from the file at a time.
 const CHUNK: usize = 64 * 1024;
-/// The maximum size of a record in bytes: a quote or a tag that is never closed must not fill the memory.
+/// The maximum size of a record in bytes. Without a limit, a quote or a tag that is never closed would fill the memory.
 pub(super) const LARGEST_RECORD: u64 = 16 << 20;
 
-/// A file that is being read.
+/// A file that is being read, with the current line number and the limit of the current record.
 pub(in crate::workload) struct Input {
     from: Box<dyn BufRead + Send>,
     /// The number of the current line, from 1.
     pub(in crate::workload) line: u64,
-    /// How many more bytes the current record may have.
+    /// The number of bytes that may still be read for the current record.
     left: u64,
 }
 
@@ -186,7 +187,7 @@ impl Input {
         Ok(Self { from, line: 1, left: LARGEST_RECORD })
     }
 
-    /// Begins a record: resets the limit of its size.
+    /// Begins a record: resets the size limit.
     pub(in crate::workload) fn begin_record(&mut self) {
         self.left = LARGEST_RECORD;
     }

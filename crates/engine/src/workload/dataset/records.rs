@@ -1,4 +1,4 @@
-//! A dataset that all workers share: each record is used by one worker.
+//! A dataset that all workers share. In each pass over the file, every record goes to one worker.
 
 use std::{
     fmt,
@@ -19,7 +19,7 @@ use super::{
     reading::{RecordFile, Version, unreadable},
 };
 
-/// How often a thread that waits for a record checks whether it is read.
+/// The interval at which a thread that waits for a record checks whether the record has been read.
 const LOOK_EVERY: Duration = Duration::from_micros(200);
 
 /// The records of a file. All copies share the position in the file.
@@ -30,7 +30,7 @@ struct Shared {
     source: RecordFile,
     /// The number of records.
     records: u64,
-    /// Whether to wait for a record that is not read yet.
+    /// Whether to wait for a record that has not been read yet.
     waits: bool,
     stream: Mutex<Stream>,
 }
@@ -38,20 +38,21 @@ struct Shared {
 /// The current position in the records.
 #[derive(Default)]
 struct Stream {
-    /// The channel from the reading thread; `None` before the first record is used.
+    /// The channel from the thread that reads the file; `None` before the first record is used.
     ahead: Option<Receiver<Result<Batch, DatasetError>>>,
-    /// The present batch.
+    /// The current batch.
     current: Option<Arc<Batch>>,
-    /// The error, if no further record can be read.
+    /// The error, if no further records can be read.
     failed: Option<DatasetError>,
 }
 
 impl Dataset {
-    /// Opens a dataset: the first `most` records of a file, and the parts of each that are sent. The file is read once,
-    /// to count the records.
+    /// Opens a dataset of the first `most` records of a file; `portions` are the parts of each record that are sent.
+    /// Reads the file once to count the records.
     ///
     /// # Errors
-    /// When it cannot be read, lacks these fields, or a record is invalid: names the first one.
+    /// When the file cannot be read, has no records, lacks a field, or contains an invalid record. The error names the
+    /// first invalid record.
     pub fn open(file: &Path, portions: Vec<Portion>, most: Option<u64>) -> Result<Self, DatasetError> {
         let version = Version::of(file)?;
         let has = Rows::open(file).map_err(unreadable(file))?.names().map_err(|fault| fault.of(file))?;
@@ -68,7 +69,7 @@ impl Dataset {
         Ok(Self(Arc::new(Shared { source, records, waits: false, stream: Mutex::default() })))
     }
 
-    /// Returns how many records there are, or how many bodies of several records.
+    /// Returns the number of records, or the number of bodies if a body has several records.
     pub fn records(&self) -> u64 {
         self.0.records
     }
@@ -78,7 +79,7 @@ impl Dataset {
         &self.0.source.portions
     }
 
-    /// Returns the file.
+    /// Returns the path of the file.
     pub fn file(&self) -> &Path {
         &self.0.source.file
     }
@@ -97,9 +98,8 @@ impl Dataset {
         self.0.source.portions.iter().position(|known| known == portion).map(|place| place as u16)
     }
 
-    /// Moves `taken` to the next record; after the last record, the first one is next. An error is stored in `taken`.
-    /// Returns false if the record is not read yet: a thread of the load must not wait for a file, since a disk may
-    /// hang.
+    /// Moves `taken` to the next record; the first record follows the last one. An error is stored in `taken`. Returns
+    /// false if the record has not been read yet, because a thread of the load must not wait for a disk that may hang.
     pub(in crate::workload) fn take(&self, taken: &mut Taken) -> bool {
         while !taken.advance() && taken.failure().is_none() {
             match self.batch() {
@@ -115,8 +115,8 @@ impl Dataset {
         true
     }
 
-    /// Returns the current batch, or the next one if the current batch is used up. Returns `None` if the next batch is
-    /// not read yet.
+    /// Returns the current batch, or the next batch if the current batch is used up. Returns `None` if the next batch
+    /// has not been read yet.
     fn batch(&self) -> Option<Result<Arc<Batch>, DatasetError>> {
         let mut stream = self.0.stream.lock();
         if let Some(batch) = stream.current.as_ref().filter(|batch| !batch.is_used_up()) {
@@ -148,14 +148,14 @@ impl Dataset {
         }
     }
 
-    /// Returns the same records for a load, with a reader that hangs: it never sends a batch.
+    /// Returns the same records for a load, but their reader hangs and never sends a batch.
     #[cfg(test)]
     pub(crate) fn with_hanging_reader(&self) -> (Self, impl Sized + use<>) {
         self.read_by_hand(None)
     }
 
-    /// Returns the same records for a load, with a reader that sends records without fields: a worker that uses one
-    /// panics.
+    /// Returns the same records for a load, but their reader sends records without fields. A worker that uses such a
+    /// record panics.
     #[cfg(test)]
     pub(crate) fn with_broken_records(&self) -> (Self, impl Sized + use<>) {
         let mut broken = Batch::of(1);
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn only_so_many_records_are_taken_as_are_wanted() {
+    fn at_most_the_requested_number_of_records_is_used() {
         let (_directory, file) = csv(2000);
         let dataset = Dataset::open(&file, fields(&["id"]), Some(700)).unwrap().first(u64::MAX);
         assert_eq!(dataset.records(), 700);
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_has_several_records_and_the_last_one_what_is_left() {
+    fn a_body_has_several_records_and_the_last_body_has_the_rest() {
         let (_directory, file) = csv(30);
         let bulk = |count: &str| vec![Portion::of(&format!("__bulk:{count}__")).unwrap()];
         let dataset = Dataset::open(&file, bulk("10"), Some(25)).unwrap();
@@ -282,7 +282,7 @@ mod tests {
             ),
             (
                 |file| {
-                    // As editors save: another file of the same length.
+                    // Editors save like this: another file of the same length replaces the old file.
                     let other = file.with_extension("new");
                     std::fs::write(&other, std::fs::read(file).unwrap()).unwrap();
                     std::fs::rename(other, file).unwrap();
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_field_is_reported_with_the_existing_ones() {
+    fn a_missing_field_is_reported_with_the_existing_fields() {
         let (directory, file) = csv(5);
         let error = |file: &Path, names| Dataset::open(file, fields(names), None).unwrap_err().to_string();
         assert!(error(&file, &["id", "body"]).ends_with("docs.csv has no field 'body'; it has id, title"));
@@ -323,7 +323,7 @@ mod tests {
         assert!(error(&file, &["id"]).ends_with("it has no records"));
     }
     #[test]
-    fn a_record_that_is_not_read_yet_is_waited_for_by_nobody() {
+    fn a_load_does_not_wait_for_a_record_that_is_not_read_yet() {
         let (_directory, file) = csv(5);
         let dataset = Dataset::open(&file, fields(&["id"]), None).unwrap();
         let (dataset, reader) = dataset.with_hanging_reader();

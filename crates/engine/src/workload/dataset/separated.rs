@@ -1,11 +1,11 @@
-//! Rows of columns. Commas separate columns that may be quoted, and tabs separate columns that are never quoted. The
-//! first row has the names of the columns.
+//! Reads rows of columns, CSV or TSV. Columns between commas may be quoted, and columns between tabs are never quoted.
+//! The first row contains the names of the columns.
 //!
 //! ```text
 //!  id,title ⏎ 1,"a ""b"", c" ⏎        a quote that begins a column ends it, too: RFC 4180
 //! ```
-//! After a closing quote, only a comma or the end of the row is allowed: otherwise a quote that is never closed would
-//! include all rows up to the next quote.
+//! After a closing quote, only a comma or the end of the row is allowed. Otherwise a quote that is never closed would
+//! swallow all rows up to the next quote.
 
 use std::io::{self, BufRead};
 
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::untrusted;
 
-/// Reads rows.
+/// Reads the rows of a CSV or TSV file.
 pub(super) struct Separated {
     input: Input,
     separator: u8,
@@ -37,7 +37,7 @@ enum Column {
     All,
 }
 
-/// What ends at a byte: only a column, or also its row.
+/// What ends at a separator: only the column, or also the row.
 #[derive(Debug, PartialEq, Eq)]
 enum End {
     Column,
@@ -64,7 +64,7 @@ impl Separated {
         Ok(self.names.insert(names).clone())
     }
 
-    /// Appends the parts of the next record; returns the line on which the record begins.
+    /// Appends the `wanted` parts of the next record. Returns the number of the line on which the record begins.
     pub(super) fn next(&mut self, wanted: &[Portion], to: &mut Fields) -> Result<Option<u64>, Fault> {
         if self.columns.is_none() {
             let names = self.names()?;
@@ -95,7 +95,7 @@ impl Separated {
         Ok(Some(line))
     }
 
-    /// Reads the next row that is not empty; returns the line on which the row begins.
+    /// Reads the next row that is not empty. Returns the number of the line on which the row begins.
     fn read_row(&mut self) -> Result<Option<u64>, Fault> {
         self.row.clear();
         let mut line = self.begin_row();
@@ -128,7 +128,7 @@ impl Separated {
         Ok(self.input.fill_buf().map_err(|error| Fault::at(line, error))?.first().copied())
     }
 
-    /// Reads an unquoted column; returns whether only the column ends, or also its row.
+    /// Reads an unquoted column. Returns whether the row ends with the column.
     fn read_plain(&mut self) -> io::Result<End> {
         loop {
             let available = self.input.fill_buf()?;
@@ -145,13 +145,13 @@ impl Separated {
         }
     }
 
-    /// Returns whether this byte ends only the column, or also its row; `None` is the end of the file. CR LF counts as
-    /// two ends of rows, with an empty row between them.
+    /// Returns whether the row ends at this byte, or only the column. `None` is the end of the file. CR LF counts as
+    /// two row ends with an empty row between them.
     fn ended_by(&self, found: Option<u8>) -> End {
         if found == Some(self.separator) { End::Column } else { End::Row }
     }
 
-    /// Reads the rest of a quoted column; returns whether only the column ends, or also its row.
+    /// Reads the rest of a quoted column. Returns whether the row ends with the column.
     fn read_quoted(&mut self) -> Result<End, Fault> {
         let opened = self.input.line;
         let fault =

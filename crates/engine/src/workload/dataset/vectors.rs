@@ -1,7 +1,8 @@
-//! Vectors: fvecs and bvecs, in which each vector begins with its number of dimensions, and npy, numpy's arrays.
+//! Reads files of vectors: the formats fvecs and bvecs, in which each vector begins with its number of dimensions, and
+//! npy, the array format of numpy.
 //!
-//! The fields of a record are `id`, the number of the vector from 0, and `vector`, its components as FP32. Faults have
-//! the number of the vector, from 1, in place of a line.
+//! A record has two fields: `id` is the number of the vector, from 0, and `vector` contains its components as FP32. In
+//! an error, the number of the vector, from 1, replaces the line number.
 
 use std::io::{self, BufRead, Read};
 
@@ -14,35 +15,35 @@ use crate::{protocol::vector_of, untrusted};
 
 /// The most dimensions of a vector.
 const MOST_DIMENSIONS: u64 = 65_536;
-/// The most bytes of the head of an npy file.
+/// The maximum size of an npy file's header in bytes.
 const LONGEST_HEAD: usize = 65_536;
 /// The first bytes of an npy file.
 pub(super) const NPY: &[u8] = b"\x93NUMPY";
 
-/// How vectors stand in a file.
+/// The format of a file of vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Layout {
-    /// Each vector is its number of dimensions (32 bits) and as many FP32.
+    /// Each vector is its number of dimensions (32 bits), followed by one FP32 per dimension.
     Fvecs,
-    /// Each vector is its number of dimensions (32 bits) and as many bytes.
+    /// Each vector is its number of dimensions (32 bits), followed by one byte per dimension.
     Bvecs,
-    /// A head in text, and then the components.
+    /// A text header, followed by the components of all vectors.
     Npy,
 }
 
-/// Reads vectors.
+/// Reads the vectors of a file.
 pub(super) struct Vectors {
     input: Input,
     layout: Layout,
-    /// The bytes of a component: a byte, or a float of 4 or 8 bytes.
+    /// The size of a component: 1 for a byte, 4 or 8 for a float.
     width: usize,
-    /// The number of dimensions; 0 before it is known.
+    /// The number of dimensions; 0 while it is unknown.
     dimensions: usize,
-    /// How many vectors there are, if the head says so.
+    /// The number of vectors, if the file has a header.
     count: Option<u64>,
-    /// How many vectors were read.
+    /// The number of vectors that were read.
     read: u64,
-    /// The last one, as FP32.
+    /// The components of the last vector as FP32.
     bytes: Vec<u8>,
 }
 
@@ -57,7 +58,7 @@ impl Vectors {
         Ok(if self.read()? { names.into() } else { Vec::new() })
     }
 
-    /// Appends the parts of the next vector; returns its number.
+    /// Appends the `wanted` parts of the next vector. Returns the number of the vector, from 1.
     pub(super) fn next(&mut self, wanted: &[Portion], to: &mut Fields) -> Result<Option<u64>, Fault> {
         if !self.read()? {
             return Ok(None);
@@ -81,7 +82,7 @@ impl Vectors {
         Ok(Some(self.read))
     }
 
-    /// Reads the next vector; returns false after the last.
+    /// Reads the next vector. Returns false after the last vector.
     fn read(&mut self) -> Result<bool, Fault> {
         self.input.begin_record();
         if self.layout == Layout::Npy && self.read == 0 {
@@ -123,7 +124,7 @@ impl Vectors {
         Ok(true)
     }
 
-    /// Reads the head of an npy file.
+    /// Reads the header of an npy file.
     fn read_head(&mut self) -> Result<(), Fault> {
         let (magic, version): ([u8; 6], [u8; 2]) = (self.take()?, self.take()?);
         let length = match version[0] {
@@ -195,7 +196,7 @@ mod tests {
 
     type IdAndVector = (String, Vec<f32>);
 
-    /// Reads the ids and vectors of a file, and its last record as JSON; or the fault.
+    /// Returns the ids and vectors of a file and its last record as JSON, or the error.
     fn read(path: &Path) -> Result<(Vec<IdAndVector>, String), String> {
         let wanted = ["__field:id__", "__field:vector__", "__record__"].map(|it| Portion::of(it).unwrap());
         let written = |fault: Fault| format!("{}: {}", fault.line, fault.what);
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_numpy_wrote_is_read_as_floats_of_32_bits() {
+    fn vector_files_are_read_as_floats_of_32_bits() {
         let file = |name: &str| Path::new("../../tests/fixtures").join(name);
         for name in ["vectors-f4.npy", "vectors-f8-v2.npy", "vectors.fvecs"] {
             let (all, json) = read(&file(name)).unwrap();
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_hostile_is_refused_in_one_line() {
+    fn hostile_vector_files_are_refused_in_one_line() {
         let head = |descr: &str, order: &str, shape: &str, data: usize| {
             let head = format!("{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}\n");
             let length = (head.len() as u16).to_le_bytes();

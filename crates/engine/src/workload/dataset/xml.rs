@@ -1,11 +1,11 @@
-//! XML such as Wikipedia's abstracts: the children of the root element are records, and a record's children are its
-//! fields.
+//! Reads XML such as Wikipedia's abstracts. Each child of the root element is a record, and each child of a record is a
+//! field.
 //!
 //! ```text
 //! <feed>
 //!   <doc><title>Wikipedia: Anarchism</title><url>https://…</url><abstract>…</abstract></doc>
 //! ```
-//! A field's value is all text in the field's element, with entities resolved.
+//! The value of a field is all text inside its element, with entities resolved.
 
 use quick_xml::{Reader, escape::resolve_predefined_entity, events::Event};
 
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::untrusted;
 
-/// Reads elements.
+/// Reads the records of an XML file.
 pub(super) struct Xml {
     reader: Reader<Input>,
     buffer: Vec<u8>,
@@ -26,7 +26,7 @@ pub(super) struct Xml {
     record: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-/// The number of open elements inside a record, and inside a field.
+/// The number of open elements when the parser is inside a record, or inside a field.
 const RECORD: usize = 2;
 const FIELD: usize = 3;
 
@@ -40,7 +40,7 @@ impl Xml {
         Ok(self.record.iter().map(|(name, _)| untrusted::bytes(name)).collect())
     }
 
-    /// Appends the parts of the next record; returns the line on which the record begins.
+    /// Appends the `wanted` parts of the next record. Returns the number of the line on which the record begins.
     pub(super) fn next(&mut self, wanted: &[Portion], to: &mut Fields) -> Result<Option<u64>, Fault> {
         let Some(line) = self.read_record()? else { return Ok(None) };
         for portion in wanted {
@@ -55,7 +55,7 @@ impl Xml {
         Ok(Some(line))
     }
 
-    /// Reads the next record; returns the line on which the record begins.
+    /// Reads the next record. Returns the number of the line on which the record begins.
     fn read_record(&mut self) -> Result<Option<u64>, Fault> {
         self.record.clear();
         self.reader.get_mut().begin_record();
@@ -105,7 +105,7 @@ impl Xml {
     }
 }
 
-/// Appends `text` to the last field, if that field's element is open.
+/// Appends `text` to the last field if the element of the field is open.
 fn take(depth: usize, record: &mut [(Vec<u8>, Vec<u8>)], text: &[u8], line: u64) -> Result<(), Fault> {
     match record.last_mut() {
         Some((_, field)) if depth >= FIELD => field.extend_from_slice(text),

@@ -1,4 +1,4 @@
-//! YCSB's records as keys on the server, and the commands that make, read, change and scan records.
+//! The records of YCSB as keys on the server: the commands that create, read, change and scan records.
 
 /// The data type of a record on the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,26 +17,27 @@ pub(super) enum Group {
 pub(super) struct Fields {
     /// The number of fields.
     pub(super) count: u64,
-    /// The name of a field of a hash, before its number.
+    /// The name of a hash field without its number.
     pub(super) name: String,
-    /// Whether a read of a hash reads all fields, and not one.
+    /// Whether a read of a hash reads all fields, and not only one field.
     pub(super) all_read: bool,
-    /// Whether an update of a hash writes all fields, and not one.
+    /// Whether an update of a hash writes all fields, and not only one field.
     pub(super) all_written: bool,
-    /// The text of a value, unless values are derived from the key and the field.
+    /// The placeholder of a value, which is used unless values are derived from the key and the field.
     pub(super) value: String,
-    /// The length of derived values, which are compared when they are read.
+    /// The length of derived values in bytes; `None` if values are not derived. Replies with derived values are
+    /// compared.
     pub(super) derived: Option<u32>,
 }
 
 impl Fields {
-    /// Returns the text of the value of field number `n` of the record that was used last.
+    /// Returns the value of field number `n` of the last used record, as text of a step.
     fn value(&self, n: u64) -> String {
         let Self { name, value, derived, .. } = self;
         derived.map_or_else(|| value.clone(), |length| format!("{{derived user.same {name}{n} {length}}}"))
     }
 
-    /// Returns the values of all fields, as the elements of a reply, if they are derived.
+    /// Returns the values of all fields as the elements of a reply, if values are derived.
     pub(super) fn expected(&self) -> Option<String> {
         self.derived?;
         Some((0..self.count).map(|n| self.value(n)).collect::<Vec<_>>().join(" "))
@@ -49,7 +50,7 @@ impl Fields {
 }
 
 impl Group {
-    /// All types by name.
+    /// All data types by name.
     pub(super) const ALL: [(&str, Self); 6] = [
         ("string", Self::String),
         ("hash", Self::Hash),
@@ -59,12 +60,12 @@ impl Group {
         ("json", Self::Json),
     ];
 
-    /// Returns the default number of fields in a record: ten as in YCSB, and one for strings, which have no fields.
+    /// Returns the default number of fields in a record: 10 as in YCSB, or 1 for strings, which have no fields.
     pub(super) fn usual_fields(self) -> u64 {
         if self == Self::String { 1 } else { 10 }
     }
 
-    /// Returns the command that makes the record `key` with these fields.
+    /// Returns the command that creates the record `key` with these fields.
     pub(super) fn insert(self, key: &str, fields: &Fields) -> String {
         let Fields { name, value, .. } = fields;
         let field = |n: u64| match self {
@@ -109,8 +110,8 @@ impl Group {
     }
 
     /// Returns the commands that change one random field of the record `key`, or all fields of a hash. A string is
-    /// replaced as a whole. A set has no named fields, so a new member replaces a random one. In a sorted set, a new member with a random score
-    /// replaces the one with the lowest score.
+    /// replaced completely. In a set, a new member replaces a random member. In a sorted set, a new member with a
+    /// random score replaces the member with the lowest score.
     pub(super) fn update(self, key: &str, fields: &Fields) -> Vec<String> {
         let (last, value) = (fields.count - 1, &fields.value);
         match self {
@@ -125,8 +126,8 @@ impl Group {
         }
     }
 
-    /// Returns the command that reads so many records in the order of the index, from a random one on. YCSB requests
-    /// the names and then each record; here one script on the server does both.
+    /// Returns the command that reads a range of records in the order of the index, beginning at a random record. YCSB
+    /// first requests the names and then each record; here one script on the server does both.
     pub(super) fn scan(self, (least, most): (u64, u64)) -> String {
         let (name, rest) = self.reading();
         let rest: String = rest.iter().map(|word| format!(",{word}")).collect();

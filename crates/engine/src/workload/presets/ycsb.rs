@@ -1,7 +1,7 @@
-//! YCSB's workloads: the load phase, and the workloads A to F, for five data types of records.
+//! The workloads of YCSB: the load phase and the workloads A to F, for six data types of records.
 //!
 //! ```text
-//! ycsb        proportions and all else by properties
+//! ycsb        proportions and everything else by parameters
 //!            READ  UPDATE  INSERT  SCAN  READ-MODIFY-WRITE   keys
 //! ycsb-load                   100                            one after the other
 //! ycsb-a       50      50                                    zipfian, as YCSB scrambles it
@@ -11,8 +11,8 @@
 //! ycsb-e                        5    95                      zipfian
 //! ycsb-f       50                                       50   zipfian
 //! ```
-//! Proportions, key names and distributions are those of YCSB's workload files. As in YCSB's Redis binding, a sorted
-//! set with the names of all records is the index for scans, in the order of their hash in Java.
+//! Proportions, key names and distributions come from YCSB's workload files. As in YCSB's Redis binding, the index for
+//! scans is a sorted set with the names of all records, in the order of Java's `hashCode` of the names.
 
 use std::sync::Arc;
 
@@ -22,10 +22,10 @@ use crate::workload::{
     WorkloadError, parameters::wrong_value,
 };
 
-/// A function that makes a workload with these values for its parameters.
+/// A function that creates a workload from the values of its parameters.
 pub(super) type Make = fn(&Settings) -> Result<Chosen, WorkloadError>;
 
-/// All of YCSB's workloads, in their order.
+/// The functions for all workloads of YCSB, in the order in which they are listed.
 pub(super) const ALL: [Make; 8] = [
     |settings| make(&Mix::own(), settings),
     |settings| make(&Mix::load(), settings),
@@ -39,7 +39,7 @@ pub(super) const ALL: [Make; 8] = [
     },
 ];
 
-/// The mix of operations.
+/// The mix of operations in a YCSB workload.
 struct Mix {
     name: &'static str,
     about: String,
@@ -63,7 +63,7 @@ impl Mix {
         Self { name: "load", about, percent: [0, 0, 100, 0, 0], drawn: Distribution::Sequential }
     }
 
-    /// Returns the mix of YCSB without a workload file, whose proportions can be set.
+    /// Returns the default mix of YCSB's core workload. The proportions of this mix can be set by parameters.
     fn own() -> Self {
         let about = "YCSB's core workload with properties of your own".to_owned();
         Self { name: "ycsb", about, percent: [95, 5, 0, 0, 0], drawn: Distribution::Uniform }
@@ -79,7 +79,7 @@ impl Mix {
 }
 
 impl Properties {
-    /// Returns the steps that insert the record `key`, and add its name to the index.
+    /// Returns the steps that insert the record `key` and add its name to the index.
     fn inserts(&self, key: &str, hash: &str) -> Vec<String> {
         let index = self.is_indexed.then(|| format!("ZADD {{index}} {hash} {{user.same}}"));
         [self.group.insert(key, &self.fields)].into_iter().chain(index).collect()
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn every_workload_of_every_group_can_be_run_and_is_read_as_it_is_printed() {
+    fn every_workload_of_every_group_is_valid_and_is_read_back() {
         for make in ALL {
             for (group, _) in Group::ALL {
                 let settings = vec![format!("commandgroup={group}").parse().unwrap()];
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn records_are_asked_for_as_their_group_says() {
+    fn records_use_the_commands_of_their_group() {
         let fields = "fieldcount=2";
         let hash = ["50 READ: HGETALL {user}", "50 UPDATE: HSET {user} field{number 0..1} {value}"];
         assert_eq!(asked("ycsb-a", &[fields]), hash);
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_say_the_load_too() {
+    fn parameters_also_set_the_load() {
         let settings = ["recordcount=5G", "threads=32", "target=10k", "fieldlength=128", "operationcount=3G"];
         let Chosen { workload, load } = made("ycsb-c", &settings).unwrap();
         let five = 5_000_000_000;

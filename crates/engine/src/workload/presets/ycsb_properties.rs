@@ -1,4 +1,5 @@
-//! The properties of YCSB's core workload: how records are named and made, which are drawn, and how often.
+//! The parameters of the YCSB workloads, which are properties of YCSB's core workload: the names, fields and number of
+//! records, the key distribution, and the mix of operations.
 
 use std::ops::RangeInclusive;
 
@@ -10,7 +11,7 @@ use crate::{
     },
 };
 
-/// The parameters of all workloads, with YCSB's names.
+/// The parameters that all YCSB workloads have, with the names of YCSB's properties.
 const PARAMETERS: [&str; 25] = [
     "commandgroup",
     "dataintegrity",
@@ -39,7 +40,7 @@ const PARAMETERS: [&str; 25] = [
     "zeropadding",
 ];
 
-/// The parameters of the workload `ycsb`: the share of each operation, and its share without them.
+/// The additional parameters of the workload `ycsb`: the share of each operation, with its default.
 const PROPORTIONS: [(&str, f64); 5] = [
     ("readproportion", 0.95),
     ("updateproportion", 0.05),
@@ -52,15 +53,15 @@ pub fn ycsb_parameters() -> impl Iterator<Item = &'static str> {
     PARAMETERS.into_iter().chain(PROPORTIONS.iter().map(|(name, _)| *name))
 }
 
-/// Proportions are rounded to this part.
+/// The precision to which proportions are rounded.
 const SMALLEST_PART: f64 = 1e-4;
 
-/// The maximum number of fields in a record, since a command has a word for each field.
+/// The maximum number of fields in a record. A command has at least one word for each field.
 const MAX_FIELDS: u64 = 1000;
-/// The maximum number of records: the limit of keys.
+/// The maximum number of records, which is also the maximum number of keys.
 const MAX_RECORDS: u64 = 999_999_999_999;
 const MAX_SCAN: u64 = 1_000_000;
-/// The longest field whose length is drawn.
+/// The maximum length of a field with a random length, in bytes.
 const MAX_SIZES: u32 = 10_000;
 
 /// The values of the parameters.
@@ -68,15 +69,15 @@ pub(super) struct Properties {
     pub(super) group: Group,
     pub(super) fields: Fields,
     pub(super) field_length: u32,
-    /// The sizes of values, unless all have this length.
+    /// The sizes of values; `None` if all values have the length `field_length`.
     pub(super) sizes: Option<ValueKind>,
     pub(super) is_indexed: bool,
     /// The text before `user` in the names of records.
     pub(super) table: String,
     pub(super) naming: KeyNaming,
-    /// The least number of digits in the names of records.
+    /// The minimum number of digits in the names of records.
     pub(super) digits: u8,
-    /// The number of the first record, and how many records there are.
+    /// The number of the first record, and the number of records.
     pub(super) first: u64,
     pub(super) records: u64,
     /// The lengths of the shortest and the longest scan.
@@ -90,7 +91,7 @@ pub(super) struct Properties {
 }
 
 impl Properties {
-    /// Reads the parameters; with proportions if the workload `has_proportions`.
+    /// Reads the parameters. `has_proportions` is true if the proportions of the operations are parameters too.
     pub(super) fn of(settings: &Settings, has_proportions: bool) -> Result<Self, WorkloadError> {
         match has_proportions {
             true => settings.only(ycsb_parameters())?,
@@ -155,7 +156,7 @@ impl Properties {
     }
 }
 
-/// Returns the sizes of values, unless all have the length `longest`.
+/// Returns the sizes of values; `None` if all values have the length `longest`.
 fn sizes(settings: &Settings, longest: u32) -> Result<Option<ValueKind>, WorkloadError> {
     const NAME: &str = "fieldlengthdistribution";
     let kind = word(settings, NAME, &[("constant", 0), ("uniform", 1), ("zipfian", 2)])?.unwrap_or(0);
@@ -164,7 +165,7 @@ fn sizes(settings: &Settings, longest: u32) -> Result<Option<ValueKind>, Workloa
         let why = format!("with {NAME} it must be between minfieldlength and {MAX_SIZES}");
         return Err(wrong_value("fieldlength", &longest.to_string(), why));
     }
-    // Zipf's law with YCSB's exponent, in whole weights.
+    // Zipf's law with the exponent of YCSB, as whole weights.
     let weight = |size: u32| (1e6 / f64::from(size - shortest + 1).powf(0.99)).round() as u32;
     let size = match kind {
         0 => return Ok(None),
@@ -174,8 +175,8 @@ fn sizes(settings: &Settings, longest: u32) -> Result<Option<ValueKind>, Workloa
     Ok(Some(ValueKind { size, ..ValueKind::default() }))
 }
 
-/// Returns the text of a value of so many bytes, and the sizes of its random part, unless they are this length. The
-/// value can be in base64.
+/// Returns the placeholder of a value with this length, and the sizes of its random part; `None` if all values have
+/// this length. For JSON of go-ycsb, the value is encoded in base64.
 fn value(
     settings: &Settings,
     bytes: u32,
@@ -194,7 +195,7 @@ fn value(
     Ok(if bytes < 3 { (last.to_owned(), None) } else { (format!("{{value}}{last}"), Some(random)) })
 }
 
-/// Returns the weights of the operations, the smallest whole numbers in these proportions.
+/// Returns the weights of the operations: the smallest whole numbers with these proportions.
 fn mix(settings: &Settings) -> Result<Option<[u32; 5]>, WorkloadError> {
     if PROPORTIONS.iter().all(|(name, _)| settings.get(name).is_none()) {
         return Ok(None);
@@ -203,7 +204,7 @@ fn mix(settings: &Settings) -> Result<Option<[u32; 5]>, WorkloadError> {
     for ((name, usual), weight) in PROPORTIONS.into_iter().zip(&mut weights) {
         *weight = (share(settings, name)?.unwrap_or(usual) / SMALLEST_PART).round() as u32;
     }
-    // A workload file gives all shares that are above 0.
+    // In a workload file of YCSB, every share above 0 is written.
     let divisor = weights.into_iter().fold(0, greatest_divisor);
     if divisor == 0 {
         return Err(WorkloadError::of("all proportions are 0; give one of them a value above 0".to_owned()));
@@ -224,7 +225,7 @@ fn share(settings: &Settings, name: &str) -> Result<Option<f64>, WorkloadError> 
     }
 }
 
-/// Returns the parameter `name` as a part of a name, without characters that workloads read.
+/// Returns the parameter `name` as a part of a name. The parameter must not contain characters with a meaning in steps.
 fn plain<'a>(settings: &'a Settings, name: &str) -> Result<Option<&'a str>, WorkloadError> {
     let text = settings.get(name);
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);

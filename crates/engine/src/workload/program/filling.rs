@@ -1,4 +1,4 @@
-//! Builds the requests of an operation: moves to its next record, and fills the slots of its templates.
+//! Builds the requests of an operation: takes its next record, and fills the slots of its templates.
 
 use super::Program;
 use crate::{
@@ -12,8 +12,8 @@ use crate::{
 };
 
 impl Program {
-    /// Appends `n` operations at once, if there is only one, whose requests differ only in the numbers of their keys.
-    /// Returns its number; `None` appends nothing.
+    /// Appends `n` requests at once if the program has only one operation, and its requests differ only in the numbers
+    /// of their keys. Returns the number of the operation. In other cases, appends nothing and returns `None`.
     #[inline]
     pub fn append_alike(&self, n: u32, draws: &mut Draws, out: &mut Outgoing) -> Option<OpId> {
         let [(_, op, template)] = self.templates.asked.as_slice() else { return None };
@@ -72,7 +72,7 @@ impl Program {
         *op
     }
 
-    /// Returns an operation to be filled, with the keys that it can repeat, and its new keys.
+    /// Returns the filler of the slots of one operation.
     #[inline]
     fn filling<'a>(
         &'a self,
@@ -101,14 +101,14 @@ impl Program {
         }
     }
 
-    /// Moves to the next record, if the operation uses one. Returns false if the next record is not read yet.
+    /// Takes the next record if the operation uses records. Returns false if the next record has not been read yet.
     #[inline]
     fn has_record(&self, op: OpId, taken: &mut Taken) -> bool {
         self.dataset.as_ref().is_none_or(|all| !self.templates.of_records.contains(&op) || all.take(taken))
     }
 
-    /// Appends the steps of an operation that are written after replies. All steps are drawn at once, and share the
-    /// keys of the first step. If a name is not a valid key, the name is returned, and no step is appended.
+    /// Appends the steps of an operation that must wait for replies. All steps are drawn at once, and can repeat the
+    /// keys of the first step. If a key is invalid, returns this key and appends no step.
     #[inline(never)]
     fn append_later(&self, op: OpId, draws: &mut Draws, out: &mut Outgoing) -> Option<Vec<u8>> {
         let steps = self.templates.later.iter().find(|(known, _)| *known == op);
@@ -141,7 +141,7 @@ mod tests {
     };
 
     #[test]
-    fn requests_that_are_appended_at_once_are_those_that_are_appended_one_by_one() {
+    fn requests_appended_at_once_equal_requests_appended_one_by_one() {
         let gets = program(&preset("get").unwrap(), 1000);
         let (mut draws, mut out) = (Draws::new(3), Outgoing::default());
         let (mut same, mut one_by_one) = (draws.clone(), Outgoing::default());

@@ -9,8 +9,8 @@ use crate::{
 };
 
 impl Program {
-    /// Returns the program with new numbers for the messages of `workload`, from which it was compiled, if it has
-    /// receivers.
+    /// Returns the program with counters for its messages, if `workload` has receivers. The program must be compiled
+    /// from `workload`.
     #[must_use]
     pub fn numbering(mut self, workload: &Workload, keyspace: u64, names: &KeyNames, clock: Clock) -> Self {
         self.sources.messages = Messages::of(workload, keyspace, names, clock).map(Arc::new);
@@ -22,7 +22,7 @@ impl Program {
         self.sources.messages.as_ref()
     }
 
-    /// Goes on with the numbers of a program before this one, if that had the same channels.
+    /// Continues the message numbers of earlier programs that had the same channels.
     pub(super) fn number_after(&mut self, before: &Self) {
         self.numbered.clone_from(&before.numbered);
         let is_new = |one: &&Arc<Messages>| !before.numbered.iter().any(|known| Arc::ptr_eq(known, one));

@@ -1,13 +1,14 @@
-//! The figures of a program's operations, for a look at the load before it begins.
+//! Computes the share and the mean size of each operation of a program, for the preview of a load.
 
 use super::Program;
 use crate::workload::{Dataset, DatasetError, Draws, Outgoing};
 
-/// The fewest draws of an operation whose mean length is asked for, and how many bytes of further ones are enough.
+/// The minimum number of draws of an operation to compute its mean length, and the number of bytes after which further
+/// draws are not needed.
 const FEWEST_DRAWS: u64 = 20;
 const ENOUGH_BYTES: usize = 256 * 1024;
 
-/// Figures of an operation.
+/// The share and the mean size of an operation.
 pub(in crate::workload) struct Weighed {
     /// The operation's index.
     pub(in crate::workload) place: usize,
@@ -15,14 +16,14 @@ pub(in crate::workload) struct Weighed {
     pub(in crate::workload) share: f64,
     /// The mean number of bytes on the wire.
     pub(in crate::workload) bytes: f64,
-    /// Whether a request had keys of different slots.
+    /// Whether the keys of a drawn request had different slots.
     pub(in crate::workload) crosses_slots: bool,
 }
 
 impl Program {
-    /// Returns the figures of each operation over at most `of` draws. In a prefill, the draws are spread over the keys from
-    /// the first to the last. With a dataset, the number of draws is rounded down to whole passes over the records, if `of`
-    /// is enough for one.
+    /// Returns the share and the mean size of each operation, computed from at most `of` draws. In a prefill, the draws
+    /// are spread over all keys. With a dataset, the number of draws is rounded down to complete passes over the
+    /// records, if `of` is enough for one pass.
     ///
     /// # Errors
     /// When a record cannot be read.
@@ -52,7 +53,7 @@ impl Program {
             let first = self.templates.firsts.get(place).copied().unwrap_or_default();
             let mut drawn = 0;
             for n in 0..of {
-                // A batch of many commands has little chance in its length.
+                // The length of a batch of many commands varies little.
                 if is_drawn && n >= FEWEST_DRAWS && bytes > ENOUGH_BYTES {
                     break;
                 }

@@ -1,4 +1,4 @@
-//! A line of MONITOR's output: the time, the client, and the words of the command in quotes.
+//! Parses a line of MONITOR's output: the time, the client, and the words of the command in quotes.
 //!
 //! ```text
 //!  1700000000.123456 [0 127.0.0.1:5000] "SET" "k\x00" "say \"hi\""
@@ -10,10 +10,10 @@ use crate::untrusted;
 /// Microseconds in a second.
 const SECOND_US: u64 = 1_000_000;
 
-/// A command that MONITOR has shown.
+/// A command in the output of MONITOR.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MonitorLine {
-    /// When the server ran the command, in microseconds since 1970.
+    /// The time at which the server ran the command, in microseconds since 1970.
     pub at_us: u64,
     /// The words of the command, at least one.
     pub words: Vec<Vec<u8>>,
@@ -23,7 +23,7 @@ impl MonitorLine {
     /// Parses a line without its line end.
     ///
     /// # Errors
-    /// What is wrong with the line.
+    /// When the line is invalid: the reason.
     pub fn read(line: &[u8]) -> Result<Self, &'static str> {
         let line = line.strip_prefix(b"+").unwrap_or(line);
         let (at_us, rest) = time(line).ok_or(
@@ -34,10 +34,10 @@ impl MonitorLine {
         Ok(Self { at_us, words: Self::words(&rest[begin + 2..])? })
     }
 
-    /// Parses the words of a command, which are in quotes.
+    /// Parses the quoted words of a command.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// When a word is invalid: the reason.
     pub fn words(mut rest: &[u8]) -> Result<Vec<Vec<u8>>, &'static str> {
         let mut words = Vec::new();
         while !rest.is_empty() {
@@ -48,7 +48,7 @@ impl MonitorLine {
     }
 }
 
-/// Returns the time at the beginning of a line, and the rest from the bracket on.
+/// Parses the time at the beginning of a line. Returns the time in microseconds and the text from the bracket on.
 fn time(line: &[u8]) -> Option<(u64, &[u8])> {
     let end = line.iter().position(|byte| *byte == b' ')?;
     let point = line[..end].iter().position(|byte| *byte == b'.').filter(|point| end - point == 7)?;
@@ -57,13 +57,13 @@ fn time(line: &[u8]) -> Option<(u64, &[u8])> {
     rest.starts_with(b"[").then_some((whole.checked_add(number(&line[point + 1..end])?)?, rest))
 }
 
-/// Returns the number that consists of these digits.
+/// Parses a whole number.
 fn number(digits: &[u8]) -> Option<u64> {
     let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
     is_number.then(|| untrusted::bytes(digits).parse().ok())?
 }
 
-/// Takes the next word in quotes from the rest of a line.
+/// Removes the next quoted word from the front of `rest` and returns it.
 fn word(rest: &mut &[u8]) -> Result<Vec<u8>, &'static str> {
     let mut bytes = rest.strip_prefix(b"\"").ok_or("a word of its command is not in quotes")?;
     let mut word = Vec::new();
@@ -82,7 +82,7 @@ fn word(rest: &mut &[u8]) -> Result<Vec<u8>, &'static str> {
     }
 }
 
-/// Returns the byte of an escape sequence after its backslash, and the length of the sequence.
+/// Parses an escape sequence after its backslash. Returns the byte and the length of the sequence.
 fn escape(bytes: &[u8]) -> Option<(u8, usize)> {
     let simple = |byte| Some((byte, 1));
     match bytes.first()? {
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_read_with_its_time_and_what_its_escapes_stand_for() {
+    fn a_line_is_parsed_with_its_time_and_escapes() {
         let line = br#"1700000000.123456 [0 127.0.0.1:5000] "SET" "a \"b\" \\" "\x00\xff\n\r\t\a\b" """#;
         let read = MonitorLine::read(line).unwrap();
         assert_eq!(read.at_us, 1_700_000_000_123_456);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn every_word_is_read_as_it_was_written() {
+    fn a_quoted_word_is_read_back() {
         let word: Vec<u8> = (0..=255).collect();
         let mut line = b"1.000000 [0 x] ".to_vec();
         quoted(&word, &mut line);
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_line_is_named() {
+    fn the_error_of_an_invalid_line_gives_the_reason() {
         for (line, what) in [
             ("", "it does not begin with a time"),
             ("SET k v", "it does not begin with a time"),

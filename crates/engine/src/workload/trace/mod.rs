@@ -1,7 +1,8 @@
-//! Traces: files of timed commands, in the format of MONITOR's output, which a load sends at their times.
+//! Traces: files of commands with their times, in the format of MONITOR's output. A load sends the commands at these
+//! times.
 //!
 //! ```text
-//!  1700000000.123456 [0 127.0.0.1:5000] "SET" "k" "v"  ──► due 0.123456 s after the first, SET, its key moved
+//!  1700000000.123456 [0 127.0.0.1:5000] "SET" "k" "v"  ──► due 0.123456 s after the first, SET, its key with a prefix
 //! ```
 
 mod line;

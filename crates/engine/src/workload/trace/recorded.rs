@@ -1,8 +1,8 @@
-//! The commands of a trace in memory, and the position that all clients share.
+//! Stores the commands of a trace in memory, with the position that all clients share.
 //!
 //! ```text
-//!  bytes   2·GET·k:1│3·SET·k:2·(64 bytes)│…     words with their lengths; keys and left-out values are marked
-//!  dues    0 µs      120 µs                      by command, from the first one on
+//!  bytes   2·GET·k:1│3·SET·k:2·(64 bytes)│…     words with their lengths; keys and missing values are marked
+//!  dues    0 µs      120 µs                      per command, since the first command
 //! ```
 
 use std::{
@@ -25,33 +25,33 @@ const SECOND_US: f64 = 1e6;
 /// The order in which the commands are sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TraceOrder {
-    /// As in the file; after the last command, the first one is next.
+    /// The order of the file. After the last command, the first command is sent again.
     #[default]
     OfFile,
-    /// Each command is drawn at random.
+    /// A random order: each command is drawn at random.
     Random,
 }
 
-/// A file of timed commands. All copies share the position in the file.
+/// A file of commands with their times. All copies share the position in the file.
 #[derive(Clone)]
 pub struct Trace(Arc<Recorded>);
 
-/// The commands of a file.
+/// The commands of a trace file.
 #[derive(Default)]
 pub(in crate::workload) struct Recorded {
     pub(in crate::workload) file: PathBuf,
     pub(in crate::workload) commands: Commands,
-    /// The commands that are not sent, by name, with their numbers.
+    /// The commands that are not sent: their names, and how often each command occurs.
     pub(in crate::workload) not_sent: Vec<(String, u64)>,
     /// The operations of the workload that send the commands.
     pub(in crate::workload) senders: Vec<u16>,
     pub(in crate::workload) order: TraceOrder,
     pub(in crate::workload) speed: f64,
-    /// The bytes of all commands that may write.
+    /// The number of bytes of all commands that may write.
     pub(in crate::workload) written: u64,
-    /// The bytes of the largest command.
+    /// The number of bytes of the largest command.
     pub(in crate::workload) largest: u64,
-    /// The number of the next command, counted on over all passes.
+    /// The number of the next command, which is not reset after a pass over the file.
     pub(in crate::workload) next: AtomicU64,
 }
 
@@ -59,7 +59,7 @@ pub(in crate::workload) struct Recorded {
 #[derive(Debug, Default)]
 pub(in crate::workload) struct Commands {
     bytes: Vec<u8>,
-    /// Where each command begins in `bytes`.
+    /// The position in `bytes` at which each command begins.
     begins: Vec<u64>,
     dues_us: Vec<u64>,
     /// The index of each command's operation.
@@ -69,16 +69,16 @@ pub(in crate::workload) struct Commands {
 /// The role of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::workload) enum Role {
-    /// The word is sent as it is.
+    /// The word is sent unchanged.
     Plain,
-    /// The prefix of the run is put before the word.
+    /// The word is sent with the prefix of the run before it.
     Key,
-    /// The word was left out; a text of this length is sent.
+    /// The word is missing in the file. A text of this length is sent instead.
     LeftOut(u32),
 }
 
 impl Commands {
-    /// Adds a command that is due `due_us` after the first one.
+    /// Adds a command that is due `due_us` microseconds after the first command.
     pub(in crate::workload) fn push<'a>(
         &mut self,
         due_us: u64,
@@ -102,7 +102,7 @@ impl Commands {
         }
     }
 
-    /// Appends a number in groups of seven bits, the lowest first.
+    /// Appends a number in groups of seven bits, with the lowest group first.
     fn push_number(&mut self, mut number: u64) {
         while number >= 0x80 {
             self.bytes.push(number as u8 | 0x80);
@@ -151,8 +151,8 @@ impl Commands {
 }
 
 impl Trace {
-    /// Creates a trace of commands without times, which are sent as they are, each with the index of its operation. The
-    /// operations `senders` send the commands.
+    /// Creates a trace of commands without times. Each command comes with the index of its operation, and is sent
+    /// unchanged. `senders` are the operations that send the commands.
     pub fn of_commands<'a>(
         senders: Vec<u16>,
         commands: impl Iterator<Item = (u16, &'a [Vec<u8>])>,
@@ -172,7 +172,7 @@ impl Trace {
         Self(Arc::new(recorded))
     }
 
-    /// Returns the file.
+    /// Returns the path of the file.
     pub fn file(&self) -> &Path {
         &self.0.file
     }
@@ -187,8 +187,8 @@ impl Trace {
         &self.0.not_sent
     }
 
-    /// Returns the time from the first command to the first one of the next pass, in microseconds: the time to the last
-    /// command and a mean gap.
+    /// Returns the length of a pass in microseconds: the time from the first to the last command, plus the mean gap
+    /// between two commands.
     pub fn length_us(&self) -> u64 {
         let (last, count) = (self.0.commands.dues_us.last().copied().unwrap_or_default(), self.count());
         (u128::from(last) * u128::from(count) / u128::from(count.saturating_sub(1).max(1))).max(1000) as u64
@@ -204,27 +204,28 @@ impl Trace {
         self.0.largest
     }
 
-    /// Returns how often the trace is sent in its own time: 2 for twice the speed.
+    /// Returns the speed relative to the times in the file: 2 means that the trace is sent in half of its time.
     pub fn speed(&self) -> f64 {
         self.0.speed
     }
 
-    /// Returns the mean rate of requests at the trace's own times.
+    /// Returns the mean rate in requests per second according to the times in the file.
     fn mean_rate(&self) -> f64 {
         self.count() as f64 / (self.length_us() as f64 / SECOND_US)
     }
 
-    /// Returns the mean rate at the trace's [`speed`](Self::speed), rounded.
+    /// Returns the mean rate in requests per second at the [`speed`](Self::speed) of the trace, rounded.
     pub fn rate(&self) -> u32 {
         (self.mean_rate() * self.speed()).round().clamp(1.0, u32::MAX.into()) as u32
     }
 
-    /// Returns the speed for a mean rate; it is exact for the rounded [`rate`](Self::rate).
+    /// Returns the speed that gives a mean rate. For the value of [`rate`](Self::rate), returns exactly the speed of
+    /// the trace.
     pub fn speed_at(&self, rate: u32) -> f64 {
         if rate == self.rate() { self.speed() } else { f64::from(rate) / self.mean_rate() }
     }
 
-    /// Returns the number of the next command, counted on over all passes.
+    /// Returns the number of the next command, which is not reset after a pass over the file.
     #[inline]
     pub fn position(&self) -> u64 {
         self.0.next.load(Ordering::Relaxed)
@@ -238,7 +239,8 @@ impl Trace {
         if pass == 0 { due_us } else { (pass.saturating_mul(self.length_us())).saturating_add(due_us) }
     }
 
-    /// Skips the commands before the time `until_us` since the first command; returns how many.
+    /// Skips the commands before the time `until_us`, in microseconds since the first command. Returns the number of
+    /// skipped commands.
     pub fn pass(&self, until_us: f64) -> u64 {
         let from = self.position();
         let (pass, within_us) =
@@ -249,7 +251,8 @@ impl Trace {
         to.saturating_sub(from)
     }
 
-    /// Returns the place of the next command in the file, and moves on. `below` draws a number below its argument.
+    /// Returns the index of the next command in the file, and advances the position. `below` draws a random number
+    /// below its argument.
     pub(in crate::workload) fn take(&self, below: impl FnOnce(u64) -> u64) -> usize {
         let place = match self.0.order {
             TraceOrder::OfFile => self.0.next.fetch_add(1, Ordering::Relaxed) % self.count(),
@@ -258,12 +261,12 @@ impl Trace {
         place as usize
     }
 
-    /// Returns to the first command.
+    /// Moves the position back to the first command.
     pub(in crate::workload) fn rewind(&self) {
         self.0.next.store(0, Ordering::Relaxed);
     }
 
-    /// Returns the words of the command at this place in the file, and the index of its operation.
+    /// Returns the words of a command and the index of its operation. `place` is the index of the command in the file.
     pub(in crate::workload) fn command(
         &self,
         place: usize,
@@ -279,7 +282,7 @@ impl Trace {
 }
 
 impl fmt::Display for Trace {
-    /// Writes `cart.log: 12 000 commands in 60.0 s; not sent: MULTI 5, EXEC 5`.
+    /// Writes a summary: `cart.log: 12 000 commands in 60.0 s; 10 commands not sent: MULTI 5, EXEC 5`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let last_us = self.0.commands.dues_us.last().copied().unwrap_or_default();
         let (file, count) = (untrusted::path(&self.0.file), counted(self.count(), "command"));
@@ -303,12 +306,12 @@ impl fmt::Debug for Trace {
     }
 }
 
-/// The name of further commands that are not sent.
+/// The common name of further commands that are not sent.
 pub(in crate::workload) const OTHERS: &str = "others";
-/// The number of commands that are named among those that are not sent.
+/// The maximum number of command names in a list of commands.
 const MOST_LISTED: usize = 4;
 
-/// Lists commands with their numbers: `CONFIG 5, EVAL 2`.
+/// Lists commands with the number of their calls: `CONFIG 5, EVAL 2`.
 pub(in crate::workload) fn listed(commands: &[(String, u64)]) -> String {
     let named = commands.iter().take(MOST_LISTED);
     let mut named: Vec<_> = named
@@ -319,8 +322,8 @@ pub(in crate::workload) fn listed(commands: &[(String, u64)]) -> String {
     named.join(", ")
 }
 
-/// Returns what is not done with some commands: `; 10 commands not sent: MULTI 5, EXEC 5`. The text is empty without
-/// commands.
+/// Returns a note about commands that are not sent or not written: `; 10 commands not sent: MULTI 5, EXEC 5`. `done` is
+/// the verb in the note. The note is empty if there are no such commands.
 pub fn not_sent(commands: &[(String, u64)], done: &str) -> String {
     let sum = commands.iter().map(|(_, count)| count).sum();
     if sum == 0 {

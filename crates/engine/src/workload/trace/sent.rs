@@ -1,9 +1,9 @@
-//! Which commands of a trace are sent, and where their keys and values are. A command is only sent if its keys are
-//! known, since every key is moved.
+//! Decides which commands of a trace are sent, and finds their keys and values. A command is sent only if the positions
+//! of its keys are known, because every key gets the prefix of the run.
 //!
-//! Not sent: commands of the ACL categories @admin and @dangerous; those of transactions, scripts, publish and subscribe,
-//! and of the connection; commands that block, or that name another database. MONITOR shows the commands within a
-//! transaction or a script as well, and these are sent.
+//! Not sent are commands of the ACL categories @admin and @dangerous, and commands of transactions, scripts, Pub/Sub
+//! and the connection. Commands that block or name another database are not sent either. MONITOR also shows the
+//! commands within a transaction or a script, and these are sent.
 
 use std::{collections::HashSet, sync::LazyLock};
 
@@ -15,9 +15,9 @@ use crate::{
     },
 };
 
-/// Commands without a key that are sent.
+/// The commands without keys that are sent.
 const KEYLESS: &str = "DBSIZE ECHO LOLWUT PING RANDOMKEY SCAN TIME";
-/// Commands that are sent, with word 1 as their key.
+/// The commands that are sent and have exactly one key, word 1.
 const ONE: &str = "\
     APPEND BITCOUNT BITFIELD BITFIELD_RO BITPOS DECR DECRBY DELIFEQ DUMP EXPIRE EXPIREAT EXPIRETIME GEOADD GEODIST \
     GEOHASH GEOPOS GEORADIUS GEORADIUSBYMEMBER GEORADIUSBYMEMBER_RO GEORADIUS_RO GEOSEARCH GET GETBIT GETDEL GETEX \
@@ -31,31 +31,31 @@ const ONE: &str = "\
     ZREVRANGEBYLEX ZREVRANGEBYSCORE ZREVRANK ZSCAN ZSCORE JSON.ARRAPPEND JSON.ARRINDEX JSON.ARRINSERT JSON.ARRLEN \
     JSON.ARRPOP JSON.ARRTRIM JSON.CLEAR JSON.DEL JSON.FORGET JSON.GET JSON.MERGE JSON.NUMINCRBY JSON.NUMMULTBY \
     JSON.OBJKEYS JSON.OBJLEN JSON.SET JSON.STRAPPEND JSON.STRLEN JSON.TOGGLE JSON.TYPE";
-/// Commands with several keys that are sent, besides those of the lists in [`keys_of`].
+/// Further commands that are sent: commands whose keys [`keys_of`] finds, but which are in none of its lists.
 const SEVERAL: &str = "\
     BITOP JSON.MGET JSON.MSET MEMORY|USAGE MSET MSETNX OBJECT|ENCODING OBJECT|FREQ OBJECT|IDLETIME OBJECT|REFCOUNT \
     XGROUP|CREATE XGROUP|CREATECONSUMER XGROUP|DELCONSUMER XGROUP|DESTROY XGROUP|SETID XINFO|CONSUMERS XINFO|GROUPS \
     XINFO|STREAM";
-/// Commands of the lists of keys that are not sent: they wait, or are parts of transactions.
+/// Commands in the lists of [`keys_of`] that are not sent, because they block or belong to transactions.
 const NEVER: &str = "BLMOVE BRPOPLPUSH WATCH";
-/// The commands that are sent.
+/// The names of all commands that are sent.
 static SENT: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     let lists = [KEYLESS, ONE, SEVERAL, ALL, COUNTED_FIRST, OF_STREAMS, STORING, TWO];
     let names = lists.iter().flat_map(|list| list.split(' '));
     names.filter(|name| !NEVER.split(' ').any(|never| never == *name)).collect()
 });
-/// Options with which a command is not sent: it waits, or writes to another database.
+/// Commands with an option that prevents sending: the command would block, or write to another database.
 const OPTIONS: &[(&str, &str)] = &[("XREAD", "BLOCK"), ("XREADGROUP", "BLOCK"), ("COPY", "DB")];
 
-/// Commands with their values from this word on; before these are the key, numbers and names.
+/// Commands whose values begin at this word. The words before are the key, numbers and names.
 const VALUES_FROM: &[(&str, usize)] = &[
     ("APPEND LPUSH LPUSHX PFADD RPUSH RPUSHX SADD SETNX SISMEMBER SMISMEMBER SREM GETSET", 2),
     ("HSETNX LINSERT LREM LSET PSETEX SETEX SETRANGE SMOVE", 3),
 ];
-/// Commands whose arguments after the key are names of fields, numbers and options.
+/// Commands without values: the arguments after the key are names of fields, numbers and options.
 const WITHOUT_VALUES: &str =
     "HDEL HEXISTS HEXPIRE HGET HINCRBY HINCRBYFLOAT HMGET HPERSIST HSTRLEN HTTL OBJECT|* XGROUP|* XINFO|*";
-/// Words of options, which are never a value.
+/// The words of options, which a capture never treats as values.
 const OPTION_WORDS: &str = "\
     + - +INF -INF INF $ > * ~ = ABSTTL AFTER AGGREGATE ANY ASC BEFORE BIT BY BYBOX BYLEX BYRADIUS BYSCORE BYTE CH COUNT \
     DESC EX EXAT FIELDS FROMLONLAT FROMMEMBER FT GET GROUP GT HASHES IDLE INCR INCRBY KEEPTTL KM LEFT LEN LIMIT LT M \
@@ -68,7 +68,7 @@ pub(in crate::workload) fn names() -> impl Iterator<Item = &'static str> {
     SENT.iter().copied().collect::<std::collections::BTreeSet<_>>().into_iter()
 }
 
-/// Returns the command's name as the server's statistics write it: `GET`, `OBJECT|ENCODING`.
+/// Returns the name of the command in the server's statistics: `GET`, `OBJECT|ENCODING`.
 pub fn command_of(words: &[Vec<u8>]) -> String {
     let upper = |word: &Vec<u8>| untrusted::bytes(word).to_ascii_uppercase();
     let name = words.first().map(upper).unwrap_or_default();
@@ -78,13 +78,13 @@ pub fn command_of(words: &[Vec<u8>]) -> String {
     }
 }
 
-/// Returns whether a trace sends the command with this name and these words: it does not administer the server, runs no
-/// script and does not block.
+/// Returns whether a trace would send the command with this name and these words. A trace sends no command that
+/// administers the server, runs a script or blocks.
 pub(in crate::workload) fn is_harmless(command: &str, has_word: impl Fn(&str) -> bool) -> bool {
     SENT.contains(command) && !OPTIONS.iter().any(|(name, option)| *name == command && has_word(option))
 }
 
-/// Returns the positions of the keys of a command that is sent; `None` if the command is not sent.
+/// Returns the positions of the keys of a command that is sent, or `None` if the command is not sent.
 pub fn moved_keys(words: &[Vec<u8>]) -> Option<Vec<usize>> {
     let command = command_of(words);
     let text = |place: usize| Some(untrusted::bytes(words.get(place)?).to_ascii_uppercase());
@@ -97,8 +97,8 @@ pub fn moved_keys(words: &[Vec<u8>]) -> Option<Vec<usize>> {
     Some(keys_of(&command, words.len(), text))
 }
 
-/// Returns the positions of the words that a capture leaves out: values, members and all else that is not a key, the
-/// name of a field, a number or an option. `keys` are the positions of the keys.
+/// Returns the positions of the words that a capture replaces by their lengths: values, members, and all other words
+/// except keys, names of fields, numbers and options. `keys` are the positions of the keys.
 pub fn left_out_words(words: &[Vec<u8>], keys: &[usize]) -> Vec<usize> {
     let command = command_of(words);
     let from = VALUES_FROM.iter().find(|(list, _)| is_in(list, &command)).map(|(_, from)| *from);
@@ -123,7 +123,7 @@ pub fn left_out_words(words: &[Vec<u8>], keys: &[usize]) -> Vec<usize> {
     (first..words.len()).filter(|place| is_value(*place)).collect()
 }
 
-/// Returns whether the word is a number or a position of an option among the values of a list's command.
+/// Returns whether the word belongs to an option of a list command: the count of LREM, or the position of LINSERT.
 fn is_of_list(command: &str, place: usize) -> bool {
     ["LINSERT", "LREM"].contains(&command) && place == 2
 }
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn the_keys_of_what_is_sent_are_known() {
+    fn the_keys_of_sent_commands_are_found() {
         let cases: [(&str, &[usize]); 14] = [
             ("get k", &[1]),
             ("SET k v EX 5", &[1]),
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_capture_leaves_out_values_and_keeps_keys_fields_numbers_and_options() {
+    fn a_capture_leaves_out_only_values() {
         for (text, kept) in [
             ("SET k 5 EX 60 NX", "SET k . EX 60 NX"),
             ("SETEX k 60 secret", "SETEX k 60 ."),

@@ -1,4 +1,4 @@
-//! The syntax of a kind of values, in a file and in a single line.
+//! Parses and writes a kind of values, in a file and in a single line.
 
 use std::{collections::BTreeMap, fmt, str::FromStr};
 
@@ -59,7 +59,7 @@ fn bytes(text: &str) -> Option<u32> {
     parse_bytes(text).ok()?.try_into().ok()
 }
 
-/// Collects sizes and their weights; returns `None` if a size occurs twice.
+/// Collects sizes with their weights. Returns `None` if a size occurs twice.
 fn weights(all: Vec<(u32, u32)>) -> Option<BTreeMap<u32, u32>> {
     let count = all.len();
     Some(all.into_iter().collect::<BTreeMap<_, _>>()).filter(|weights| weights.len() == count)
@@ -110,7 +110,7 @@ impl Serialize for Size {
                 map.end()
             }
             Self::Weights(weights) => {
-                // Not every format has numbers as keys.
+                // Some formats do not allow numbers as keys.
                 let weights = weights.iter().map(|(size, weight)| (size.to_string(), weight));
                 let mut map = to.serialize_map(Some(1))?;
                 map.serialize_entry("weights", &weights.collect::<BTreeMap<_, _>>())?;
@@ -171,7 +171,7 @@ impl<'de> Visitor<'de> for SizeVisitor {
     }
 }
 
-/// A size that is written as a table in a file.
+/// A size in the form of a table in a file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_read_as_it_is_written() {
+    fn a_kind_in_a_single_line_is_read_back() {
         for (line, written) in [
             ("128", "128"),
             ("4k", "4096"),
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_read_as_it_is_written() {
+    fn a_kind_in_a_file_is_read_back() {
         for (written, line) in [
             (r#"{"size":128}"#, "128"),
             (r#"{"size":{"from":64,"to":1024},"content":"text"}"#, "64..1024 text"),
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_gets_wrong_is_said() {
+    fn an_invalid_kind_in_a_file_is_reported() {
         for (written, message) in [
             (r#"{"size":-1}"#, "invalid value: string \"-1\", expected a size such as 128"),
             (r#"{"size":"much"}"#, "invalid value: string \"much\", expected a size such as 128"),

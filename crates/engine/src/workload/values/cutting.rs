@@ -1,5 +1,5 @@
-//! Cuts the values of a workload out of pools of bytes, which are made once. The lower bits of a random number decide
-//! the position of a value in its pool, and the upper bits its size.
+//! Cuts the values of a workload out of pools of bytes. The lower bits of a random number decide the position of a
+//! value in its pool, and the upper bits decide its size.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::workload::{Content, Size, ValueKind, Workload, chooser::share, value_
 /// The number of bytes that are copied at a time for a small value.
 const BLOCK: usize = 64;
 
-/// The values of a workload, by the number of their kind. Copies share the pools.
+/// The values of a workload, by the numbers of their kinds. Copies share the pools.
 #[derive(Debug, Clone)]
 pub struct Values {
     kinds: Arc<[Cutter]>,
@@ -25,11 +25,11 @@ struct Cutter {
     frame: Option<[&'static [u8]; 2]>,
 }
 
-/// The sizes of values, without the text around them.
+/// The sizes of values without the text around the values.
 #[derive(Debug)]
 enum Sizes {
     Fixed(u32),
-    /// The lowest size, and the number of sizes from the lowest one on.
+    /// The lowest size, and the number of consecutive sizes.
     Range(u32, u64),
     /// The sizes, with cumulative sums of their weights.
     Weights(Vec<(u64, u32)>),
@@ -51,7 +51,7 @@ impl Cut {
         Self { kind, offset: 0, size: length as u32 }
     }
 
-    /// Returns the value's size in bytes, without the text around it.
+    /// Returns the size in bytes of the value, without the text around the value.
     #[inline]
     pub(in crate::workload) fn size(self) -> usize {
         self.size as usize
@@ -59,13 +59,13 @@ impl Cut {
 }
 
 impl Values {
-    /// Creates the values of a workload. A value has `value_size` bytes, unless its kind has a size of its own. The
-    /// same seed gives the same values.
+    /// Creates the values of a workload. A value has `value_size` bytes, unless its kind defines the size. The same
+    /// seed gives the same values.
     pub fn new(workload: &Workload, value_size: u32, seed: u64) -> Self {
         Self::made(workload, value_size, seed, &[])
     }
 
-    /// Creates the values for another workload or value size, and reuses the pools that stay the same.
+    /// Creates the values for another workload or value size. Pools that stay the same are reused.
     #[must_use]
     pub fn again(&self, workload: &Workload, value_size: u32) -> Self {
         Self::made(workload, value_size, self.seed, &self.kinds)
@@ -102,7 +102,7 @@ impl Values {
         pools(self) == pools(other)
     }
 
-    /// Returns the size of a kind's values; `None` if their sizes differ.
+    /// Returns the size of the values of a kind; `None` if the sizes differ.
     pub(in crate::workload) fn fixed_size(&self, kind: u16) -> Option<usize> {
         let cutter = &self.kinds[usize::from(kind)];
         match cutter.sizes {
@@ -124,14 +124,14 @@ impl Values {
         (cut, cut.size() + cutter.around())
     }
 
-    /// Appends a value if it has at most `at_most` bytes and no text around it. Returns whether the value was appended.
+    /// Appends a value that has at most `at_most` bytes and no text around it. Returns whether the value was appended.
     #[inline(always)]
     pub(in crate::workload) fn append_bare(&self, cut: Cut, at_most: usize, out: &mut Vec<u8>) -> bool {
         let Cutter { pool, frame, .. } = &self.kinds[usize::from(cut.kind)];
         let (from, size) = (cut.offset as usize, cut.size());
         let is_bare = frame.is_none() && size <= at_most;
         if is_bare {
-            // Copying a fixed size is a few vector moves; copying the exact size would be a function call.
+            // A copy of a fixed size takes a few vector moves, but a copy of the exact size would take a function call.
             match pool.bytes[from..].first_chunk::<BLOCK>() {
                 Some(block) if size <= BLOCK => {
                     let start = out.len();
@@ -144,13 +144,13 @@ impl Values {
         is_bare
     }
 
-    /// Returns the text before and after a value's bytes from the pool.
+    /// Returns the text before and after the value; `None` if there is no such text.
     #[inline]
     pub(in crate::workload) fn frame(&self, cut: Cut) -> Option<[&'static [u8]; 2]> {
         self.kinds[usize::from(cut.kind)].frame
     }
 
-    /// Returns a value's bytes in the pool.
+    /// Returns the bytes of the value in the pool.
     #[inline]
     pub(in crate::workload) fn bytes(&self, cut: Cut) -> &[u8] {
         let (from, size) = (cut.offset as usize, cut.size());
@@ -186,7 +186,7 @@ impl Cutter {
         cutter
     }
 
-    /// Returns the number of bytes in the text around a value.
+    /// Returns the number of bytes of the text around a value.
     #[inline]
     fn around(&self) -> usize {
         self.frame.map_or(0, |[before, behind]| before.len() + behind.len())
@@ -194,7 +194,7 @@ impl Cutter {
 }
 
 impl Content {
-    /// Returns the content of the pool out of which these values are cut.
+    /// Returns the content of the pool for this content: JSON values are cut out of a pool of text.
     fn pool(self) -> Self {
         if self == Self::Json { Self::Text } else { self }
     }
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_printable_of_their_size_and_differ() {
+    fn values_have_their_size_and_differ() {
         for kind in
             ["100", "100 text", "100 json", "100 random", "100 compressible 0.9", "100..100", "100:3,64:0"]
         {
@@ -258,21 +258,21 @@ mod tests {
     }
 
     #[test]
-    fn a_range_reaches_both_ends_and_all_between_alike() {
+    fn all_sizes_of_a_range_are_equally_likely() {
         let shares = shares(&drawn("64..73", 100_000));
         assert_eq!(shares.keys().copied().collect::<Vec<_>>(), (64..=73).collect::<Vec<_>>());
         assert!(shares.values().all(|share| (share - 0.1).abs() < 0.005), "{shares:?}");
     }
 
     #[test]
-    fn sizes_come_by_their_weights() {
+    fn sizes_are_drawn_by_their_weights() {
         let shares = shares(&drawn("64:9,4k:1,7:0", 100_000));
         assert_eq!(shares.keys().copied().collect::<Vec<_>>(), [64, 4096]);
         assert!((shares[&64] - 0.9).abs() < 0.005, "{shares:?}");
     }
 
     #[test]
-    fn each_object_of_json_is_one_of_exactly_its_size() {
+    fn each_json_object_has_exactly_its_size() {
         let all = drawn("11..40 json", 2000);
         for value in &all {
             let json: serde_json::Value = serde_json::from_slice(value).unwrap();
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn the_size_and_the_place_of_a_value_do_not_depend_on_each_other() {
+    fn size_and_position_of_a_value_are_independent() {
         let values = Values::new(&workload(&["100..101"]), 32, 1);
         let mut random = Pcg64Mcg::seed_from_u64(3);
         let mut halves = [[0_u32; 2]; 2];
