@@ -1,4 +1,5 @@
-//! The subscribers of channels, and the clients that wait for entries or for changes of keys.
+//! The subscribers of channels, the clients that wait for new entries of keys, and the clients that track changes of
+//! keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +10,7 @@ type Subscribers = BTreeMap<Vec<u8>, BTreeSet<usize>>;
 #[derive(Debug, Default)]
 pub struct Channels {
     subscribers: Subscribers,
-    /// Those of sharded channels, which are others of the same names.
+    /// The subscribers of sharded channels. A sharded channel is independent of a normal channel with the same name.
     sharded: Subscribers,
     /// The encoded messages, each with its client.
     pub posted: Vec<(usize, Vec<u8>)>,
@@ -22,7 +23,7 @@ impl Channels {
         leave(&mut self.sharded, client);
     }
 
-    /// Returns the subscribers of sharded channels, or of the others.
+    /// Returns the subscribers of sharded channels if `is_sharded` is true, otherwise those of normal channels.
     pub fn of(&mut self, is_sharded: bool) -> &mut Subscribers {
         if is_sharded { &mut self.sharded } else { &mut self.subscribers }
     }
@@ -32,7 +33,7 @@ impl Channels {
 #[derive(Debug, Default)]
 pub struct Waiting {
     clients: Subscribers,
-    /// Those whose keys have got an entry.
+    /// The clients whose keys have got an entry.
     pub woken: BTreeSet<usize>,
 }
 
@@ -42,7 +43,7 @@ impl Waiting {
         self.clients.entry(key.to_vec()).or_default().insert(client);
     }
 
-    /// Wakes the clients that wait for this key, which has got an entry.
+    /// Wakes the clients that wait for this key, because the key has got an entry.
     pub fn wake(&mut self, key: &[u8]) {
         self.woken.extend(self.clients.remove(key).into_iter().flatten());
     }
@@ -53,24 +54,25 @@ impl Waiting {
     }
 }
 
-/// The clients that hear of changes of keys.
+/// The clients with CLIENT TRACKING, which are notified of changes of keys.
 #[derive(Debug, Default)]
 pub struct Tracking {
-    /// The clients, and the beginning of the keys of which they hear; `None` stands for the keys that they have read.
+    /// The clients, each with the prefix of the keys that it tracks; `None` stands for the keys that the client has
+    /// read.
     pub clients: BTreeMap<usize, Option<Vec<u8>>>,
     /// The clients that have read each key since its last change.
     readers: Subscribers,
 }
 
 impl Tracking {
-    /// Notes that a client has read this key.
+    /// Records that a client has read this key.
     pub fn read(&mut self, key: &[u8], client: usize) {
         if self.clients.get(&client) == Some(&None) {
             self.readers.entry(key.to_vec()).or_default().insert(client);
         }
     }
 
-    /// Returns the clients that hear of a change of this key.
+    /// Returns the clients that must be notified of a change of this key.
     pub fn write(&mut self, key: &[u8]) -> BTreeSet<usize> {
         let is_meant =
             |prefix: &Option<Vec<u8>>| prefix.as_ref().is_some_and(|prefix| key.starts_with(prefix));

@@ -33,7 +33,7 @@ use super::{
     store::{Database, Kind},
 };
 
-/// Success, or why not.
+/// The result of a command: success, or the error reply.
 pub type Outcome = Result<(), Failure>;
 
 /// One running command.
@@ -76,7 +76,7 @@ impl<'a> Call<'a> {
     /// Returns argument `index`; argument 0 is the command's name.
     ///
     /// # Errors
-    /// When there is none: a syntax error, as for an option without its value.
+    /// When there is no such argument: a syntax error, as for an option without its value.
     pub fn argument(&self, index: usize) -> Result<&'a [u8], Failure> {
         self.arguments.get(index).ok_or(Failure::SYNTAX)
     }
@@ -84,7 +84,7 @@ impl<'a> Call<'a> {
     /// Returns argument `index` as an integer.
     ///
     /// # Errors
-    /// When it is not an integer.
+    /// When the argument is not an integer.
     pub fn integer(&self, index: usize) -> Result<i64, Failure> {
         number(self.argument(index)?).ok_or(Failure::NOT_INTEGER)
     }
@@ -92,7 +92,7 @@ impl<'a> Call<'a> {
     /// Returns argument `index` as a count; `None` if there is no such argument.
     ///
     /// # Errors
-    /// When it is negative or not an integer.
+    /// When the argument is negative or not an integer.
     pub fn count(&self, index: usize) -> Result<Option<usize>, Failure> {
         let count = self.arguments.get(index).map(number);
         count.map(|n| n.and_then(|n| usize::try_from(n).ok()).ok_or(Failure::NOT_POSITIVE)).transpose()
@@ -131,7 +131,7 @@ impl<'a> Call<'a> {
     /// Returns the value of the key in argument 1 and the writer of the reply; counts a keyspace hit or miss.
     ///
     /// # Errors
-    /// When it has another type.
+    /// When the value has another type.
     pub fn read<T: Kind>(&mut self) -> Result<(Option<&T>, &mut Reply<'a>), Failure> {
         let key = self.argument(1)?;
         let (database, reply) = self.database();
@@ -141,7 +141,7 @@ impl<'a> Call<'a> {
     /// Calls `act` with the value of the key in argument 1, if the key exists; returns whether the key exists.
     ///
     /// # Errors
-    /// When it has another type.
+    /// When the value has another type.
     pub fn change<T: Kind>(&mut self, act: impl FnOnce(&mut T, &mut Reply<'a>)) -> Result<bool, Failure> {
         let key = self.argument(1)?;
         let (database, reply) = self.database();
@@ -152,7 +152,7 @@ impl<'a> Call<'a> {
     /// created with an empty value.
     ///
     /// # Errors
-    /// When it has another type.
+    /// When the value has another type.
     pub fn change_or_new<T: Kind, R>(
         &mut self,
         act: impl FnOnce(&mut T, &mut Reply<'a>) -> R,

@@ -1,4 +1,4 @@
-//! Starts and stops the nodes of a cluster, and carries out the faults of the whole cluster on a thread of its own.
+//! Starts and stops the nodes of a cluster, and carries out the faults of the whole cluster on its own thread.
 
 use std::{net::SocketAddr, sync::Arc, thread::JoinHandle, time::Duration};
 
@@ -14,11 +14,11 @@ use crate::{
 
 /// The number of slots that move at the same time.
 const MOVED_AT_ONCE: usize = 10;
-/// How long slots stay on the move.
+/// How long the move of a slot lasts: 10 ms.
 const ON_THE_MOVE: Duration = Duration::from_millis(10);
-/// The time after which a primary that is down is replaced: `cluster-node-timeout`, which is 15 s in Redis.
+/// The time after which a primary that is down is replaced: 1 s. The parameter `cluster-node-timeout` of Redis is 15 s.
 const NODE_TIMEOUT: Duration = Duration::from_secs(1);
-/// The time after which a node that is down starts again.
+/// The time from the replacement of a primary until its node starts again: 5 s.
 const DOWN: Duration = Duration::from_secs(5);
 
 /// The size of a cluster.
@@ -30,7 +30,7 @@ pub struct Size {
     pub replicas: usize,
 }
 
-/// A running cluster; dropping it stops its nodes.
+/// A running cluster. Dropping the cluster stops its nodes.
 #[derive(Debug)]
 pub struct Cluster {
     /// The addresses of the nodes: the primaries first, then the first replica of each, and so on.
@@ -40,11 +40,11 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Starts a cluster. The first node listens on the address of the options, the others on the ports after it, or on
-    /// free ports if these are taken.
+    /// Starts a cluster. The first node listens on the address of the options. The other nodes listen on the following
+    /// ports, or on free ports if these are taken.
     ///
     /// # Errors
-    /// When the options do not suit the cluster, or a node does not start.
+    /// When the faults do not fit the size of the cluster, or a node does not start.
     pub fn start(options: &Options, size: Size) -> Result<Self, Error> {
         check(&options.faults, size)?;
         let shared = Arc::new(Shared::new(Layout::new(size.primaries, size.replicas)));
@@ -93,7 +93,7 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        // Whoever needs the result calls `stop`.
+        // A caller that needs the result calls `stop`.
         let _ = self.end();
     }
 }
@@ -119,7 +119,7 @@ struct Conductor {
     shared: Arc<Shared>,
     /// The options of all nodes, without the faults of the whole cluster.
     options: Options,
-    /// The nodes; `None` for one that is down.
+    /// The nodes; `None` stands for a node that is down.
     nodes: Vec<Option<Handle>>,
 }
 
@@ -154,7 +154,7 @@ impl Conductor {
         self.nodes.drain(..).flatten().try_for_each(Handle::stop)
     }
 
-    /// Moves slots from a primary to the next one.
+    /// Moves slots from a primary to the next primary.
     fn reshard(&self, slots: usize, from: usize, stop: &Stop) {
         let (to, slots) = {
             let layout = self.shared.layout();

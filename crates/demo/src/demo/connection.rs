@@ -1,11 +1,11 @@
-//! The connection of one client: requests are read, answered, and the replies written.
+//! The connection of one client: it reads requests, answers them and writes the replies.
 //!
 //! The outbox contains the replies that are not sent yet, including replies that a fault delays:
 //!
 //! ```text
 //! bytes: [ sent │ to be sent now │ delayed until t1 … │ delayed until t2 … ]
 //! ```
-//! A delayed reply also delays all later replies on its connection, but not those of other connections.
+//! A delayed reply also delays all later replies on its connection, but not the replies on other connections.
 
 use std::{
     collections::VecDeque,
@@ -23,7 +23,7 @@ use super::{
 
 /// While a client has more unsent bytes of replies than this, its requests wait until it has read replies.
 const MAX_UNSENT: usize = 1 << 20;
-/// A client with more unsent bytes after a message is disconnected, as by the limit of Redis for subscribers.
+/// A subscriber with more unsent bytes than this is disconnected, as by the output limit of Redis.
 const MAX_POSTED: usize = 32 << 20;
 /// The largest size of an incomplete request, 1 GiB as in Redis; a client that sends more is disconnected.
 const MAX_UNREAD: usize = 1 << 30;
@@ -32,7 +32,7 @@ const READ_SIZE: usize = 64 << 10;
 /// The bytes that the fault `garbage` sends: no client accepts them as a reply.
 const GARBAGE: &[u8] = b"\x16\x03\x01\x00garbage\xff\xfe\r\n";
 
-/// The read buffer, which all connections share, one after the other.
+/// The read buffer, which the connections use one after the other.
 pub struct Room {
     bytes: Box<[u8]>,
     spans: Vec<Span>,
@@ -55,7 +55,7 @@ pub enum Next {
     Close,
 }
 
-/// The phase of a connection: it answers requests until a fault or an error ends that.
+/// The phase of a connection, which answers requests until a fault or an error occurs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answering {
     /// Requests are answered.
@@ -79,7 +79,7 @@ pub struct Connection {
     phase: Answering,
     /// Whether requests wait because too many bytes of replies are unsent, or for an entry of a stream.
     choked: bool,
-    /// Until when the first request waits for an entry of a stream; `None` if it does not.
+    /// Until when the first request waits for an entry of a stream; `None` if it does not wait.
     waits_until_ns: Option<u64>,
     /// Whether the client has closed its side of the connection: then more bytes may be readable even after a short
     /// read.
@@ -105,7 +105,7 @@ impl Connection {
         self.waits_until_ns.is_some()
     }
 
-    /// Adds a message that no request asked for. Returns whether the client reads so slowly that it is to be disconnected.
+    /// Adds a message that is not a reply. Returns whether the client reads so slowly that it must be disconnected.
     pub fn post(&mut self, message: &[u8]) -> bool {
         if self.phase == Answering::Serving {
             self.outbox.bytes.extend_from_slice(message);
@@ -119,7 +119,7 @@ impl Connection {
         let read = if reads || self.waits() { self.read(engine, room) } else { Next::Wait };
         match (self.send(engine), read) {
             (Next::Close, _) | (_, Next::Close) => Next::Close,
-            // Sending may have made room for more.
+            // Sending may have made room for more replies.
             (_, Next::Wait) if self.choked && !self.waits() && self.outbox.unsent() <= MAX_UNSENT => {
                 Next::Read
             }
@@ -128,7 +128,7 @@ impl Connection {
     }
 
     fn read(&mut self, engine: &mut Engine, room: &mut Room) -> Next {
-        // Requests that were read before too many replies were unsent.
+        // First answers the requests that wait because too many replies were unsent.
         if std::mem::take(&mut self.choked) {
             self.take_in(&[], engine, &mut room.spans);
             if self.choked {
@@ -155,12 +155,12 @@ impl Connection {
         }
     }
 
-    /// Returns what happens while requests wait: a client that waits for an entry may be gone.
+    /// Returns the next action while requests wait. The connection of a waiting client that has disconnected is closed.
     fn pause(&self) -> Next {
         if self.waits() && self.hung_up { Next::Close } else { Next::Wait }
     }
 
-    /// Answers the complete requests in the kept bytes and the `new` ones, and keeps an incomplete request. Usually no
+    /// Answers the complete requests in the kept bytes and the `new` bytes, and keeps an incomplete request. Usually no
     /// bytes are copied.
     fn take_in(&mut self, new: &[u8], engine: &mut Engine, spans: &mut Vec<Span>) {
         let mut input = std::mem::take(&mut self.input);
@@ -210,7 +210,7 @@ impl Connection {
         if self.phase == Answering::Serving { used } else { input.len() }
     }
 
-    /// Applies faults to the reply that begins at byte `begin` of the outbox, and notes whether the client has to be
+    /// Applies faults to the reply that begins at byte `begin` of the outbox, and records whether the client must be
     /// disconnected.
     fn apply(&mut self, fault: &Treatment, begin: usize, engine: &Engine) {
         if !fault.delay.is_zero() {
@@ -248,7 +248,7 @@ impl Connection {
         }
         match self.phase {
             Answering::Resetting => {
-                // If it cannot be set, as on a unix socket, the client sees a close, which is the closest alternative.
+                // A unix socket does not support this, so its client sees a normal close.
                 let _ = self.socket.set_linger(Some(Duration::ZERO));
                 Next::Close
             }
@@ -286,7 +286,7 @@ impl Outbox {
         self.holds.front().map(|(_, until_ns)| *until_ns)
     }
 
-    /// Bytes that have not been sent.
+    /// Returns the number of bytes that have not been sent.
     pub fn unsent(&self) -> usize {
         self.bytes.len() - self.sent
     }
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_held_reply_holds_back_those_behind_it_only() {
+    fn a_delayed_reply_delays_only_later_replies() {
         let mut outbox = Outbox::default();
         let mut pipe = Pipe { taken: Vec::new(), room: usize::MAX };
         outbox.bytes.extend_from_slice(b"one");
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_socket_is_gone_on_with_and_nothing_is_lost() {
+    fn sending_continues_after_a_full_socket_and_nothing_is_lost() {
         let mut outbox = Outbox::default();
         let mut pipe = Pipe { taken: Vec::new(), room: 0 };
         let mut expected = Vec::new();

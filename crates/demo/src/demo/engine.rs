@@ -40,7 +40,7 @@ impl Engine {
         self.script.next_due_ns()
     }
 
-    /// Returns the length of a stall that is due now, and schedules the next one.
+    /// Returns the length of a stall that is due now, and schedules the next stall.
     pub fn take_stall(&mut self) -> Option<Duration> {
         let due = self.script.take_due(self.state.now_ns)?;
         if let Kind::Stall(length) = due.kind { Some(length) } else { None }

@@ -80,7 +80,7 @@ impl EventLoop {
         })
     }
 
-    /// Serves clients until the server is asked to stop.
+    /// Serves clients until the server is requested to stop.
     ///
     /// # Errors
     /// When the poll fails.
@@ -200,7 +200,7 @@ impl EventLoop {
         let client = self.last_client + 1;
         let mut source = SourceFd(&socket.as_raw_fd());
         let both = Interest::READABLE | Interest::WRITABLE;
-        // If the poll has no room for it, it is closed, which the client sees.
+        // If the poll cannot register the socket, the connection is closed.
         if self.poll.registry().register(&mut source, Token(LISTENER.0 + client), both).is_ok() {
             self.last_client = client;
             self.connections.insert(client, Connection::new(socket, client));
@@ -210,7 +210,7 @@ impl EventLoop {
 
     fn turn_away(&mut self, mut socket: &Socket) {
         self.engine.state.stats.net.rejected_connections += 1;
-        // A new socket has room for one line; if not, the close is enough.
+        // If the socket does not accept the line, the close alone is enough.
         let _ = socket.write(b"-ERR max number of clients reached\r\n");
     }
 }
@@ -228,7 +228,8 @@ impl Listener {
             }
         };
         socket.set_nonblocking(true).ok()?;
-        // Without this, replies would wait for the client's acknowledgements; unix sockets do not have it.
+        // Without TCP_NODELAY, replies would wait for the client's acknowledgements. Unix sockets do not have this
+        // option.
         let _ = socket.set_tcp_nodelay(true);
         Some((socket, peer.as_socket().map_or_else(|| self.name.clone(), |peer| peer.to_string())))
     }

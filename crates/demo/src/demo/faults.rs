@@ -79,7 +79,7 @@ pub enum Kind {
     Error(String),
     /// The reply's bytes are damaged.
     Damage(Damage),
-    /// This many slots move from one primary of a cluster to the next one.
+    /// This many slots move from one primary of a cluster to the next primary.
     Reshard(usize),
     /// A primary of a cluster is killed, and its replica takes over.
     Failover,
@@ -98,12 +98,12 @@ impl Kind {
         matches!(self, Self::Slow(_) | Self::Delay(_) | Self::Error(_) | Self::Damage(_))
     }
 
-    /// Returns whether the fault happens at certain times, whether there are requests or not.
+    /// Returns whether the fault happens at certain times, independently of requests.
     pub fn is_timed(&self) -> bool {
         matches!(self, Self::Stall(_)) || self.is_of_cluster()
     }
 
-    /// Returns whether the fault happens to a cluster, and not to one of its nodes.
+    /// Returns whether the fault happens to the whole cluster, and not to one of its nodes.
     pub fn is_of_cluster(&self) -> bool {
         matches!(self, Self::Reshard(_) | Self::Failover)
     }
@@ -129,23 +129,23 @@ pub enum Scope {
     /// The commands that load generators send: every command with keys, PING and ECHO. Commands such as HELLO, INFO and
     /// CONFIG have no faults, so that the server can still be observed.
     Load,
-    /// Every command.
+    /// The fault applies to every command.
     Any,
-    /// The command of this name, in lower case.
+    /// The fault applies to the command of this name, in lower case.
     Command(String),
 }
 
 /// When a fault applies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum When {
-    /// For every request.
+    /// The fault applies to every request.
     Always,
-    /// Once, for the first request after this time; a stall begins at this time.
+    /// The fault applies once, to the first request after this time. A stall begins at this time.
     Once(Duration),
-    /// For each request with this probability, 0 to 1.
+    /// The fault applies to each request with this probability, 0 to 1.
     Share(f64),
-    /// For every n-th request to which the fault could apply, counted over all connections.
+    /// The fault applies to every n-th request in its scope, counted over all connections.
     EveryNth(u64),
-    /// For the first request after each period of this length; a stall begins when the period ends.
+    /// The fault applies to the first request after each period of this length. A stall begins when the period ends.
     Every(Duration),
 }

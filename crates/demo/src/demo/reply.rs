@@ -1,4 +1,4 @@
-//! Encodes replies: each value as RESP2 or RESP3, whichever the connection uses.
+//! Encodes replies: each value as RESP2 or RESP3, depending on the connection.
 //!
 //! RESP2 has no null, map, set, double or verbatim string. As in Redis, a RESP2 client gets a null bulk string for
 //! null, a flat array for a map, an array for a set, and bulk strings for the others.
@@ -41,12 +41,12 @@ impl<'a> Reply<'a> {
         Self { bytes, protocol }
     }
 
-    /// Returns the writer of a reply inside this reply, such as that of a command in EXEC's reply.
+    /// Returns the writer of a reply inside this reply, such as the reply of a command inside the reply of EXEC.
     pub fn part(&mut self, protocol: Protocol) -> Reply<'_> {
         Reply { bytes: self.bytes, protocol }
     }
 
-    /// Returns the bytes of the whole output that waits for the client, including this reply.
+    /// Returns the length of the whole output that waits for the client, in bytes, including this reply.
     pub fn length(&self) -> usize {
         self.bytes.len()
     }
@@ -128,7 +128,7 @@ impl<'a> Reply<'a> {
         self.number(b'*', n);
     }
 
-    /// Begins a message of `n` values that no request asked for.
+    /// Begins a push message of `n` values, which is not a reply to a request.
     pub fn push(&mut self, n: usize) {
         self.number(self.either(b'*', b'>'), n);
     }

@@ -198,7 +198,7 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_make_the_parser_panic_or_read_past_what_it_was_given(
+        fn no_bytes_make_the_parser_panic_or_read_past_its_input(
             bytes in prop::collection::vec(prop_oneof![Just(b'*'), Just(b'$'), Just(b'\r'), Just(b'\n'), Just(b'"'),
                                                        Just(b'1'), Just(b'-'), any::<u8>()], 0..60),
         ) {
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_request_is_refused_in_the_words_of_redis() {
+    fn invalid_requests_are_refused_with_the_messages_of_redis() {
         let long = [b"*".as_slice(), &[b'1'; MAX_LINE + 1]].concat();
         let cases: [(&[u8], &str); 10] = [
             (b"*a\r\n", "ERR Protocol error: invalid multibulk length"),

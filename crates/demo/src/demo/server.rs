@@ -29,7 +29,8 @@ const BACKLOG: i32 = 1024;
 pub struct Options {
     /// The address to listen on; port 0 selects a free port.
     pub address: SocketAddr,
-    /// The path of a unix socket to listen on too. The file must not exist yet; it is removed at the end.
+    /// The path of a unix socket on which the server listens too. The file must not exist yet; it is removed at the
+    /// end.
     pub unix_socket: Option<PathBuf>,
     /// The password that clients must send; `None` if clients need no password.
     pub password: Option<Password>,
@@ -71,7 +72,7 @@ pub enum Error {
     /// The server's thread panicked, because of a bug.
     #[error("the built-in server's thread panicked")]
     Panicked,
-    /// The faults do not suit the server.
+    /// The server cannot have the requested faults.
     #[error("{0}")]
     Unfit(String),
 }
@@ -84,7 +85,7 @@ impl Server {
     /// Starts a server on a new thread; it accepts connections as soon as this function returns.
     ///
     /// # Errors
-    /// When it cannot listen on its address, or the system refuses a poll or a thread.
+    /// When the server cannot listen on its address, or the system refuses a poll or a thread.
     pub fn start(options: Options) -> Result<Handle, Error> {
         match options.faults.iter().any(Fault::needs_cluster) {
             true => Err(Error::Unfit(
@@ -94,7 +95,7 @@ impl Server {
         }
     }
 
-    /// Starts a server that is alone, or a node of a cluster.
+    /// Starts a single server, or a node of a cluster.
     pub(super) fn launch(options: Options, member: Option<Member>) -> Result<Handle, Error> {
         let tcp = listen(&options.address.into()).map_err(|source| match source.kind() {
             ErrorKind::AddrInUse => Error::Taken(options.address),
@@ -133,7 +134,7 @@ impl Server {
 
 fn listen(address: &SockAddr) -> io::Result<Socket> {
     let socket = Socket::new(address.domain(), Type::STREAM, None)?;
-    // Connections of a server that has just stopped block its port for a minute otherwise.
+    // Otherwise, the old connections of a server that has just stopped would block its port for a minute.
     socket.set_reuse_address(true)?;
     socket.set_nonblocking(true)?;
     socket.bind(address)?;
@@ -147,12 +148,12 @@ struct SocketFile(PathBuf);
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // If somebody else has removed it, nothing is left to do.
+        // If the file is already removed, nothing is left to do.
         let _ = std::fs::remove_file(&self.0);
     }
 }
 
-/// A running server; dropping the handle stops the server.
+/// The handle of a running server. Dropping the handle stops the server.
 #[derive(Debug)]
 pub struct Handle {
     /// The address on which the server listens.
@@ -191,7 +192,7 @@ impl Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // Whoever needs the result calls `stop`.
+        // A caller that needs the result calls `stop`.
         let _ = self.end();
     }
 }

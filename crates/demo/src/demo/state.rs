@@ -42,9 +42,9 @@ const SWEPT_PER_TICK: usize = 10_000;
 pub struct Spike {
     /// The Unix time of the latest event, in seconds.
     pub at_s: u64,
-    /// The longest event in the second of the latest one, in ms.
+    /// The longest event in the same second as the latest event, in ms.
     pub ms: u64,
-    /// The longest event of all, in ms.
+    /// The longest event so far, in ms.
     pub max_ms: u64,
 }
 
@@ -73,7 +73,7 @@ pub struct State {
     pub now_ns: u64,
     /// The place of the server in a cluster; `None` if the server is alone.
     pub member: Option<Arc<Member>>,
-    /// What the requests for each slot have cost on this node.
+    /// The cost of the requests for each slot on this node.
     pub slot_use: Map<u16, SlotUse>,
     /// The clients that wait for an entry of a stream or a list.
     pub waiting: Waiting,
@@ -133,7 +133,7 @@ impl State {
         self.unix_us() / 1000
     }
 
-    /// Serves no client for this time; ends early if the server is asked to stop.
+    /// Blocks the server for this time, so that no client is served. Returns early if the server is requested to stop.
     pub fn sleep(&self, length: Duration) {
         if !length.is_zero() {
             self.stop.sleep(length);
@@ -156,7 +156,8 @@ impl State {
         self.spending.end();
     }
 
-    /// Calls `act` with the data in place: a node of a cluster shares its data with its replicas.
+    /// Calls `act` while `databases` contains the data. A node of a cluster shares its data with its replicas, so the
+    /// data is locked during the call.
     pub fn with_data<R>(&mut self, act: impl FnOnce(&mut Self) -> R) -> R {
         let Some(member) = self.member.clone() else { return act(self) };
         let mut data = member.shared.databases(member.shard);
@@ -252,7 +253,7 @@ pub struct Session {
     pub readonly: bool,
     /// Whether the client will be disconnected when all replies so far are sent.
     pub leaving: bool,
-    /// Until when the client waits for an entry of a stream; `None` if it does not.
+    /// Until when the client waits for an entry of a stream; `None` if it does not wait.
     pub waits_until_ns: Option<u64>,
 }
 
@@ -325,20 +326,20 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Asks the server to stop.
+    /// Requests the server to stop.
     pub fn request(&self) {
         *self.is_requested.lock() = true;
         self.requested.notify_all();
     }
 
-    /// Returns whether the server was asked to stop.
+    /// Returns whether the server was requested to stop.
     pub fn is_requested(&self) -> bool {
         *self.is_requested.lock()
     }
 
-    /// Blocks the server's thread for this time, or until the server is asked to stop.
+    /// Blocks the server's thread for this time, or until the server is requested to stop.
     pub fn sleep(&self, length: Duration) {
-        // If woken early, it sleeps for the rest.
+        // If the thread is woken early, it sleeps for the rest of the time.
         let mut is_requested = self.is_requested.lock();
         self.requested.wait_while_for(&mut is_requested, |is_requested| !*is_requested, length);
     }
@@ -352,7 +353,7 @@ mod tests {
     const LENGTH: Duration = Duration::from_micros(100);
 
     #[test]
-    fn what_waits_makes_up_for_late_wake_ups() {
+    fn waiting_commands_make_up_for_late_wake_ups() {
         let mut spending = Spending::default();
         let mut now_ns = 7 * US;
         for n in 1..=100 {
@@ -364,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn alone_a_command_takes_no_less_and_a_stall_is_not_made_up_for() {
+    fn a_single_command_is_not_shortened_and_a_stall_is_not_made_up_for() {
         let mut spending = Spending::default();
         spending.spend(0, LENGTH);
         spending.end();

@@ -55,7 +55,7 @@ pub enum Value {
 
 impl Value {
     /// Returns the estimated size of the value in bytes; for a collection, as if all members were as large as the first
-    /// one.
+    /// member.
     pub fn size(&self) -> usize {
         let all = |count: usize, first: Option<usize>| count * first.unwrap_or(0);
         match self {
@@ -88,7 +88,7 @@ impl Value {
 pub trait Kind: Default {
     /// Returns the value as this type; `None` if it has another type.
     fn of(value: &Value) -> Option<&Self>;
-    /// Returns the value as this type, to be changed; `None` if it has another type.
+    /// Returns the value as this type, for a change; `None` if it has another type.
     fn of_mut(value: &mut Value) -> Option<&mut Self>;
     /// Converts this type to a value.
     fn wrap(self) -> Value;
@@ -167,21 +167,21 @@ pub struct Stream {
     entries: VecDeque<(EntryId, Box<[u8]>)>,
     /// The id of the last entry.
     last: EntryId,
-    /// The groups of readers who share the entries, by name.
+    /// The consumer groups of the stream, by name.
     pub groups: Map<Box<[u8]>, Group>,
 }
 
-/// A group of readers of a stream.
+/// A consumer group of a stream.
 #[derive(Debug, Default)]
 pub struct Group {
-    /// The id of the last entry that a reader got.
+    /// The ID of the last entry that was delivered to a consumer.
     pub last: EntryId,
-    /// The entries that are not acknowledged: the reader who got it, and when, as Unix time in ms.
+    /// The entries that are not acknowledged, each with its consumer and the Unix time of its delivery, in ms.
     pub pending: BTreeMap<EntryId, (Box<[u8]>, u64)>,
 }
 
 impl Group {
-    /// Notes that a reader got these entries, in their order.
+    /// Records that a consumer got these entries, which are in ascending order.
     pub fn hand_over(&mut self, ids: &[EntryId], reader: &[u8], now_ms: u64) {
         self.last = ids.last().map_or(self.last, |id| self.last.max(*id));
         self.pending.extend(ids.iter().map(|id| (*id, (reader.into(), now_ms))));
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn members_come_out_by_score_and_then_by_name() {
+    fn members_are_sorted_by_score_and_then_by_name() {
         let mut set = SortedSet::default();
         let scores = [-f64::INFINITY, -1e300, -1.5, -1e-320, 0.0, 1e-320, 2.0, f64::INFINITY];
         for (n, score) in scores.into_iter().enumerate().rev() {
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_is_gone() {
+    fn a_popped_member_is_removed() {
         let mut set = SortedSet::default();
         assert!(set.set(b"c", 1.0) && set.set(b"a", 0.0) && !set.set(b"c", -5.0));
         let (member, score) = set.pop_first().unwrap();

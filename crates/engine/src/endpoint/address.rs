@@ -19,7 +19,8 @@ pub enum Address {
     },
     /// A unix socket.
     Unix(PathBuf),
-    /// The primary of a service that Sentinels watch. They are asked for its address before each connection.
+    /// The primary of a service that Sentinels watch. Before each connection, redyno requests the address of the
+    /// primary from the Sentinels.
     Service(Service),
 }
 
@@ -44,7 +45,7 @@ impl Default for Address {
 }
 
 impl Address {
-    /// Returns whether the address is a name, whose server may change: a host name, or a service of Sentinels.
+    /// Returns whether the address is a host name or a Sentinel service, so that the server behind it may change.
     pub fn is_name(&self) -> bool {
         match self {
             Self::Tcp { host, .. } => host.parse::<std::net::IpAddr>().is_err(),
@@ -64,7 +65,7 @@ impl Address {
         }
     }
 
-    /// Returns the servers that are connected to first: the Sentinels of a service, otherwise the address itself.
+    /// Returns the servers to which redyno connects first: the Sentinels of a service, otherwise the address itself.
     pub fn first_servers(&self) -> Vec<Self> {
         match self {
             Self::Service(service) => {
@@ -75,7 +76,8 @@ impl Address {
         }
     }
 
-    /// Formats the address as options of redyno, and except for a service of redis-cli too: `-h 127.0.0.1 -p 6379`.
+    /// Formats the address as command line options of redyno: `-h 127.0.0.1 -p 6379`. Except for a Sentinel service,
+    /// redis-cli accepts the same options.
     pub fn options(&self) -> String {
         match self {
             Self::Tcp { host, port } => format!("-h {host} -p {port}"),
@@ -144,7 +146,7 @@ pub struct Credentials {
     pub password: Password,
 }
 
-/// A password. `Debug` output hides its text.
+/// A password. `Debug` output hides the text of the password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Password(String);
 

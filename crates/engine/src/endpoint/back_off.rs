@@ -10,7 +10,7 @@ const FIRST: Duration = Duration::from_millis(10);
 const LONGEST: Duration = Duration::from_secs(1);
 
 /// Pauses between attempts to connect. The pauses double from 10 ms to 1 s. Each pause is shortened at random by up to
-/// half: many connections that lost the same server then reconnect at different times.
+/// half, so that connections that lost the same server reconnect at different times.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BackOff {
     failures: u32,

@@ -1,10 +1,11 @@
-//! A cluster whose topology is followed. A thread asks one node for the topology, at the start and whenever the
-//! topology is in doubt; workers read the last topology without a lock.
+//! A cluster with an up-to-date topology. A thread requests the topology from one node, at the start and whenever the
+//! topology may be outdated. Workers read the last known topology without a lock.
 //!
 //! ```text
-//! MOVED, a lost connection, a slot without owner ──► doubt ──► CLUSTER SLOTS of any node that answers ──► Topology
+//! MOVED, a lost connection, a slot without owner ──► stale ──► CLUSTER SLOTS of any node that answers ──► Topology
 //! ```
-//! Between two questions are at least 100 ms, with a random part: a thousand redirects at a time cause one question.
+//! Two requests for the topology are at least 100 ms apart, plus a random time, so a thousand redirects at once cause a
+//! single request.
 
 use std::{
     sync::{
@@ -25,29 +26,32 @@ use super::{
 };
 use crate::{clock::SECOND_NS, protocol::RespValue, untrusted};
 
-/// The shortest time between two questions.
+/// The shortest time between two requests for the topology: 100 ms.
 const GAP: Duration = Duration::from_millis(100);
-/// The longest random time that is added to [`GAP`], so that several load generators do not ask at the same time.
+/// The longest random time that is added to [`GAP`], so that several load generators do not send the request at the
+/// same time.
 const JITTER: Duration = Duration::from_millis(25);
-/// How often a primary without a cluster is asked for its replicas.
+/// How often a primary outside a cluster is queried for its replicas: every 3 s.
 const ASK_EVERY: Duration = Duration::from_secs(3);
-/// How long one node may take to connect and to answer, before the next node is asked.
+/// How long redyno waits for the connection to a node, and for its reply, before it tries the next node: 1 s.
 const LIMIT: Duration = Duration::from_secs(1);
-/// The longest accepted reply: 16 384 ranges of one slot, with two replicas each, have about 6 MB.
+/// The longest accepted reply: 16 MiB. A reply with 16 384 ranges of one slot each, and two replicas per range, has
+/// about 6 MB.
 pub(super) const LONGEST: usize = 16 << 20;
-/// The name of the connections in CLIENT LIST.
+/// The client name of the topology connections in CLIENT LIST.
 const CLIENT_NAME: &[u8] = b"redyno-topology";
-/// The question for the topology.
+/// The command that requests the topology.
 const SLOTS: [&[u8]; 2] = [b"CLUSTER", b"SLOTS"];
-/// The question for the replicas of a primary without a cluster.
+/// The command that requests the replicas of a primary outside a cluster.
 const REPLICATION: [&[u8]; 2] = [b"INFO", b"replication"];
 
 /// A cluster, and its last known topology. Dropping the cluster ends its thread.
 #[derive(Debug)]
 pub struct Cluster {
     shared: Arc<Shared>,
-    /// For each node when the load's requests to it were refused or lost, until requests for its slots got good
-    /// replies again. Many clients notice that a slot has moved one after the other, which is one lull.
+    /// The last outage of each node: from the first refused or lost request of the load until requests for the node's
+    /// slots succeed again. After a slot has moved, many clients notice it one after the other; together, their
+    /// failures are one outage.
     pub setbacks: Lulls,
 }
 
@@ -58,10 +62,10 @@ struct Shared {
     topology: ArcSwap<Topology>,
     /// Whether the topology may be outdated.
     is_doubted: AtomicBool,
-    /// Whether the thread is to end.
+    /// Whether the thread must end.
     is_over: Mutex<bool>,
     wakes: Condvar,
-    /// The last failure since the last answer.
+    /// Why the last request for the topology failed; `None` if it succeeded.
     failure: Mutex<Option<ClusterError>>,
 }
 
@@ -71,7 +75,7 @@ pub enum ClusterError {
     /// The node cannot be reached.
     #[error("{0}")]
     Reach(#[from] ReachError),
-    /// The node's reply is no topology.
+    /// The node's reply is not a topology.
     #[error("{0}")]
     Topology(#[from] TopologyError),
     /// No slot has an owner.
@@ -82,14 +86,14 @@ pub enum ClusterError {
     /// A node has an address for which TLS cannot be used.
     #[error("{0}")]
     Tls(#[from] TlsError),
-    /// The system starts no thread.
+    /// The system cannot start a thread.
     #[error("the thread that follows the cluster cannot start: {0}")]
     Thread(#[from] std::io::Error),
 }
 
 impl Cluster {
-    /// Asks the node at `target`, which gets the number 0, for the topology of its cluster, and follows the topology
-    /// from then on. Blocks for at most four times `limit`.
+    /// Requests the topology of a cluster from its node at `target`, and keeps the topology up to date from then on.
+    /// The node at `target` gets the number 0. Blocks for at most four times `limit`.
     ///
     /// # Errors
     /// When the node gives no topology in which a slot has an owner.
@@ -106,11 +110,11 @@ impl Cluster {
         Self::followed(target, topology)
     }
 
-    /// Asks the primary at `target`, which belongs to no cluster, for its replicas, and follows them from then on. Blocks
-    /// for at most twice `limit`.
+    /// Requests the list of replicas from the primary at `target`, which belongs to no cluster, and keeps the list up
+    /// to date from then on. Blocks for at most twice `limit`.
     ///
     /// # Errors
-    /// When the server does not answer, or is no primary.
+    /// When the server does not reply, or is not a primary.
     pub fn of_copies(target: &Target, limit: Duration) -> Result<Self, ClusterError> {
         let reply = bounded(target, limit)?.reply(&REPLICATION, limit)?;
         Self::followed(target, Topology::of_copies(&reply, &target.address)?)
@@ -123,8 +127,8 @@ impl Cluster {
         Ok(Self { shared, setbacks: Lulls::apart(SECOND_NS) })
     }
 
-    /// Returns several servers as a cluster whose topology stays as it is: they store keys by consistent hash. The first
-    /// one's credentials are those of all.
+    /// Returns a cluster with a fixed topology: several servers that store keys by consistent hash. The credentials of
+    /// the first server are used for all servers.
     ///
     /// # Errors
     /// When the servers cannot share a load.
@@ -144,12 +148,12 @@ impl Cluster {
         Self { shared, setbacks: Lulls::apart(SECOND_NS) }
     }
 
-    /// Returns whether this is not a cluster, but servers that store keys by consistent hash.
+    /// Returns whether the nodes are independent servers that store keys by consistent hash, and not a real cluster.
     pub fn is_ring(&self) -> bool {
         matches!(self.topology().placement(), Placement::Ring(_))
     }
 
-    /// Returns whether this is not a cluster, but a primary with its replicas.
+    /// Returns whether the nodes are a primary outside a cluster and its replicas.
     pub fn is_of_copies(&self) -> bool {
         *self.topology().placement() == Placement::Copies
     }
@@ -160,17 +164,17 @@ impl Cluster {
         self.shared.topology.load()
     }
 
-    /// Records that the topology may be outdated, so that it is asked for again. Returns at once.
+    /// Records that the topology may be outdated, so that the thread requests it again. Returns at once.
     pub fn doubt(&self) {
         if !self.shared.is_doubted.swap(true, Ordering::AcqRel) {
-            // The thread holds this lock while it decides to sleep, so that it misses no doubt.
+            // The thread holds this lock while it decides to sleep, so that it misses no report.
             drop(self.shared.is_over.lock());
             self.shared.wakes.notify_one();
         }
     }
 
-    /// Returns the number of the node at `address`, which may be unknown so far: a redirect can name a new node before
-    /// the topology does.
+    /// Returns the number of the node at `address`, and adds the node if it is unknown: a redirect can name a new node
+    /// before the topology does.
     ///
     /// # Errors
     /// When there are too many addresses.
@@ -187,7 +191,7 @@ impl Cluster {
         met.map(|number| number.expect("the update ran at least once"))
     }
 
-    /// Returns why the last question had no answer, since the last answer.
+    /// Returns why the last request for the topology failed; `None` if it succeeded.
     #[cfg(test)]
     fn failure(&self) -> Option<String> {
         let failure = self.shared.failure.lock();
@@ -214,13 +218,13 @@ impl Shared {
         }
     }
 
-    /// Answers doubts until the cluster is dropped.
+    /// Renews the topology whenever it may be outdated, until the cluster is dropped.
     fn follow(&self) {
         let mut friend = None;
         while self.await_doubt() {
             let asked = Instant::now();
             let failure = self.renew(&mut friend).err();
-            // Without an answer the doubt remains.
+            // Without a reply, the topology may still be outdated.
             if failure.is_some() {
                 self.is_doubted.store(true, Ordering::Release);
             }
@@ -232,8 +236,8 @@ impl Shared {
         }
     }
 
-    /// Waits for a doubt. A replica that has come back causes none, so the replicas of a primary are asked for from time to
-    /// time. Returns false if the cluster was dropped.
+    /// Waits until the topology may be outdated. Nothing reports a replica that has come back, so the wait for a
+    /// primary outside a cluster ends after 3 s at the latest. Returns false if the cluster was dropped.
     fn await_doubt(&self) -> bool {
         let is_calm = |is_over: &mut bool| !*is_over && !self.is_doubted.load(Ordering::Acquire);
         let mut is_over = self.is_over.lock();
@@ -245,14 +249,15 @@ impl Shared {
         !*is_over
     }
 
-    /// Returns false if the cluster was dropped before `until`.
+    /// Sleeps until `until`. Returns false if the cluster was dropped before that time.
     fn sleep_until(&self, until: Instant) -> bool {
         let mut is_over = self.is_over.lock();
         self.wakes.wait_while_until(&mut is_over, |is_over| !*is_over, until);
         !*is_over
     }
 
-    /// Asks for the topology: first the node that answered last, then all others, and last the node that the user gave.
+    /// Requests the topology: first from the node that replied last, then from all other nodes, and finally from the
+    /// node that the user named.
     fn renew(&self, friend: &mut Option<(Target, Talk)>) -> Result<(), ClusterError> {
         if let Some((target, mut talk)) = friend.take()
             && self.ask_and_publish(&target, &mut talk).is_ok()
@@ -261,7 +266,7 @@ impl Shared {
             return Ok(());
         }
         let topology = self.topology.load_full();
-        // Without a cluster, only the primary names the replicas.
+        // Outside a cluster, only the primary names the replicas.
         let asks_all = *topology.placement() != Placement::Copies;
         let members = topology.nodes().filter(|(_, node)| asks_all && node.role != Role::Outside);
         let members = members.map(|(_, node)| self.target.at(node.address.clone()));
@@ -287,7 +292,7 @@ impl Shared {
     }
 
     fn ask_and_publish(&self, target: &Target, talk: &mut Talk) -> Result<(), ClusterError> {
-        // What is doubted from now on is asked again.
+        // A report that arrives from now on causes another request.
         self.is_doubted.store(false, Ordering::Release);
         let mut now = self.topology.load_full();
         let mut next = ask(talk, target, &now)?;
@@ -299,15 +304,15 @@ impl Shared {
             if Arc::ptr_eq(&before, &now) {
                 return Ok(());
             }
-            // A worker has met a node meanwhile: the numbers of that node must stay.
+            // A worker has added a node meanwhile, and this node must keep its number.
             now = Guard::into_inner(before);
             next = ask(talk, target, &now)?;
         }
     }
 }
 
-/// Connects to a node for questions with a limited reply. The connection has a name, so that no session counts it as a
-/// client of another program.
+/// Connects to a node for requests whose replies have a limited length. The connection gets a client name, so that no
+/// session of redyno counts it as a client of another program.
 fn bounded(target: &Target, limit: Duration) -> Result<Talk, ClusterError> {
     let mut talk = talk(target, limit)?.bounded(LONGEST);
     // A node that refuses the name works as well.
@@ -315,7 +320,7 @@ fn bounded(target: &Target, limit: Duration) -> Result<Talk, ClusterError> {
     Ok(talk)
 }
 
-/// Asks for the topology; the nodes of `before` keep their numbers.
+/// Requests the topology; the nodes of `before` keep their numbers.
 fn ask(talk: &mut Talk, target: &Target, before: &Topology) -> Result<Topology, ClusterError> {
     let question = if *before.placement() == Placement::Copies { REPLICATION } else { SLOTS };
     Ok(before.read(&talk.reply(&question, LIMIT)?, &target.address)?)

@@ -29,14 +29,14 @@ pub struct Target {
     pub db: u32,
     /// The protocol.
     pub dialect: Dialect,
-    /// The TLS configuration of every connection to the server; `None` is no TLS.
+    /// The TLS configuration of every connection to the server; `None` for connections without TLS.
     pub tls: Option<Tls>,
     /// The resolver for the server's host name.
     pub resolver: Resolver,
 }
 
 impl Target {
-    /// Returns the same target at another address, as for another node of a cluster.
+    /// Returns a copy of the target with another address, such as the address of another node of the cluster.
     ///
     /// # Errors
     /// When TLS cannot be used for that address.
@@ -61,7 +61,8 @@ impl Target {
     }
 }
 
-/// The addresses of a target, which are looked up again after a loss. All times are those of the caller's clock, in ns.
+/// The addresses of a target. After a connection is lost, the addresses are looked up again. All times are times of the
+/// caller's clock, in ns.
 #[derive(Debug)]
 pub struct Endpoints {
     target: Target,
@@ -82,7 +83,7 @@ impl Endpoints {
     /// Resolves `target` for the first time, at `now_ns`, and waits for the result.
     ///
     /// # Errors
-    /// When its host has no address, or none is known within `limit`.
+    /// When the host name has no address, or the lookup takes longer than `limit`.
     pub fn find(target: &Target, limit: Duration, now_ns: u64) -> io::Result<Self> {
         let found = target.resolve()?.wait(limit)?.ok_or(io::ErrorKind::TimedOut)?;
         let state =
@@ -105,7 +106,8 @@ impl Endpoints {
         });
     }
 
-    /// Returns the addresses; there are none only if [`begin`](Self::begin) found none. Returns `None` during a lookup, but for at most its first second.
+    /// Returns the known addresses, or `None` during the first second of a lookup. The list is empty only if
+    /// [`begin`](Self::begin) found no address.
     pub fn current(&self, now_ns: u64) -> Option<Arc<[Endpoint]>> {
         self.with(|state| {
             state.look_up(&self.target, now_ns);
@@ -119,7 +121,8 @@ impl Endpoints {
 }
 
 impl Lookup {
-    /// Begins a lookup if a connection was lost since the last lookup began, and if that is at least 250 ms ago.
+    /// Begins a lookup if a connection was lost since the last lookup, and if the last lookup began at least 250 ms
+    /// ago.
     fn look_up(&mut self, target: &Target, now_ns: u64) {
         if self.is_stale && self.search.is_none() && now_ns >= self.begun_ns + GAP_NS {
             // Without a thread, the old endpoints are used until the next loss.
@@ -128,8 +131,8 @@ impl Lookup {
         }
     }
 
-    /// Stores the result of a lookup. Returns whether the addresses can be used now: no lookup is in progress, or it
-    /// takes too long.
+    /// Stores the result of a finished lookup. Returns whether the addresses can be used now: either no lookup is in
+    /// progress, or the lookup has taken longer than 1 s.
     fn is_known(&mut self, now_ns: u64) -> bool {
         match self.search.as_mut().map(|search| search.wait(Duration::ZERO)) {
             None => return true,
@@ -197,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_server_that_hangs_or_fails_holds_nobody_up() {
+    fn a_name_server_that_hangs_or_fails_delays_a_connection_by_a_second_at_most() {
         let (endpoints, answer) = by_hand();
         endpoints.doubt(NOW);
         assert_eq!(port(endpoints.current(NOW + PATIENCE_NS - 1)), None);
@@ -207,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_that_follow_each_other_fast_are_one_lookup_and_the_last_has_its_own() {
+    fn losses_in_quick_succession_cause_one_lookup_and_a_later_loss_causes_another() {
         let (endpoints, answer) = by_hand();
         (0..1000).for_each(|n| endpoints.doubt(NOW + n));
         answer.send(Ok(2)).unwrap();

@@ -41,14 +41,14 @@ pub struct TurnedDown {
 }
 
 impl Greeting {
-    /// Creates the greeting of a connection to `target`, which has `name` in `CLIENT LIST`. All commands are sent at
-    /// once.
+    /// Creates the greeting of a connection to `target`; `name` is the client name of the connection in `CLIENT LIST`.
+    /// All commands are sent at once.
     pub fn new(target: &Target, name: &str) -> Self {
         Self::of(target, introduction(target, Some(name)), false)
     }
 
-    /// Creates the greeting that redis-benchmark sends: only the commands that its options require, so perhaps none.
-    /// All commands are sent at once: AUTH, `CLIENT TRACKING on` if `tracks` is true, SELECT, HELLO 3.
+    /// Creates the greeting that redis-benchmark sends: only the commands that the options require, possibly none. All
+    /// commands are sent at once: AUTH, `CLIENT TRACKING on` if `tracks` is true, SELECT, HELLO 3.
     pub fn bare(target: &Target, tracks: bool) -> Self {
         let tracking = || (Step::Tracking, target.dialect.encode(&[b"CLIENT", b"TRACKING", b"on"]));
         let mut said = introduction(target, None);
@@ -68,7 +68,7 @@ impl Greeting {
     /// previous command, and the password only after a reply to PING.
     pub(super) fn stepwise(target: &Target) -> Self {
         let ping = || (Step::Ping, target.dialect.ping().to_vec());
-        // An HTTP server may close the connection after the first reply, which says enough.
+        // An HTTP server may close the connection after the first reply, and one reply is enough.
         let last = target.dialect.has_keys().then(ping);
         let steps = [ping()].into_iter().chain(introduction(target, None)).chain(last);
         Self::of(target, steps.collect(), true)
@@ -100,7 +100,8 @@ impl Greeting {
         &self.bytes[from..self.steps[i].1]
     }
 
-    /// Interprets an error that is reply number `i`. Fails if the connection cannot be used without the command.
+    /// Interprets reply number `i`, which is an error. Fails if the connection cannot be used without the refused
+    /// command.
     fn judge(&self, i: usize, line: &[u8]) -> Result<(), TurnedDown> {
         let refusal = self.dialect.refusal(self.steps[i].0, line);
         let step = match self.steps[i].0 {
@@ -109,7 +110,7 @@ impl Greeting {
             // The user may lack the permission, or the server may be too old.
             Step::SetName => return Ok(()),
             _ if refusal == Refusal::Harmless => return Ok(()),
-            // Permissions depend on the credentials; without any, nothing will change.
+            // PING may be permitted after authentication; without credentials, it never will be.
             Step::Ping if i == 0 && self.password.is_some() && refusal.asks_who_we_are() => return Ok(()),
             step => step,
         };
@@ -117,8 +118,8 @@ impl Greeting {
         Err(TurnedDown { step, dialect: self.dialect, reply, refusal })
     }
 
-    /// Returns whether the password must not be sent, because reply number `i` is no error and the server therefore
-    /// needs no password.
+    /// Returns whether the password must not be sent: reply number `i` is not an error, so the server needs no
+    /// password.
     fn forbids_password(&self, i: usize) -> bool {
         let is_first = self.is_stepwise && i == 0;
         is_first && self.password.is_some() && self.dialect.answers_only_whom_it_knows()
@@ -147,7 +148,7 @@ pub enum GreetingStep<'g> {
     Listen,
     /// These bytes must be sent next.
     Say(&'g [u8]),
-    /// The greeting is done: later replies do not belong to it.
+    /// The greeting is complete; later replies belong to other requests.
     Done,
 }
 
@@ -160,7 +161,7 @@ impl Greeter {
     /// Processes the next reply to `greeting`, which must not be done yet. Returns the next step.
     ///
     /// # Errors
-    /// When it refuses a command that the connection needs.
+    /// When the reply refuses a command that the connection needs.
     pub fn hear<'g>(&mut self, reply: Reply, greeting: &'g Greeting) -> Result<GreetingStep<'g>, TurnedDown> {
         let place = usize::from(self.answered);
         if let Reply::Error(line) = reply {
@@ -272,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_gets_no_password_before_it_has_answered() {
+    fn an_unknown_server_gets_no_password_before_its_first_reply() {
         let greeting = Greeting::stepwise(&with_password(None));
         let (mut greeter, first) = greeting.begin();
         let mut said = vec![text(first)];
@@ -284,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_may_want_to_know_who_we_are_before_it_answers() {
+    fn a_server_may_require_authentication_before_it_answers_ping() {
         let [open, known] =
             [Target::default(), with_password(None)].map(|target| Greeting::stepwise(&target));
         assert!(heard(&known, 0, b"NOAUTH Authentication required.").is_ok());
@@ -293,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_turns_clients_away_is_believed_whatever_was_asked() {
+    fn a_rejected_connection_is_recognised_in_the_reply_to_any_command() {
         let greeting = Greeting::new(&Target::default(), "me");
         let turned = heard(&greeting, 0, b"ERR max number of clients reached").unwrap_err();
         assert_eq!(turned.kind(), "maxclients");
@@ -301,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_memcached_that_asks_nobody_gets_no_password() {
+    fn a_memcached_without_authentication_gets_no_password() {
         let target = Target { dialect: Dialect::Memcached, ..with_password(Some("ann")) };
         let said = Greeting::new(&target, "me");
         assert_eq!(text(said.begin().1), "set redyno-auth 0 -1 10 ann s3cret mn ");
@@ -317,14 +318,14 @@ mod tests {
     }
 
     #[test]
-    fn only_the_name_can_be_done_without() {
+    fn only_the_client_name_may_be_refused() {
         let greeting = Greeting::new(&with_password(None), "me");
         let verdicts = [0, 1, 2, 3].map(|i| heard(&greeting, i, b"NOPERM no").is_ok());
         assert_eq!(verdicts, [false, false, false, true]);
     }
 
     #[test]
-    fn a_password_that_the_server_repeats_is_taken_out_of_the_message() {
+    fn a_password_that_the_server_repeats_is_removed_from_the_message() {
         let reply = b"ERR unknown command `AUTH`, with args beginning with: `s3cret`, ";
         let turned_down = heard(&Greeting::new(&with_password(None), "me"), 0, reply).unwrap_err();
         assert!(!turned_down.to_string().contains("s3cret"), "{turned_down}");

@@ -13,7 +13,8 @@ use super::{
     stranger,
 };
 
-/// One part in this many (a third) of the time is reserved to identify a server that does not answer the TLS handshake.
+/// The divisor for the reserved time: a third of the time is reserved to identify a server that does not answer the TLS
+/// handshake.
 const KEPT_BACK: u32 = 3;
 /// How long to wait for a TLS handshake with a server that closed a plain connection without a reply: 1 s.
 const HELLO_LIMIT: Duration = Duration::from_secs(1);
@@ -58,7 +59,7 @@ impl Stream {
     /// Writes all of `bytes`.
     ///
     /// # Errors
-    /// `TimedOut` when the other side has not accepted them by `until`, or the transport's error.
+    /// `TimedOut` if the server has not accepted all bytes by `until`, or the transport's error.
     pub(super) fn say(&mut self, mut bytes: &[u8], until: Instant) -> io::Result<()> {
         loop {
             match self.0.write(bytes) {
@@ -88,7 +89,7 @@ impl Stream {
         Ok(None)
     }
 
-    /// Waits until the socket is ready, or until `until`. Returns false if that time was over already.
+    /// Waits until the socket is ready, or until `until`. Returns false if `until` was already past.
     pub(super) fn wait(&self, interest: PollFlags, until: Instant) -> bool {
         let left = left(until);
         if !left.is_zero() {
@@ -136,8 +137,8 @@ fn silent(target: &Target, deadline: Instant) -> ReachError {
     }
 }
 
-/// Returns whether a server that closed a plain connection without a reply answers a TLS handshake: OpenSSL closes a
-/// connection on which plain text arrives. No request is sent after the handshake.
+/// Returns whether the server answers a TLS handshake. This is a check of a server that closed a plain connection
+/// without a reply, as OpenSSL does when plain text arrives. No request is sent after the handshake.
 pub(super) fn speaks_tls(target: &Target, deadline: Instant) -> bool {
     let deadline = deadline.min(Instant::now() + HELLO_LIMIT);
     let settings = TlsSettings { trust: Trust::Anybody, ..TlsSettings::default() };

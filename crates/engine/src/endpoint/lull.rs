@@ -1,36 +1,37 @@
-//! When requests to a node got no good reply. Whoever sends requests reports this, so that the length of a failover counts
-//! from the first of them.
+//! Outages of nodes: times in which requests to a node got no good reply. The load and the probes report these outages,
+//! so that the length of a failover is counted from the first lost request.
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// A time in which requests to a node got no good reply. All times are those of the session's clock, in ns.
+/// An outage of a node: a time in which requests to the node got no good reply. All times are times of the session's
+/// clock, in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lull {
-    /// When the last request before it was due that got a good reply.
+    /// When the last request with a good reply before the outage was due.
     pub before_ns: u64,
-    /// When the first request was due that was lost or stayed unanswered.
+    /// When the first lost or unanswered request was due.
     pub since_ns: u64,
-    /// When the first good reply after it arrived; `None` until then.
+    /// When the first good reply after the outage arrived; `None` until then.
     pub back_ns: Option<u64>,
 }
 
-/// The last lull of each node, by the numbers of the nodes. Clones share it.
+/// The last outage of each node, indexed by node number. Clones share their state.
 #[derive(Debug, Clone, Default)]
 pub struct Lulls {
     last: Arc<Mutex<Vec<Option<Lull>>>>,
-    /// A request that is lost this long after the end of a lull still belongs to it, in ns.
+    /// How long after the end of an outage a lost request still belongs to this outage, in ns.
     apart_ns: u64,
 }
 
 impl Lulls {
-    /// Returns the lulls of nodes without one so far; two lulls of a node are at least `apart_ns` apart.
+    /// Creates an empty list of outages. Two outages of a node are at least `apart_ns` apart.
     pub fn apart(apart_ns: u64) -> Self {
         Self { last: Arc::default(), apart_ns }
     }
 
-    /// Records that the request to a node that was due at `due_ns` is lost, refused, or unanswered for long.
+    /// Records that a request to a node, due at `due_ns`, was lost, refused, or not answered for long.
     pub fn lost(&self, node: usize, due_ns: u64) {
         let mut lulls = self.last.lock();
         if lulls.len() <= node {
@@ -44,21 +45,21 @@ impl Lulls {
             Some(Lull { before_ns: before_ns.min(due_ns), since_ns: since_ns.min(due_ns), back_ns });
     }
 
-    /// Records that a request to a node, due at `due_ns`, was the last with a good reply before the present lull.
+    /// Records when the last request with a good reply before the present outage was due: at `due_ns`.
     pub fn last_before(&self, node: usize, due_ns: u64) {
         if let Some(Some(lull)) = self.last.lock().get_mut(node) {
             lull.before_ns = due_ns.min(lull.since_ns);
         }
     }
 
-    /// Records that a good reply of a node arrived at `at_ns`: the present lull is over, if there is one.
+    /// Records that a good reply of a node arrived at `at_ns`, which ends the present outage, if there is one.
     pub fn answered(&self, node: usize, at_ns: u64) {
         if let Some(Some(lull)) = self.last.lock().get_mut(node) {
             lull.back_ns.get_or_insert(at_ns);
         }
     }
 
-    /// Returns the last lull of a node.
+    /// Returns the last outage of a node.
     pub fn of(&self, node: usize) -> Option<Lull> {
         self.last.lock().get(node).copied().flatten()
     }
@@ -69,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lull_lasts_from_the_first_lost_request_to_the_first_good_reply() {
+    fn an_outage_lasts_from_the_first_lost_request_to_the_first_good_reply() {
         let lulls = Lulls::default();
         assert_eq!(lulls.of(2), None);
         lulls.lost(2, 50);
@@ -79,7 +80,7 @@ mod tests {
         assert_eq!(lulls.of(2), Some(Lull { before_ns: 30, since_ns: 40, back_ns: None }));
         lulls.answered(2, 90);
         lulls.answered(2, 95);
-        // It was lost before the node answered again.
+        // This request was lost before the node answered again.
         lulls.lost(2, 80);
         assert_eq!(lulls.of(2), Some(Lull { before_ns: 30, since_ns: 40, back_ns: Some(90) }));
         lulls.lost(2, 120);

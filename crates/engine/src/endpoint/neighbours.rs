@@ -1,5 +1,5 @@
-//! Finds the servers that belong together with a server: its cluster, its replicas, or its primary with that primary's
-//! other replicas.
+//! Finds the servers that are related to a server: its cluster, its replicas, or its primary and the primary's other
+//! replicas.
 
 use std::time::Duration;
 
@@ -8,21 +8,21 @@ use super::{
 };
 use crate::protocol::RespValue;
 
-/// The servers that belong together with a server.
+/// The servers that are related to a server.
 #[derive(Debug)]
 pub enum Neighbours {
-    /// The server is a node of a cluster. An error is why the cluster is not known.
+    /// The server is a node of a cluster; an error is the reason why the topology of the cluster is unknown.
     Cluster(Result<Cluster, ClusterError>),
-    /// The server is a primary or a replica: the primary before its replicas, without the server itself. There are none
-    /// if the server is alone, or if it refuses to name them.
+    /// The server is a primary or a replica. The list contains the primary, then its replicas, but not the server
+    /// itself. The list is empty if the server is alone or refuses to name the others.
     Servers(Vec<Target>),
 }
 
-/// Returns the servers that belong together with the server at `target`. Each server may take `limit` to connect, and
-/// again to answer.
+/// Returns the servers that are related to the server at `target`. The timeout of each connection, and of each reply,
+/// is `limit`.
 ///
 /// # Errors
-/// When a server cannot be reached, or what it says about others is not usable.
+/// When a server cannot be reached, or its reply about other servers is not usable.
 pub fn neighbours(target: &Target, limit: Duration) -> Result<Neighbours, ClusterError> {
     let mut asked = Asked::new(target, limit)?;
     if asked.is_in_cluster()? {
@@ -35,7 +35,7 @@ pub fn neighbours(target: &Target, limit: Duration) -> Result<Neighbours, Cluste
             let own = asked.run_id()?;
             let mut primary_asked = Asked::new(&target.at(primary.clone())?, limit)?;
             let others = replicas(&primary_asked.info("replication")?, &primary);
-            // A server does not know by which address others reach it, but it knows the name of its own run.
+            // A server does not know the address at which others reach it, but it knows its own run_id.
             let is_own = |address: &Address| {
                 let run = Asked::of(target, address, limit).and_then(|mut it| it.run_id()).ok().flatten();
                 run.is_some() && run == own
@@ -50,13 +50,13 @@ pub fn neighbours(target: &Target, limit: Duration) -> Result<Neighbours, Cluste
 /// Returns the cluster to which the server at `target` belongs; `None` if it belongs to none.
 ///
 /// # Errors
-/// When the server cannot be reached, or what it says about its cluster is not usable.
+/// When the server cannot be reached, or its reply about the cluster is not usable.
 pub fn cluster_of(target: &Target, limit: Duration) -> Result<Option<Cluster>, ClusterError> {
     let is_in_cluster = Asked::new(target, limit)?.is_in_cluster()?;
     is_in_cluster.then(|| Cluster::find(target, limit)).transpose()
 }
 
-/// A connection to a server that is asked for its neighbours.
+/// A connection that queries a server for the servers that are related to it.
 struct Asked {
     talk: Talk,
     limit: Duration,
@@ -67,12 +67,12 @@ impl Asked {
         Ok(Self { talk: talk(target, limit)?.bounded(LONGEST), limit })
     }
 
-    /// Connects to the server at `address` as to `target`.
+    /// Connects to the server at `address`, with the credentials and TLS settings of `target`.
     fn of(target: &Target, address: &Address, limit: Duration) -> Result<Self, ClusterError> {
         Self::new(&target.at(address.clone())?, limit)
     }
 
-    /// Returns a section of INFO; an empty text if the server refuses INFO.
+    /// Returns a section of INFO, or an empty text if the server refuses INFO.
     fn info(&mut self, section: &str) -> Result<String, ClusterError> {
         let reply = self.talk.reply(&[b"INFO", section.as_bytes()], self.limit)?;
         let text = RespValue::read(&reply).and_then(|reply| reply.text().map(<[u8]>::to_vec));
@@ -84,7 +84,7 @@ impl Asked {
         Ok(field(&self.info("cluster")?, "cluster_enabled") == Some("1"))
     }
 
-    /// Returns the name of the server's run; `None` if the server refuses to name it.
+    /// Returns the server's run_id; `None` if the server does not report it.
     fn run_id(&mut self) -> Result<Option<String>, ClusterError> {
         Ok(field(&self.info("server")?, "run_id").filter(|run| !run.is_empty()).map(str::to_owned))
     }

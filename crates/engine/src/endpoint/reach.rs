@@ -179,7 +179,7 @@ impl Conversation<'_> {
 /// Returns the diagnosis if the server refused a command of the first contact.
 fn refusal(target: &Target, turned_down: &TurnedDown) -> ReachError {
     let (address, party) = (target.address.clone(), Party::of(target));
-    // A server without AUTH (it may have been renamed) repeats its arguments.
+    // If AUTH does not exist on the server, for example because it was renamed, the message repeats the arguments.
     let message = turned_down.reply.split(", with args").next().unwrap_or_default().to_owned();
     let command = match turned_down.step {
         Step::Hello => "HELLO",

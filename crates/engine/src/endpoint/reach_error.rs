@@ -1,4 +1,4 @@
-//! The causes why a server cannot be reached. Each message is one line with the cause and advice.
+//! The reasons why a server cannot be reached. Each message is one line with the cause and advice.
 
 use std::{fmt, io, path::PathBuf};
 
@@ -51,7 +51,7 @@ pub enum ReachError {
         /// The resolver's message.
         cause: io::Error,
     },
-    /// Nothing listens there.
+    /// Nothing listens at the address.
     #[error("nothing listens on {0} (connection refused); is the server running, and is this its address?")]
     Refused(Address),
     /// The host did not reply to the attempt to connect.
@@ -214,7 +214,7 @@ pub enum ReachError {
         message: String,
     },
     /// HELLO 3 was refused.
-    #[error("{0} does not speak RESP3 (it came with Redis 6); leave out -3")]
+    #[error("{0} does not speak RESP3, which came with Redis 6; leave out -3")]
     NoResp3(Address),
     /// The memcached is too old: it has no meta commands.
     #[error("{0} does not know 'mn': redyno measures memcached 1.6 and later")]
@@ -228,7 +228,7 @@ pub enum ReachError {
         message: String,
     },
     /// The server sent a reply that is longer than accepted.
-    #[error("{0} answers a single command without end; is it {server}?", server = .0.words().a_server)]
+    #[error("{0} sends an endless reply to a single command; is it {server}?", server = .0.words().a_server)]
     Endless(Party),
     /// Another error reply.
     #[error("{address} answered {command} with an error: {message}")]
@@ -243,7 +243,7 @@ pub enum ReachError {
 }
 
 impl ReachError {
-    /// Returns the error without the text that the server sent; an error code is kept.
+    /// Returns the error without the text that the server sent, except for its error code.
     #[must_use]
     pub fn redacted(mut self) -> Self {
         use ReachError::*;

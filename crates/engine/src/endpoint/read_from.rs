@@ -1,4 +1,5 @@
-//! Which node of a shard gets a request that only reads. Pure, but for the medians of PINGs, which another thread sets.
+//! Chooses the node of a shard that gets a read-only request. This module does no I/O; another thread sets the PING
+//! medians.
 
 use std::{str::FromStr, sync::Arc};
 
@@ -8,25 +9,25 @@ use serde::{Deserialize, Serialize};
 use super::{NodeNumber, Role, Topology};
 
 crate::named_values! {
-    /// The nodes of a shard, a primary and its replicas, that get requests which only read.
+    /// The nodes of a shard (a primary and its replicas) that get the read-only requests.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum ReadFrom {
-        /// The primary.
+        /// The primary gets the reads.
         #[default]
         Primary "primary",
-        /// The replicas in turn.
+        /// The replicas get the reads in turn.
         Replica "replica",
-        /// The primary and the replicas in turn.
+        /// The primary and the replicas get the reads in turn.
         Any "any",
-        /// The node with the lowest median round trip of PING.
+        /// The node with the lowest median round trip of PING gets the reads.
         Nearest "nearest",
     }
 }
 
 impl ReadFrom {
-    /// Returns the node of the shard of `primary` that gets read number `turn`. Only the replicas that `may` be read are
-    /// considered; returns `None` if there is none, although one is wanted.
+    /// Returns the node that gets read number `turn` in the shard of `primary`. Only replicas for which `may` returns
+    /// true are considered. Returns `None` if there is no such replica, unless `self` is `Primary`.
     pub(crate) fn node(
         self,
         topology: &Topology,
@@ -42,7 +43,7 @@ impl ReadFrom {
             (Self::Replica, count) => Some(nodes[turn % count]),
             (Self::Any, count) => Some(*nodes.get(turn % (count + 1)).unwrap_or(&primary)),
             (Self::Nearest, _) => {
-                // Of equally near nodes the primary, which has all data.
+                // Among equally near nodes, the primary is preferred, because it has all data.
                 nodes.insert(0, primary);
                 nodes.into_iter().min_by_key(|node| pings.of(*node).unwrap_or(u64::MAX))
             }
@@ -59,12 +60,12 @@ impl FromStr for ReadFrom {
     }
 }
 
-/// The median round trips of PING to the nodes of a cluster. Clones share them.
+/// The median round trips of PING to the nodes of a cluster. Clones share their state.
 #[derive(Debug, Clone, Default)]
 pub struct PingMedians(Arc<ArcSwap<Vec<Option<u64>>>>);
 
 impl PingMedians {
-    /// Sets the median of each node, in nanoseconds, by the numbers of the nodes.
+    /// Sets the medians of all nodes, in nanoseconds, in the order of the node numbers.
     pub fn set(&self, medians_ns: Vec<Option<u64>>) {
         self.0.store(Arc::new(medians_ns));
     }
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_are_divided_as_is_asked_for() {
+    fn reads_are_divided_by_the_setting() {
         let (topology, [primary, one, other]) = shard();
         let pings = PingMedians::default();
         let of =

@@ -14,7 +14,7 @@ use std::{
 
 use super::{Address, Endpoint};
 
-/// A resolver of host names. Clones share it.
+/// A resolver of host names. Clones share their state.
 #[derive(Clone, Default)]
 pub struct Resolver(Option<Arc<LookUp>>);
 
@@ -27,7 +27,7 @@ impl Resolver {
     }
 
     /// Begins to resolve `address`. IP addresses and unix sockets need no lookup. A host name is looked up by a thread
-    /// named `resolve`. If its answer is no longer needed, the thread is abandoned, because the system's resolver
+    /// named `resolve`. If the answer is no longer needed, this thread is abandoned, because the system's resolver
     /// cannot be interrupted.
     ///
     /// # Errors
@@ -77,7 +77,7 @@ impl Eq for Resolver {}
 /// A lookup of endpoints.
 #[derive(Debug)]
 pub enum Resolution {
-    /// Finished.
+    /// The lookup is finished.
     Done(VecDeque<Endpoint>),
     /// The lookup is in progress in another thread.
     Pending(Receiver<io::Result<VecDeque<Endpoint>>>),
@@ -89,7 +89,7 @@ impl Resolution {
         look_up: impl FnOnce() -> io::Result<VecDeque<Endpoint>> + Send + 'static,
     ) -> io::Result<Self> {
         let (sender, answer) = channel();
-        // If it took too long, the receiver is gone.
+        // If the lookup took too long, the receiver is gone.
         Builder::new().name("resolve".to_owned()).spawn(move || drop(sender.send(look_up())))?;
         Ok(Self::Pending(answer))
     }
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_in_figures_need_no_lookup() {
+    fn ip_addresses_need_no_lookup() {
         for host in ["127.0.0.1", "::1"] {
             assert_eq!(start(host).wait(Duration::ZERO).unwrap().unwrap().len(), 1);
         }

@@ -1,27 +1,27 @@
-//! Consistent hashing: which of several servers stores a key, by the key and the servers' addresses alone.
+//! Consistent hashing: the key and the addresses of the servers alone decide which server stores the key.
 //!
 //! ```text
 //! MD5 of "host:port-0" … "host:port-39" ──► 160 points of each server on a ring of 2³² numbers
 //! MD5 of the key ──► a number ──► the next point on the ring ──► its server
 //! ```
-//! These are the points and the numbers of libmemcached with `KETAMA_WEIGHTED` and equal weights, so both find a key on
-//! the same server. Pure.
+//! libmemcached with `KETAMA_WEIGHTED` and equal weights computes the same points and numbers, so redyno and
+//! libmemcached find a key on the same server. This module does no I/O.
 
 use thiserror::Error;
 
 use super::{Address, Target};
 
-/// The number of digests of each server. A digest is four points.
+/// The number of MD5 digests per server. Each digest gives four points on the ring.
 const DIGESTS: usize = 40;
-/// The port that libmemcached leaves out.
+/// The default port of memcached, which libmemcached leaves out of the hashed address.
 const UNWRITTEN_PORT: u16 = 11_211;
-/// The largest number of servers: the arcs between points have numbers of 16 bits.
+/// The largest number of servers on a ring, because the arcs between points have 16-bit numbers.
 pub const MOST_RING_SERVERS: usize = u16::MAX as usize / (4 * DIGESTS);
 
 /// Why servers cannot share a load by consistent hash.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RingError {
-    /// One server shares nothing.
+    /// There is only one server, so there is nothing to divide.
     #[error("--hash divides the keys among several servers; name them as URIs")]
     Alone,
     /// There are more servers than a ring holds.
@@ -40,10 +40,10 @@ pub enum RingError {
     Different(Address, Address),
 }
 
-/// Checks that servers can share a load.
+/// Checks that the keys can be divided among these servers.
 ///
 /// # Errors
-/// When they cannot.
+/// When the number of servers is wrong, an address has no host, or two servers do not fit together.
 pub(super) fn check(servers: &[Target]) -> Result<(), RingError> {
     let [first, others @ ..] = servers else { return Err(RingError::Alone) };
     if others.is_empty() {
@@ -65,13 +65,13 @@ pub(super) fn check(servers: &[Target]) -> Result<(), RingError> {
     different.map_or(Ok(()), |other| Err(RingError::Different(first.address.clone(), other.address.clone())))
 }
 
-/// The points of several servers on a ring, in ascending order. The keys of an arc, which ends at a point, are those of
-/// the point's server.
+/// The points of several servers on a ring, in ascending order. An arc ends at a point, and the server of this point
+/// stores the keys of the arc.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ring(Vec<u32>);
 
 impl Ring {
-    /// Returns the ring of these servers, at most [`MOST_RING_SERVERS`], and the place of each arc's server among them.
+    /// Returns the ring of at most [`MOST_RING_SERVERS`] servers, and the index of the server of each arc.
     pub fn of<'a>(servers: impl Iterator<Item = &'a Address>) -> (Self, Vec<u16>) {
         let mut points: Vec<(u32, u16)> = (0..)
             .zip(servers)
@@ -82,7 +82,7 @@ impl Ring {
         (Self(points), servers)
     }
 
-    /// Returns the number of the arc of a key.
+    /// Returns the number of the arc to which a key belongs.
     pub fn arc(&self, key: &[u8]) -> u16 {
         let number = u32::from_le_bytes(first_four(&md5::compute(key).0));
         let next = self.0.partition_point(|point| *point < number);
@@ -91,7 +91,7 @@ impl Ring {
     }
 }
 
-/// Returns the points of a server.
+/// Returns the points of a server on the ring.
 fn points(server: &Address) -> Vec<u32> {
     let name = match server {
         Address::Tcp { host, port: UNWRITTEN_PORT } => host.clone(),
@@ -115,7 +115,7 @@ mod tests {
         Address::Tcp { host: host.to_owned(), port }
     }
 
-    /// The placements are those of libmemcached 1.1.4.
+    /// libmemcached 1.1.4 computed the expected placements.
     #[test]
     fn a_key_is_on_the_server_on_which_libmemcached_has_it() {
         let found = |servers: &[Address]| {

@@ -3,8 +3,8 @@
 //! ```text
 //! all Sentinels at once ──► SENTINEL GET-MASTER-ADDR-BY-NAME ──► the answer after the last failover is the primary
 //! ```
-//! A Sentinel that does not answer holds up little. Sentinels get the credentials of the servers only if they ask for a
-//! password.
+//! A Sentinel that does not answer causes only a short delay. A Sentinel gets the servers' credentials only if it
+//! requires a password.
 
 use std::{
     collections::VecDeque,
@@ -17,23 +17,25 @@ use std::{
 use super::{Address, Endpoint, ReachError, Service, Talk, Target, node_address, talk};
 use crate::protocol::{Dialect, RespValue};
 
-/// How long a Sentinel may take to connect, and again to answer.
+/// The timeout of the connection to a Sentinel, and of its replies: 1 s.
 const LIMIT: Duration = Duration::from_secs(1);
-/// How long other Sentinels may take after the first answer: after a failover, some still name the old primary.
+/// How long redyno waits for other Sentinels after the first answer, because some still name the old primary after a
+/// failover: 20 ms.
 const GRACE: Duration = Duration::from_millis(20);
-/// The longest accepted reply. The properties of a primary have about 1 kB.
+/// The longest accepted reply: 64 KiB. The properties of a primary have about 1 kB.
 const LONGEST: usize = 64 * 1024;
 
-/// What a Sentinel says about a service.
+/// The answer of a Sentinel about a service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Named {
     primary: Address,
-    /// The number of the failover that made it the primary; 0 without one, or if the Sentinel does not show it.
+    /// The number of the failover that promoted the primary; 0 if there was no failover, or if the Sentinel does not
+    /// report it.
     epoch: u64,
 }
 
 impl Named {
-    /// Reads the replies to both questions of the Sentinel at `asked`.
+    /// Parses the replies of the Sentinel at `asked` to both commands.
     fn read(address: &RespValue, properties: Option<&RespValue>, asked: &Address) -> Option<Self> {
         let number = |value: &RespValue| std::str::from_utf8(value.text()?).ok()?.parse().ok();
         let [host, port] = address.list()? else { return None };
@@ -48,21 +50,23 @@ impl Named {
 }
 
 impl Service {
-    /// Returns the addresses of the service's primary; `target` has the credentials and TLS for it.
+    /// Returns the addresses of the service's primary; `target` contains its credentials and TLS settings.
     ///
     /// # Errors
-    /// When no Sentinel names the primary. The message is that of one Sentinel.
+    /// When no Sentinel names the primary. The message comes from one of the Sentinels.
     pub(super) fn primary(&self, target: &Target) -> io::Result<VecDeque<Endpoint>> {
         let late = || io::Error::new(io::ErrorKind::TimedOut, "the resolver did not answer in time");
         target.resolver.start(&self.named(target)?.primary)?.wait(LIMIT)?.ok_or_else(late)
     }
 
-    /// Returns the number of the failover that made the service's present primary; `None` if no Sentinel names it.
+    /// Returns the number of the failover that promoted the service's present primary; `None` if no Sentinel names the
+    /// primary.
     pub fn epoch(&self, target: &Target) -> Option<u64> {
         self.named(target).ok().map(|named| named.epoch)
     }
 
-    /// Asks all Sentinels about the service, and returns the newest answer of those that arrive in time.
+    /// Queries all Sentinels about the service. Of the answers that arrive in time, returns the one after the last
+    /// failover.
     fn named(&self, target: &Target) -> io::Result<Named> {
         let (answers, answered) = channel();
         for (host, port) in &self.sentinels {
@@ -91,7 +95,7 @@ impl Service {
     }
 }
 
-/// Asks one Sentinel.
+/// Queries one Sentinel about the service `name`.
 fn ask(sentinel: &Target, name: &str) -> Result<Named, String> {
     let failed = |error| format!("Sentinel: {error}");
     let mut replies = Vec::new();
@@ -109,7 +113,7 @@ fn ask(sentinel: &Target, name: &str) -> Result<Named, String> {
     })
 }
 
-/// Connects to a Sentinel, with the servers' credentials only if it wants a password.
+/// Connects to a Sentinel. Sends the servers' credentials only if the Sentinel requires a password.
 fn greeted(sentinel: &Target) -> Result<Talk, ReachError> {
     let dialect = if sentinel.dialect == Dialect::Resp3 { Dialect::Resp2 } else { sentinel.dialect };
     let known = Target { db: 0, dialect, ..sentinel.clone() };
@@ -130,13 +134,14 @@ mod tests {
 
     use super::*;
 
-    /// A Sentinel that names the primary at this port after so many failovers; returns its port.
+    /// Starts a Sentinel that names the primary at the port `primary`, with this failover epoch. Returns the Sentinel's
+    /// port.
     fn sentinel(primary: u16, epoch: u64) -> u16 {
         let address = format!("*2\r\n$9\r\n127.0.0.1\r\n$4\r\n{primary}\r\n");
         answering(format!("{address}*2\r\n$12\r\nconfig-epoch\r\n$1\r\n{epoch}\r\n"))
     }
 
-    /// A Sentinel that answers questions with `answer`; returns its port.
+    /// Starts a Sentinel that replies `answer` to SENTINEL commands. Returns the Sentinel's port.
     fn answering(answer: String) -> u16 {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -161,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_primary_is_the_one_that_a_sentinel_names_and_dead_sentinels_hold_up_nothing() {
+    fn a_sentinel_names_the_primary_and_dead_sentinels_cause_no_error() {
         // Nothing listens on port 1.
         let target = target(&[1, sentinel(7001, 0)]);
         let found = target.resolve().unwrap().wait(Duration::from_secs(60)).unwrap().unwrap();

@@ -38,7 +38,8 @@ fn recognize(bytes: &[u8]) -> Stranger {
     let line = || printable(bytes.split(|b| *b == b'\n').next().unwrap_or_default().trim_ascii());
     match bytes {
         [b'H', b'T', b'T', b'P', b'/', ..] => Stranger::Http(line()),
-        // A request that it does not understand gets a page without a status line, as in HTTP/0.9.
+        // A web server may answer a request that it does not understand with a page without a status line, as in
+        // HTTP/0.9.
         [b'<', b'!', b'D' | b'd', ..] | [b'<', b'h' | b'H', b't' | b'T', ..] => Stranger::Http(line()),
         [b'E', b'R', b'R', b'O', b'R', b'\r', b'\n', ..] => Stranger::Memcached,
         [b'C', b'L', b'I', b'E', b'N', b'T', b'_', b'E', b'R', b'R', b'O', b'R', ..] => Stranger::Memcached,

@@ -29,34 +29,35 @@ pub struct Talk {
     target: Target,
     skipper: Skipper,
     unsent: Vec<u8>,
-    /// Why nothing can be sent. A server that rejects clients says why and disconnects: its message is better.
+    /// The error of a failed write. A server that rejects clients sends its reason before it disconnects, and this
+    /// reason is reported instead of the error.
     failed: Option<io::Error>,
     /// The bytes of the reply in progress, and how many of them were parsed.
     received: Vec<u8>,
     parsed: usize,
     /// The longest accepted reply, in bytes.
     longest: usize,
-    /// Whether replies have bodies, which is not so by HTTP for HEAD.
+    /// Whether replies have bodies. Replies to the HTTP method HEAD have none.
     has_bodies: bool,
 }
 
-/// What a [step](Talk::step) has reached.
+/// The result of a [step](Talk::step).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TalkStep {
     /// All requests are sent, and all replies have arrived.
     Done,
-    /// Bytes have arrived, and there may be more.
+    /// Bytes have arrived, and more may be available.
     Further,
-    /// The socket has to become ready.
+    /// The next step is possible only when the socket is ready.
     Blocked,
 }
 
-/// Why there is no connection, with the system's message.
+/// Why the connection could not be opened, with the system's message.
 #[derive(Debug)]
 pub enum NoTalk {
     /// The connection could not be opened.
     Connect(io::Error),
-    /// TLS failed on it.
+    /// The TLS handshake failed.
     Tls(io::Error),
 }
 
@@ -71,14 +72,14 @@ pub fn talk(target: &Target, timeout: Duration) -> Result<Talk, ReachError> {
 }
 
 impl Talk {
-    /// Limits the replies: one of more than `longest` bytes, or one that a decoder [cannot
-    /// handle](Skipper::bounded), is an error.
+    /// Limits the replies: a reply of more than `longest` bytes is an error, and so is a reply that a decoder [cannot
+    /// handle](Skipper::bounded).
     #[must_use]
     pub fn bounded(self, longest: usize) -> Self {
         Self { longest, skipper: self.skipper.bounded(), ..self }
     }
 
-    /// Returns the same connection for requests other than HEAD, whose replies have bodies by HTTP.
+    /// Returns the same connection, for HTTP requests whose replies have bodies: all except HEAD.
     #[must_use]
     pub fn with_bodies(self) -> Self {
         Self { has_bodies: true, ..self }
@@ -88,7 +89,7 @@ impl Talk {
     /// [`HANDSHAKE_LIMIT`].
     ///
     /// # Errors
-    /// When it cannot be reached, or does not speak TLS as requested.
+    /// When the target cannot be reached, or does not speak TLS as requested.
     pub fn silent(target: &Target, deadline: Instant) -> Result<Self, NoTalk> {
         let found = resolve(target, deadline).map_err(NoTalk::Connect)?;
         let connected = connect_to_any(&found, target.tls.as_ref(), deadline);
@@ -108,12 +109,11 @@ impl Talk {
         Self { line, target, skipper, unsent, failed: None, received, parsed: 0, longest, has_bodies }
     }
 
-    /// Sends `questions`, waits for this number of `replies`, and calls `take` with the bytes and the kind of
-    /// each reply.
+    /// Sends the requests in `questions`, waits for this number of `replies`, and calls `take` with the bytes and the
+    /// kind of each reply.
     ///
     /// # Errors
-    /// When the connection breaks, when something other than replies arrives, or when they are incomplete after
-    /// `limit`.
+    /// When the connection breaks, when other data than replies arrives, or when replies are missing after `limit`.
     pub fn ask(
         &mut self,
         questions: &[u8],
@@ -136,7 +136,7 @@ impl Talk {
     /// Sends a command, and returns the bytes of its reply.
     ///
     /// # Errors
-    /// As for [`ask`](Self::ask).
+    /// The same errors as for [`ask`](Self::ask).
     pub fn reply(&mut self, words: &[&[u8]], limit: Duration) -> Result<Vec<u8>, ReachError> {
         let mut reply = Vec::new();
         let question = self.target.dialect.encode(words);
@@ -149,11 +149,11 @@ impl Talk {
         self.unsent.extend_from_slice(questions);
     }
 
-    /// Sends what the socket accepts, calls `take` with the bytes and the kind of each reply that has been read, and reads
-    /// once if replies are missing. `awaited` is the number of replies that have not arrived. Does not wait.
+    /// Writes as much as the socket accepts, and reads once if replies are missing. Calls `take` with the bytes and the
+    /// kind of each complete reply. `awaited` is the number of missing replies. Never blocks.
     ///
     /// # Errors
-    /// When the connection breaks, or when something other than replies arrives.
+    /// When the connection breaks, or when other data than replies arrives.
     pub fn step(
         &mut self,
         awaited: &mut usize,
@@ -208,7 +208,7 @@ impl Talk {
         }
     }
 
-    /// Returns the events of the socket with which the next step goes further.
+    /// Returns the socket events that the next step needs.
     fn interest(&self) -> PollFlags {
         let is_unsent = self.failed.is_none() && (!self.unsent.is_empty() || self.line.0.wants_write());
         if is_unsent { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN }
@@ -245,7 +245,7 @@ mod tests {
     use crate::endpoint::Address;
 
     #[test]
-    fn many_replies_of_a_mebibyte_are_no_excess_together_and_are_not_kept() {
+    fn the_limit_applies_to_each_reply_and_replies_are_not_kept() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let server = thread::spawn(move || {

@@ -1,5 +1,5 @@
-//! The nodes of a cluster, and which node owns each slot. Servers side by side that store keys by consistent hash are such
-//! nodes too: each arc of their ring is a slot. Pure.
+//! The nodes of a cluster, and which node owns each slot. Independent servers that store keys by consistent hash are
+//! treated as nodes too: each arc of their hash ring is a slot. This module does no I/O.
 //!
 //! ```text
 //! CLUSTER SLOTS ──► Layout: members and ranges of slots ──► Topology: each slot's node, by a number that stays
@@ -19,7 +19,8 @@ use crate::{
 
 /// The largest number of nodes in one topology. The cluster specification recommends at most 1 000.
 pub const MOST_NODES: usize = 1_000;
-/// The largest number of different addresses in one session, so that ever new ones cannot use up the memory.
+/// The largest number of different addresses in one session. The limit protects the memory from a cluster that keeps
+/// naming new addresses.
 const MOST_ADDRESSES: usize = 4 * MOST_NODES;
 /// The entry of a slot without an owner.
 const NOBODY: u16 = u16::MAX;
@@ -61,25 +62,25 @@ pub struct Topology {
 /// How keys are placed on the nodes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Placement {
-    /// By the slots of a cluster.
+    /// Keys are placed by the slots of a cluster.
     #[default]
     Slots,
-    /// By consistent hash: the slots are the arcs of a ring.
+    /// Keys are placed by consistent hash: the slots are the arcs of a ring.
     Ring(Arc<Ring>),
-    /// All keys are on node 0, a primary without a cluster, and on its replicas.
+    /// All keys are on node 0, which is a primary outside a cluster, and on its replicas.
     Copies,
 }
 
-/// Why a reply is no usable topology.
+/// Why a reply is not a usable topology.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum TopologyError {
-    /// The server refused the question.
+    /// The server refused the command.
     #[error("the server refused CLUSTER SLOTS: {0}")]
     Refused(String),
-    /// The server is no primary, so it names no replicas.
-    #[error("it is a replica, or does not name its role in INFO replication")]
+    /// The server is not a primary, so it names no replicas.
+    #[error("the server is a replica, or does not name its role in INFO replication")]
     NoPrimary,
-    /// The reply has another form than that of CLUSTER SLOTS.
+    /// The reply does not have the form of a CLUSTER SLOTS reply.
     #[error("the reply to CLUSTER SLOTS is no topology: {0}")]
     Malformed(&'static str),
     /// The cluster has too many nodes.
@@ -125,8 +126,8 @@ impl Default for Topology {
 }
 
 impl Topology {
-    /// Returns the first topology of a session, in a reply to CLUSTER SLOTS of the server at `asked`, which gets the
-    /// number 0. The server is recognised by its identifier `id` in the cluster, because the cluster may know it by
+    /// Parses the first topology of a session from the CLUSTER SLOTS reply of the server at `asked`. This server gets
+    /// the number 0. The server is recognised by its identifier `id` in the cluster, because the cluster may know it by
     /// another address. A server without a slot, or with an unknown identifier, has the address `asked`.
     ///
     /// # Errors
@@ -140,7 +141,7 @@ impl Topology {
     }
 
     /// Returns the topology of servers that store keys by consistent hash, at most
-    /// [`MOST_RING_SERVERS`](super::MOST_RING_SERVERS). All are primaries.
+    /// [`MOST_RING_SERVERS`](super::MOST_RING_SERVERS). All servers are primaries.
     pub fn of_ring(servers: impl Iterator<Item = Address>) -> Self {
         let node = |address| Node { address, id: String::new(), role: Role::Primary };
         let nodes: Vec<_> = servers.map(node).collect();
@@ -154,11 +155,11 @@ impl Topology {
         Self { nodes: vec![primary], owners: vec![0; usize::from(SLOTS)], placement: Placement::Copies }
     }
 
-    /// Returns the topology of the primary at `asked`, which gets the number 0, and its replicas, in a reply to INFO
-    /// replication.
+    /// Parses the topology of a primary outside a cluster and its replicas from a reply to INFO replication. The
+    /// primary at `asked` gets the number 0.
     ///
     /// # Errors
-    /// When the server is no primary, or has too many replicas.
+    /// When the server is not a primary, or has too many replicas.
     pub fn of_copies(reply: &[u8], asked: &Address) -> Result<Self, TopologyError> {
         Self::of_one(asked).read(reply, asked)
     }
@@ -171,7 +172,7 @@ impl Topology {
         }
         let mut next = self.clone();
         next.nodes.iter_mut().skip(1).for_each(|node| node.role = Role::Outside);
-        // One that still copies its primary's data has no good answers.
+        // A replica that is still copying its primary's data cannot answer reads.
         let online: Vec<_> =
             info.lines().filter(|line| !line.starts_with("slave") || line.contains("state=online")).collect();
         for address in replicas(&online.join("\n"), asked) {
@@ -181,8 +182,8 @@ impl Topology {
         Ok(next)
     }
 
-    /// Returns the topology in a reply to CLUSTER SLOTS, or to INFO replication of a primary without a cluster, of the
-    /// server at `asked`. The nodes of `self` keep their numbers.
+    /// Parses the topology from a reply of the server at `asked`: the reply to CLUSTER SLOTS, or the reply of a primary
+    /// outside a cluster to INFO replication. The nodes of `self` keep their numbers.
     ///
     /// # Errors
     /// When the reply is not a topology, or has too many nodes.
@@ -210,7 +211,7 @@ impl Topology {
         Ok(next)
     }
 
-    /// Returns the number of the node at `address`. If it is not known yet, it gets the next number.
+    /// Returns the number of the node at `address`. An unknown node gets the next number.
     ///
     /// # Errors
     /// When there are too many addresses.
@@ -320,9 +321,9 @@ impl Layout {
     }
 }
 
-/// Returns the address of a node that a server names as `host` and `port`. If the host is empty or `?`, the server does
-/// not know the node's host, and it is the host at which the server itself was `asked`. Returns `None` if that is
-/// unknown too, because the server was asked through a unix socket.
+/// Returns the address of a node that a server names as `host` and `port`. An empty host or `?` stands for the host of
+/// the server itself, which is the host in `asked`. Returns `None` if this host is unknown because redyno is connected
+/// through a unix socket.
 pub fn node_address(host: &[u8], port: u16, asked: &Address) -> Option<Address> {
     let host = std::str::from_utf8(host).ok()?.trim_start_matches('[').trim_end_matches(']');
     match (host, asked) {
@@ -332,7 +333,7 @@ pub fn node_address(host: &[u8], port: u16, asked: &Address) -> Option<Address> 
     }
 }
 
-/// Returns the addresses of a primary's replicas, `slave0:ip=10.0.0.6,port=6379,state=online,…`.
+/// Parses the addresses of a primary's replicas from INFO replication: `slave0:ip=10.0.0.6,port=6379,state=online,…`.
 pub(super) fn replicas(info: &str, asked: &Address) -> Vec<Address> {
     let replica = |line: &str| {
         let (name, values) = line.split_once(':')?;

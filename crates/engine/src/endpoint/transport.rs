@@ -1,4 +1,4 @@
-//! A stream to a server: TCP, TLS over TCP, or a unix socket. It never blocks.
+//! A stream to a server: TCP, TLS over TCP, or a unix socket. The stream never blocks.
 //!
 //! ```text
 //! load            the poll loop of a worker ─┐
@@ -25,7 +25,7 @@ use super::{Endpoint, Tls, TlsStream};
 pub enum Transport {
     /// Plain bytes.
     Plain(Socket),
-    /// Encrypted.
+    /// Encrypted bytes.
     Tls(Box<TlsStream<Socket>>),
 }
 
@@ -66,7 +66,7 @@ impl Transport {
     /// Returns whether the socket is connected.
     ///
     /// # Errors
-    /// Why the attempt failed.
+    /// When the attempt to connect failed.
     pub fn is_connected(&self) -> io::Result<bool> {
         let socket = self.socket();
         if let Some(error) = socket.take_error()? {
@@ -83,7 +83,7 @@ impl Transport {
     /// at once.
     ///
     /// # Errors
-    /// As [`TlsStream::shake_hands`].
+    /// The same errors as for [`TlsStream::shake_hands`].
     pub fn shake_hands(&mut self) -> io::Result<bool> {
         match self {
             Self::Plain(_) => Ok(true),
@@ -129,7 +129,7 @@ pub fn wait_for(polled: &mut [PollFd], timeout: Duration) {
         tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: timeout.subsec_nanos().into(),
     };
-    // It fails because of a signal or for lack of memory: then nothing is ready, and the caller tries again.
+    // The call fails because of a signal or for lack of memory: then nothing is ready, and the caller tries again.
     let _ = poll(polled, Some(&timeout));
 }
 

@@ -27,21 +27,21 @@ const SENTINEL_PORT: u16 = 26_379;
 /// Why a text is not a valid URI of a server.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum UriError {
-    /// No `scheme://`.
+    /// The text has no `scheme://`.
     #[error("the URI has no scheme; write redis://host:port or unix:///path")]
     NoScheme,
-    /// An unknown scheme.
+    /// The scheme is unknown.
     #[error("a URI of a target begins with {known}, redis+sentinel://, redis+unix:// or unix://, not with '{0}://'", known = schemes())]
     Scheme(String),
-    /// The brackets contain no IPv6 address, or other text than a port follows them.
+    /// The brackets contain no IPv6 address, or the text after the brackets is not a port.
     #[error(
         "the host in the URI is not well-formed; write an IPv6 address in brackets, as in redis://[::1]:6379"
     )]
     Host,
-    /// An invalid port.
+    /// The port is invalid.
     #[error("the port in the URI must be a number from 1 to 65535")]
     Port,
-    /// An invalid database.
+    /// The database is invalid.
     #[error("the database in the URI must be a whole number, as in redis://host:6379/2")]
     Db,
     /// The URI names a database, but the server has no databases.
@@ -55,14 +55,14 @@ pub enum UriError {
         "the URI names no service; write its name after the Sentinels, as in redis+sentinel://host:26379/mymaster"
     )]
     NoService,
-    /// Sentinels where one server must be named.
+    /// The URI names Sentinels, but the address of one server is required.
     #[error("Sentinels cannot be given here; give the address of the primary")]
     Sentinels,
     /// The URI has a query other than `db=N` of a unix socket.
     #[error("the URI has an unknown query or fragment; only ?db=N is known, for a unix socket")]
     Query,
     /// An HTTP URI has a fragment, which is never sent.
-    #[error("a # and what follows it is not sent by HTTP; leave it out, or write %23")]
+    #[error("HTTP does not send a # and the text after it; leave them out, or write %23")]
     Fragment,
     /// An HTTP URI has a user.
     #[error(
@@ -77,10 +77,10 @@ pub enum UriError {
     Encoding,
 }
 
-/// What a URI contains.
+/// The content of a URI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParsedUri {
-    /// The target. Its TLS configuration is not set, because a URI has no certificates.
+    /// The target. The target's TLS configuration is not set, because a URI has no certificates.
     pub target: Target,
     /// Whether to use TLS.
     pub tls: bool,
@@ -89,7 +89,7 @@ pub struct ParsedUri {
 /// Parses a URI. The RESP version is 2, since a URI cannot choose it.
 ///
 /// # Errors
-/// When the text does not have one of the forms above.
+/// When the text is not a URI of one of the supported forms.
 pub fn parse_uri(text: &str) -> Result<ParsedUri, UriError> {
     let (scheme, rest) = text.split_once("://").ok_or(UriError::NoScheme)?;
     let lower = scheme.to_ascii_lowercase();
@@ -97,7 +97,7 @@ pub fn parse_uri(text: &str) -> Result<ParsedUri, UriError> {
         if !dialect.has_keys() {
             return http::target(rest, tls).map(|target| ParsedUri { target, tls });
         }
-        // Without databases, a path alone is that of a socket.
+        // In a dialect without databases, a URI with only a path names a unix socket.
         let is_socket = !dialect.has_databases() && !tls && (rest.starts_with('/') || rest.contains("@/"));
         let found = if is_socket { unix(rest)? } else { tcp(rest, dialect.port())? };
         return of_dialect(found, dialect).map(|target| ParsedUri { target, tls });
@@ -223,7 +223,7 @@ fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
-/// Replaces each percent sign and its two hexadecimal digits by the byte that they stand for.
+/// Decodes percent-encoding: replaces `%` and two hexadecimal digits with the byte.
 ///
 /// # Errors
 /// When two digits are missing, or the bytes are not UTF-8.
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_uri_names_host_port_database_and_who_we_are() {
+    fn a_uri_names_host_port_database_and_credentials() {
         let cases = [
             ("redis://", target(tcp("127.0.0.1", 6379), None, 0)),
             ("redis://db.example", target(tcp("db.example", 6379), None, 0)),
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn an_s_behind_the_scheme_asks_for_tls() {
+    fn an_s_at_the_end_of_the_scheme_requires_tls() {
         for text in ["rediss://ann:pw@h:1/2", "valkeys://ann:pw@h:1/2", "REDISS://ann:pw@h:1/2"] {
             let expected = target(tcp("h", 1), Some((Some("ann"), "pw")), 2);
             assert_eq!(parse_uri(text), Ok(ParsedUri { target: expected, tls: true }), "{text}");
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_memcached_has_a_port_of_its_own_sockets_and_no_databases() {
+    fn a_memcached_uri_has_its_own_port_and_sockets_but_no_databases() {
         let parsed = |text: &str| {
             let ParsedUri { target, tls } = parse_uri(text)?;
             let who = target.credentials.map(|who| (who.user, who.password.reveal().to_owned()));
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_target_is_refused_with_one_line() {
+    fn an_invalid_uri_is_refused_with_one_line() {
         let cases = [
             ("127.0.0.1:6379", UriError::NoScheme),
             ("ftp://h", UriError::Scheme("ftp".into())),

@@ -31,7 +31,7 @@ impl fmt::Display for Found {
     }
 }
 
-/// What a sweep measured at one value of its knob.
+/// The measurements of a sweep at one value of its knob.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SweptStep {
     /// The knob.
@@ -47,14 +47,14 @@ pub struct SweptStep {
     /// The p50 of the response time if the load has a rate, else of the service time; `None` with too few
     /// requests.
     pub p50_us: Option<f64>,
-    /// The p99 of the time that `p50_us` is about.
+    /// The p99 of the same times as for `p50_us`.
     pub p99_us: Option<f64>,
-    /// The p99.9 of the time that `p50_us` is about.
+    /// The p99.9 of the same times as for `p50_us`.
     pub p999_us: Option<f64>,
     /// The mean recall of searches for nearest vectors, 0 to 1; `None` if it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recall: Option<f64>,
-    /// Whether the figures became steady before the time of the step was over.
+    /// Whether the figures became steady before the end of the step.
     pub is_steady: bool,
     /// Why redyno itself limited the throughput; `None` if it did not.
     pub client_limit: Option<String>,
@@ -110,11 +110,11 @@ pub struct KneeAt {
 }
 
 impl fmt::Display for Best {
-    /// Writes `pipeline 16 does most: 1.21 M/s, p99 780 µs`.
+    /// Writes `pipeline 16 has the most throughput: 1.21 M/s, p99 780 µs`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let under = after(" of what holds ", &self.limit);
+        let under = after(" within ", &self.limit);
         let p99 = after(", p99 ", &self.p99_us.map(latency));
-        write!(f, "{} does most{under}: {}{p99}", self.setting, units::rate(self.ops_per_s))?;
+        write!(f, "{} has the most throughput{under}: {}{p99}", self.setting, units::rate(self.ops_per_s))?;
         if self.steps < self.of { write!(f, ", of {} of {} steps", self.steps, self.of) } else { Ok(()) }
     }
 }

@@ -1,10 +1,11 @@
-//! Which events have a length, and which event ends what another one began.
+//! The lengths of events, and which events begin and end the same activity.
 
 use super::EventKind::{self, *};
 
 impl EventKind {
-    /// Returns the length in seconds of what ended with the event; `None` if it has none, or lasts. Forks and slow
-    /// commands have none: they are shorter than a poll, whose time is known.
+    /// Returns the length in seconds of the activity that ended with the event. Returns `None` if the event has no
+    /// length, or if the activity continues. Forks and slow commands have no length here, because they are shorter than
+    /// the interval between two polls.
     pub fn length_s(&self) -> Option<f64> {
         match self {
             SnapshotEnded { length_s, .. } | RewriteEnded { length_s, .. } | Stalled { length_s, .. } => {
@@ -23,7 +24,7 @@ impl EventKind {
         }
     }
 
-    /// Returns whether the event is the beginning of something that lasts.
+    /// Returns whether the event is the beginning of an activity that lasts.
     pub fn opens(&self) -> bool {
         match self {
             crate::any_of!(EventKind SnapshotBegan RewriteBegan EvictionBegan RejectionBegan BlockingBegan
@@ -34,7 +35,8 @@ impl EventKind {
         }
     }
 
-    /// Returns whether this event and `other` are about the same thing, so that the later one ends the earlier one.
+    /// Returns whether this event and `other` are about the same activity, so that the later event ends the earlier
+    /// event.
     pub fn continues(&self, other: &Self) -> bool {
         match (self, other) {
             (Shifted { shift }, Shifted { shift: other }) => shift.figure == other.figure,

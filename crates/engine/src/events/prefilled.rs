@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::{self, counted, grouped};
 
-/// How a prefill ended.
+/// The result of a prefill.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Prefilled {
     /// The number of requests.
     pub requests: u64,
-    /// The requests answered without an error.
+    /// The number of requests that were answered without an error.
     pub answered: u64,
     /// How long the prefill took, in seconds.
     pub length_s: f64,
@@ -21,7 +21,7 @@ pub struct Prefilled {
     pub looked_for: u64,
     /// How many of the checked keys exist.
     pub there: u64,
-    /// Why no keys were checked.
+    /// Why no keys were checked; `None` if keys were checked.
     pub unseen: Option<String>,
 }
 
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_said_with_what_failed() {
+    fn the_text_names_missing_keys_and_errors() {
         let whole = Prefilled {
             requests: 20_000,
             answered: 20_000,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::units;
 
-/// A figure that left its usual level, and how it came back.
+/// A level shift: a figure left its usual level, and possibly came back.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Shift {
     /// The figure: the name of a gauge, `ping_p50`, `ping_p99`, `ping_max`, or `command_` with a command.
@@ -15,7 +15,7 @@ pub struct Shift {
     pub label: String,
     /// The usual level before the shift, in the figure's unit; latencies of PING are in microseconds.
     pub from: f64,
-    /// The level during the shift: when it began, or over the whole shift once it has ended.
+    /// The level at the beginning of the shift or, after the shift has ended, the level over the whole shift.
     pub to: f64,
     /// `from` with its unit.
     pub from_text: String,
@@ -24,10 +24,11 @@ pub struct Shift {
     /// The length of the shift in seconds; `None` when it begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length_s: Option<f64>,
-    /// The value after the shift, with its unit; `None` while the shift lasts, and if its level became the usual one.
+    /// The value after the shift, with its unit; `None` while the shift lasts, and if the new level has become the
+    /// usual level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back_text: Option<String>,
-    /// Why the shift is not observed any longer: `the settings of the load changed`.
+    /// Why the observation of the shift ended early: `the settings of the load changed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub given_up: Option<String>,
 }

@@ -10,12 +10,12 @@ pub(super) fn micros(us: u64) -> String {
     units::latency(us.saturating_mul(1000))
 }
 
-/// Returns `word` followed by `known`, or an empty text if that is `None`.
+/// Returns `word` followed by `known`, or an empty text if `known` is `None`.
 pub(super) fn after(word: &str, known: &Option<String>) -> String {
     known.as_ref().map_or_else(String::new, |known| format!("{word}{known}"))
 }
 
-/// Returns a value of a parameter, with quotes in place of an empty one.
+/// Returns the value of a parameter; for an empty value, two quotes.
 pub(super) fn quoted_empty(value: &str) -> &str {
     if value.is_empty() { "\"\"" } else { value }
 }

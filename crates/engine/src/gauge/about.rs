@@ -1,6 +1,6 @@
 //! The description of a gauge.
 
-/// What a gauge is.
+/// The properties of a gauge: a row of the table of gauges.
 #[derive(Debug, PartialEq)]
 pub struct About {
     /// The gauge's name in files and exports.
@@ -27,7 +27,7 @@ crate::named_values! {
     /// The panels of gauges.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Group {
-        /// What the server does.
+        /// The work of the server.
         Work "work",
         /// Memory.
         Memory "memory",
@@ -49,9 +49,9 @@ crate::named_values! {
 /// The unit of a gauge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// Things.
+    /// A number of things.
     Count,
-    /// Things per second.
+    /// A number of things per second.
     Rate,
     /// Bytes.
     Bytes,
@@ -63,7 +63,7 @@ pub enum Unit {
     Times,
     /// Seconds, shown as hours, minutes and seconds.
     Seconds,
-    /// Seconds since something happened.
+    /// The time since an event, in seconds.
     Ago,
     /// Microseconds.
     Micros,
@@ -74,7 +74,7 @@ pub enum Unit {
 /// How the value of a gauge is computed from its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Unchanged.
+    /// The value of the source, unchanged.
     Level,
     /// The increase since the previous sample; shown per second.
     Added,
@@ -93,7 +93,7 @@ pub enum GaugeSource {
     Stat(&'static str),
     /// Whether a field of INFO (the first text) has a certain value (the second text).
     InfoWord(&'static str, &'static str),
-    /// Read from redyno's machine, which is the server's machine if both run on the same one.
+    /// The operating system of redyno's machine. The server may run on the same machine.
     Host,
     /// Code that is specific to this gauge computes its value.
     Own,
@@ -102,11 +102,11 @@ pub enum GaugeSource {
 /// When a gauge needs attention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Alarm {
-    /// Never by itself.
+    /// The gauge alone never needs attention.
     Never,
-    /// When the value is not zero.
+    /// The gauge needs attention when its value is not zero.
     Some,
-    /// When the value is zero: the gauge is a flag that should be set.
+    /// The gauge is a flag that should be set, and needs attention when its value is zero.
     Zero,
 }
 

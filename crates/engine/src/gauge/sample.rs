@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 
 use super::{GAUGES, Gauge};
 
-/// The values of all gauges at one moment; a gauge may have no value. A history has thousands of samples with values for
-/// a third of the gauges, so only these take memory.
+/// The values of all gauges at one moment; a gauge may have no value. Only gauges with a value take memory, because a
+/// history has thousands of samples, and most gauges have no value.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Gauges {
     /// A bit for each gauge that has a value.
@@ -69,14 +69,14 @@ impl Gauges {
 
     /// Raises each gauge to its value in `other`, if that is higher.
     pub fn raise(&mut self, other: &Self) {
-        // Exact, because a history keeps many of these.
+        // The reservation is exact, because a history keeps many samples.
         self.values.reserve_exact((other.known & !self.known).count_ones() as usize);
         for (gauge, value) in other.iter() {
             self.set(gauge, Some(self[gauge].map_or(value, |own| own.max(value))));
         }
     }
 
-    /// Sets the values that are computed from those of other gauges.
+    /// Sets the gauges that are computed from other gauges.
     pub fn derive(&mut self) {
         if let (Some(hits), Some(misses)) = (self[Gauge::Hits], self[Gauge::Misses]) {
             self.set(Gauge::HitRate, Some(hits / (hits + misses)));

@@ -39,7 +39,7 @@ const UP_DOWN: Unit = Flag("down", "up");
 
 gauges! {
     Cpu "cpu" Work "cpu" Ratio, Share Own, 1.0 Never
-        "Share of one core used by the main thread where the server reports it, else by the process.";
+        "Share of one core that the server's main thread uses, or its process if the server does not report threads.";
     Active "active" Work "active" Ratio, Share Info("used_active_time_main_thread"), 1.0 Never
         "Share of the time in which the main thread was at work (Valkey 9.1).";
     CpuUser "cpu_user" Work "user" Ratio, Share Stat("rusage_user"), 1.0 Never
@@ -61,9 +61,9 @@ gauges! {
     LoopTime "eventloop_us" Work "" Micros, Added Info("eventloop_duration_sum"), 0.0 Never
         "Microseconds in the event loop since the previous poll, without waiting for requests.";
     LoopCommands "eventloop_commands_us" Work "" Micros, Added Info("eventloop_duration_cmd_sum"), 0.0 Never
-        "Microseconds in which commands ran, within the event loop, since the previous poll.";
+        "Microseconds that the event loop spent on commands since the previous poll.";
     LoopMean "eventloop_mean_us" Work "event loop" Micros, Level Own, 0.0 Never
-        "Mean microseconds of a cycle of the event loop since the previous poll.";
+        "Mean length of a cycle of the event loop since the previous poll, in microseconds.";
     CommandsPerCycle "eventloop_commands" Work "commands a cycle" Count, Level Own, 0.0 Never
         "Mean commands in a cycle of the event loop since the previous poll.";
     IoThreads "io_threads_active" Work "i/o threads" YES_NO, Level Info("io_threads_active"), 1.0 Never
@@ -83,7 +83,7 @@ gauges! {
     UsedMemory "used_memory" Memory "used" Bytes, Level InfoOrStat("used_memory", "bytes"), 0.0 Never
         "Bytes that the server's allocator gave out.";
     MaxMemory "maxmemory" Memory "limit" Limit, Level InfoOrStat("maxmemory", "limit_maxbytes"), 0.0 Never
-        "The server's limit of memory in bytes; 0 is no limit.";
+        "The server's memory limit in bytes; 0 means no limit.";
     ResidentMemory "used_memory_rss" Memory "rss" Bytes, Level Info("used_memory_rss"), 0.0 Never
         "Resident bytes of the server, as the operating system counts them.";
     PeakMemory "memory_peak" Memory "peak" Bytes, Level Info("used_memory_peak"), 0.0 Never
@@ -91,13 +91,13 @@ gauges! {
     Fragmentation "memory_fragmentation" Memory "fragmentation" Times, Level Info("mem_fragmentation_ratio"), 1.0 Never
         "Resident bytes divided by the bytes that the allocator gave out.";
     AllocatorFragmentation "memory_allocator_fragmentation" Memory "allocator" Times, Level Info("allocator_frag_ratio"), 1.0 Never
-        "Bytes in the allocator's pages divided by the bytes that it gave out.";
+        "Bytes in the allocator's pages divided by the bytes that the allocator gave out.";
     Defrag "memory_defrag_running" Memory "defrag" Count, Level Info("active_defrag_running"), 0.0 Never
-        "Share of the main thread in percent that active defragmentation may use now; 0 is none.";
+        "Percentage of the main thread's time that active defragmentation may use now; 0 if it is not running.";
     LazyFree "memory_lazyfree_pending" Memory "to free" Count, Level Info("lazyfree_pending_objects"), 0.0 Never
         "Objects that wait to be freed in the background.";
     Clients "clients" Clients "connected" Count, Level InfoOrStat("connected_clients", "curr_connections"), 0.0 Never
-        "Connections, redyno's own included.";
+        "Connections, including those of redyno.";
     BlockedClients "blocked_clients" Clients "blocked" Count, Level Info("blocked_clients"), 0.0 Some
         "Clients that wait in a blocking command.";
     RejectedClients "connections_rejected" Clients "rejected" Count, Added InfoOrStat("rejected_connections", "rejected_connections"), 0.0 Some
@@ -109,13 +109,13 @@ gauges! {
     EvictedClients "connections_evicted" Clients "evicted clients" Count, Added Info("evicted_clients"), 0.0 Some
         "Connections closed since the previous poll because clients used too much memory (maxmemory-clients).";
     ClientMemory "connections_memory" Clients "memory" Bytes, Level Info("mem_clients_normal"), 0.0 Never
-        "Bytes that connections use, replicas apart.";
+        "Bytes that connections use, without those of replicas.";
     MaxClients "connections_max" Clients "limit" Count, Level InfoOrStat("maxclients", "max_connections"), 0.0 Never
         "The most connections that the server accepts.";
     ConnYields "connections_yields" Clients "yields" Count, Added Stat("conn_yields"), 0.0 Never
-        "Times since the previous poll that a connection with more requests gave way to others (memcached's -R).";
-    ListenDisabled "listen_disabled" Clients "stops to accept" Count, Added Stat("listen_disabled_num"), 0.0 Some
-        "Times since the previous poll that memcached stopped accepting connections at their limit.";
+        "How often since the previous poll a connection with more requests yielded to other connections (memcached's -R).";
+    ListenDisabled "listen_disabled" Clients "accept stops" Count, Added Stat("listen_disabled_num"), 0.0 Some
+        "How often since the previous poll memcached stopped accepting connections because of the limit of connections.";
     ListenDisabledTime "listen_disabled_us" Clients "not accepting" Micros, Added Stat("time_in_listen_disabled_us"), 0.0 Some
         "Microseconds since the previous poll in which memcached accepted no connection.";
     InputBuffer "connections_input_buffer" Clients "in buffer" Bytes,
@@ -135,7 +135,7 @@ gauges! {
     EvictedKeys "evicted_keys" Keys "evicted" Count, Added InfoOrStat("evicted_keys", "evictions"), 0.0 Some
         "Keys evicted since the previous poll.";
     EvictedUnfetched "evicted_unfetched" Keys "never read" Count, Added Stat("evicted_unfetched"), 0.0 Never
-        "Keys evicted since the previous poll that nobody had read (memcached).";
+        "Keys evicted since the previous poll that had never been read (memcached).";
     ExpiredKeys "expired_keys" Keys "expired" Count, Added Info("expired_keys"), 0.0 Never
         "Keys expired since the previous poll.";
     ExpireCpu "expire_cpu" Keys "expiring" Ratio, Share Own, 0.0 Never
@@ -145,9 +145,9 @@ gauges! {
     ExpiredStale "expired_stale_share" Keys "expired, not removed" Ratio, Level Own, 0.0 Never
         "Estimated share of keys with a TTL that have expired and are still in memory.";
     Saving "persistence_saving" Saving "" YES_NO, Level Info("rdb_bgsave_in_progress"), 1.0 Never
-        "Whether a child writes a snapshot now.";
+        "Whether a child process is writing a snapshot.";
     Loading "persistence_loading" Saving "" YES_NO, Level Info("loading"), 1.0 Some
-        "Whether it loads its data from disk now.";
+        "Whether the server is loading its data from disk.";
     CopyOnWrite "persistence_copy_on_write" Saving "copied" Bytes, Level Info("current_cow_size"), 0.0 Never
         "Bytes copied so far because clients write while a child process saves.";
     SavedOk "persistence_last_save_ok" Saving "" YES_NO, Level InfoWord("rdb_last_bgsave_status", "ok"), 1.0 Zero
@@ -157,7 +157,7 @@ gauges! {
     Aof "persistence_aof" Saving "" YES_NO, Level Info("aof_enabled"), 1.0 Never
         "Whether an append-only file is kept.";
     Rewriting "persistence_aof_rewriting" Saving "" YES_NO, Level Info("aof_rewrite_in_progress"), 1.0 Never
-        "Whether a child rewrites the append-only file now.";
+        "Whether a child process is rewriting the append-only file.";
     AofOk "persistence_aof_ok" Saving "" YES_NO, Level InfoWord("aof_last_write_status", "ok"), 1.0 Zero
         "Whether the last write to the append-only file succeeded.";
     AofDelayed "persistence_aof_delayed" Saving "delayed fsync" Count, Added Info("aof_delayed_fsync"), 0.0 Some
@@ -177,9 +177,9 @@ gauges! {
     ReplicaLag "replication_lag_bytes" Replicas "behind" Bytes, Level Own, 0.0 Never
         "Bytes by which the furthest replica is behind.";
     MeasuredLag "replication_lag_us" Replicas "lag" Micros, Level Own, 0.0 Never
-        "Microseconds until a write to its primary was readable from this replica, at most since the previous poll; 0 is at once (--probe-lag).";
+        "Longest time since the previous poll until a write to the primary was readable from this replica, in microseconds (--probe-lag).";
     Recall "recall" Work "recall" Ratio, Level Own, 1.0 Never
-        "Mean share of the exact nearest vectors that searches of redyno's own have found since the previous poll.";
+        "Mean share of the exact nearest vectors that redyno's own searches found since the previous poll.";
     Slots "cluster_slots" Replicas "slots" Count, Level Own, 0.0 Never
         "Slots of the cluster that the node owns.";
     HostCpu "host_cpu" Host "cpu" Ratio, Level Host, 1.0 Never
@@ -193,7 +193,7 @@ gauges! {
     HostRunnable "host_runnable" Host "runnable" Count, Level Host, 0.0 Never
         "Threads that run or wait for a core.";
     HostThrottled "host_throttled" Host "throttled" Ratio, Level Host, 1.0 Some
-        "Share of the time in which the CPU limit of redyno's cgroup stopped it.";
+        "Share of the time in which the CPU limit of a cgroup stopped redyno.";
     HostCpuPressure "host_pressure_cpu" Host "waiting for a core" Ratio, Level Host, 1.0 Never
         "Share of the time in which some thread waited for a core (PSI).";
     HostDiskPressure "host_pressure_io" Host "waiting for a disk" Ratio, Level Host, 1.0 Never
@@ -211,13 +211,13 @@ gauges! {
     HugePages "host_huge_pages" Host "thp" YES_NO, Level Host, 1.0 Never
         "Whether transparent huge pages are always on.";
     HostNetIn "host_net_in" Host "net in" Bytes, Level Host, 0.0 Never
-        "Bytes received by all network interfaces per second, loopback apart.";
+        "Bytes received per second by all network interfaces except loopback.";
     HostNetOut "host_net_out" Host "net out" Bytes, Level Host, 0.0 Never
-        "Bytes sent by all network interfaces per second, loopback apart.";
+        "Bytes sent per second by all network interfaces except loopback.";
     HostDrops "host_net_drops" Host "drops" Rate, Level Host, 0.0 Some
         "Packets that network interfaces dropped, per second.";
     HostRetransmits "host_retransmits" Host "retransmits" Rate, Level Host, 0.0 Never
-        "TCP segments sent again, per second.";
+        "TCP segments retransmitted per second.";
     HostListenOverflows "host_listen_overflows" Host "accept queue overflows" Rate, Level Host, 0.0 Some
         "Connections refused per second because a program's accept queue was full.";
     HostDisk "host_disk_busy" Host "disk" Ratio, Level Host, 1.0 Never
@@ -225,9 +225,9 @@ gauges! {
     HostDiskWait "host_disk_wait_us" Host "disk request" Micros, Level Host, 0.0 Never
         "Mean microseconds of a request to the busiest disk.";
     ServerCpu "server_cpu" Process "cpu" Ratio, Level Host, 1.0 Never
-        "Share of one core that the busiest thread of the server uses; on redyno's machine only.";
+        "Share of one core that the busiest thread of the server uses, if the server runs on redyno's machine.";
     ServerRunDelay "server_run_delay" Process "waits for a core" Ratio, Level Host, 1.0 Never
-        "Share of the time in which the server's busiest thread could run and no core was free.";
+        "Share of the time in which the server's busiest thread was ready to run, but no core was free.";
     ServerPreempted "server_preempted" Process "preempted" Rate, Level Host, 0.0 Never
         "Times per second that another thread took the core from the server.";
     ServerFaults "server_major_faults" Process "major faults" Rate, Level Host, 0.0 Some
@@ -235,23 +235,23 @@ gauges! {
     ServerChildCpu "server_child_cpu" Process "child cpu" Ratio, Level Host, 1.0 Never
         "Share of one core that the server's forked child uses.";
     ServerThrottled "server_throttled" Process "throttled" Ratio, Level Host, 1.0 Some
-        "Share of the time in which the CPU limit of the server's cgroup stopped it.";
+        "Share of the time in which the CPU limit of a cgroup stopped the server.";
     AcceptQueue "server_accept_queue" Process "accept queue" Count, Level Host, 0.0 Never
         "Connections that the server has not accepted yet.";
     AcceptLimit "server_accept_limit" Process "accept limit" Count, Level Host, 0.0 Never
         "The most connections that the accept queue holds.";
     Unread "server_unread" Process "unread" Bytes, Level Host, 0.0 Never
-        "Bytes of requests in the server's sockets that it has not read yet.";
+        "Bytes of requests in the server's sockets that the server has not read yet.";
     UnreadLargest "server_unread_largest" Process "" Bytes, Level Host, 0.0 Never
-        "The most of these bytes in one connection.";
+        "The most unread bytes of requests in one connection of the server.";
     UnreadConnections "server_unread_connections" Process "unread connections" Count, Level Host, 0.0 Never
         "Connections whose requests the server has not read yet.";
     Unsent "server_unsent" Process "unacknowledged" Bytes, Level Host, 0.0 Never
         "Bytes of replies in the server's sockets that clients have not acknowledged.";
     WireRtt "server_tcp_rtt_us" Process "tcp rtt" Micros, Level Host, 0.0 Never
-        "Median of the smoothed round trip times that the server's kernel measured on connections with requests in the last 2 s; it includes delayed acknowledgements.";
+        "Median TCP round trip of connections with requests in the last 2 s, smoothed by the server's kernel and with delayed acknowledgements.";
     WireRetransmits "server_tcp_retransmits" Process "sent again" Rate, Level Host, 0.0 Some
-        "TCP segments of the server's connections sent again, per second.";
+        "TCP segments retransmitted per second on the server's connections.";
 }
 
 impl Group {
@@ -302,7 +302,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_unique_and_every_gauge_says_what_it_is() {
+    fn names_are_unique_and_every_gauge_has_a_help_text() {
         let names: BTreeSet<_> = GAUGES.iter().map(|gauge| gauge.about().name).collect();
         assert_eq!(names.len(), GAUGES.len());
         for about in ABOUT {

@@ -18,7 +18,7 @@ const WATCHED: [(Gauge, f64, &str); 48] = [
     (Gauge::ServerChildCpu, 0.2, "CPU of the server's child process"),
     (Gauge::HostCpu, 0.2, "CPU of this machine"),
     (Gauge::HitRate, 0.2, "hit rate"),
-    // Shares that should be near 0: a tenth of the time is felt.
+    // Shares that should be near 0: a tenth of the time is noticeable.
     (Gauge::ServerRunDelay, 0.1, "the server's wait for a core"),
     (Gauge::HostSteal, 0.1, "steal"),
     (Gauge::HostThrottled, 0.1, "throttling by the CPU limit"),
@@ -55,7 +55,7 @@ const WATCHED: [(Gauge, f64, &str); 48] = [
     (Gauge::HostSwapOut, MIB, "bytes written to swap per second"),
     (Gauge::Unread, MIB / 4.0, "unread bytes in the server's sockets"),
     (Gauge::Unsent, MIB, "unacknowledged bytes in the server's sockets"),
-    // Delays: a millisecond is felt, and a request to a disk usually takes less than 5 ms.
+    // Delays: a millisecond is noticeable, and a request to a disk usually takes less than 5 ms.
     (Gauge::LoopMean, 500.0, "mean cycle of the event loop"),
     (Gauge::WireRtt, 1000.0, "round trip of TCP"),
     (Gauge::MeasuredLag, 5000.0, "the measured lag of the replica"),
@@ -98,7 +98,7 @@ mod tests {
     use crate::gauge::Unit;
 
     #[test]
-    fn work_is_watched_and_totals_and_ages_are_not() {
+    fn work_is_watched_but_totals_and_ages_are_not() {
         let has = |gauge: Gauge| gauge.smallest_shift().is_some();
         assert!([Gauge::Cpu, Gauge::NewConnections, Gauge::HitRate, Gauge::EvictedKeys].into_iter().all(has));
         assert!(![Gauge::Uptime, Gauge::Keys, Gauge::Commands, Gauge::MaxMemory].into_iter().any(has));

@@ -8,10 +8,10 @@ use super::{
 };
 use crate::gauge::Gauge;
 
-/// The readings of all cores.
+/// The last readings of all cores.
 #[derive(Debug, Default)]
 pub(super) struct Cores {
-    /// By the names of the file: `cpu` for all together, `cpu0`, …
+    /// The previous times, by the names in `/proc/stat`: `cpu` for all cores together, `cpu0`, …
     before: BTreeMap<String, Times>,
 }
 
@@ -32,8 +32,8 @@ struct Shares {
 }
 
 impl Times {
-    /// Parses the numbers of a line: user, nice, system, idle, iowait, irq, softirq, steal. Those of guests are a part
-    /// of user and nice.
+    /// Parses the numbers of a line: user, nice, system, idle, iowait, irq, softirq, steal. The times of guests are
+    /// already included in user and nice.
     fn of(numbers: &str) -> Option<Self> {
         let ticks: Vec<u64> = numbers.split_whitespace().take(8).filter_map(|n| n.parse().ok()).collect();
         let [user, nice, system, idle, iowait, irq, softirq, stolen] = ticks[..] else { return None };
@@ -56,10 +56,10 @@ impl Times {
 }
 
 impl Cores {
-    /// Reads them.
+    /// Reads the times of all cores, and sets the CPU gauges of the sample.
     pub(super) fn read(&mut self, draft: &mut Draft, tree: &Tree) {
         let Some(text) = draft.known("cpu", tree.read("proc/stat")) else { return };
-        // This thread runs while it reads.
+        // This thread itself runs while it reads the number, so it is left out.
         draft.level(Gauge::HostRunnable, number(&text, "procs_running").map(|n| (n - 1.0).max(0.0)));
         let times = |line: &str| {
             let (name, numbers) = line.split_once(' ')?;

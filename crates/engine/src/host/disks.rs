@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use super::{draft::Draft, tree::Tree};
 use crate::gauge::Gauge;
 
-/// Devices that are no disks: files, memory, CD drives.
+/// The names of devices that are not disks: files, memory, CD drives.
 const NO_DISKS: [&str; 5] = ["loop", "ram", "zram", "sr", "fd"];
 
-/// The readings of all disks, by name.
+/// The last readings of all disks, by name.
 #[derive(Debug, Default)]
 pub(super) struct Disks(HashMap<String, Counters>);
 
@@ -18,13 +18,14 @@ struct Counters {
     requests: u64,
     /// The time of all requests together, in ms.
     waited_ms: u64,
-    /// The time in which there was any request, in ms.
+    /// The time during which at least one request was in progress, in ms.
     busy_ms: u64,
 }
 
 impl Counters {
-    /// Parses the numbers after the name: for reads and for writes each requests, merged ones, sectors and ms; then
-    /// requests in flight, ms with any, weighted ms; then the same four for discards; and flushes with their ms.
+    /// Parses the numbers after the name: requests, merged requests, sectors and ms for reads; the same four numbers
+    /// for writes; requests in flight, ms with requests in flight, weighted ms; the same four numbers for discards;
+    /// flushes and their ms.
     fn of(numbers: &[u64]) -> Option<Self> {
         let [reads, _, _, read_ms, writes, _, _, written_ms, _, busy_ms, _, rest @ ..] = numbers else {
             return None;
@@ -41,7 +42,7 @@ impl Counters {
 }
 
 impl Disks {
-    /// Reads them.
+    /// Reads the counters of all disks, and sets the gauges of the busiest disk.
     pub(super) fn read(&mut self, draft: &mut Draft, tree: &Tree) {
         let Some(text) = draft.known("disks", tree.read("proc/diskstats")) else { return };
         let now: HashMap<_, _> =
@@ -63,7 +64,7 @@ impl Disks {
         }
         self.0 = now;
         if let (Some(added), Some(passed_s)) = (busiest, draft.sample.sample_s) {
-            // The disk's clock and ours are not read at the same moment.
+            // The disk's counters and redyno's clock are not read at the same moment.
             draft.level(Gauge::HostDisk, Some((added.busy_ms as f64 / 1e3 / passed_s).min(1.0)));
             let wait_us = added.waited_ms as f64 * 1e3 / added.requests as f64;
             draft.level(Gauge::HostDiskWait, Some(wait_us).filter(|_| added.requests > 0));

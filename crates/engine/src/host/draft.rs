@@ -1,4 +1,4 @@
-//! A sample in the making, with the counters of the previous one.
+//! A sample under construction, with the counters of the previous sample.
 
 use super::Sample;
 use crate::gauge::{Gauge, Gauges};
@@ -6,16 +6,16 @@ use crate::gauge::{Gauge, Gauges};
 /// The shortest time for rates and shares, in seconds: the kernel counts CPU time in hundredths of a second.
 const SHORTEST_S: f64 = 0.1;
 
-/// A sample in the making.
+/// A sample under construction.
 pub(super) struct Draft<'a> {
-    /// What is known so far.
+    /// The content of the sample so far.
     pub(super) sample: Sample,
     /// The counters of the previous reading, by the gauge that follows from them.
     counters: &'a mut Gauges,
 }
 
 impl<'a> Draft<'a> {
-    /// Begins a sample, `passed_s` seconds after the one whose `counters` these are.
+    /// Begins a sample, `passed_s` seconds after the previous sample, which left these `counters`.
     pub(super) fn new(passed_s: Option<f64>, counters: &'a mut Gauges) -> Self {
         let sample_s = passed_s.filter(|s| *s >= SHORTEST_S);
         Self { sample: Sample { sample_s, ..Sample::default() }, counters }
@@ -26,13 +26,13 @@ impl<'a> Draft<'a> {
         Self { sample, counters }
     }
 
-    /// Sets a gauge. A sum of nothing is -0, which is written as 0.
+    /// Sets a gauge. A value of -0, such as an empty sum, becomes 0.
     pub(super) fn level(&mut self, gauge: Gauge, value: Option<f64>) {
         self.sample.gauges.set(gauge, value.map(|value| value + 0.0));
     }
 
-    /// Sets a gauge to the increase of `counter` per second. There is none the first time, after a short time, and if
-    /// the counter went back.
+    /// Sets a gauge to the increase of `counter` per second. The gauge has no value the first time, less than 0.1 s
+    /// after the previous sample, and if the counter decreased.
     pub(super) fn rate(&mut self, gauge: Gauge, counter: Option<f64>) {
         let added = counter.zip(self.counters[gauge]).map(|(now, before)| now - before);
         self.counters.set(gauge, counter);
@@ -40,20 +40,20 @@ impl<'a> Draft<'a> {
         self.level(gauge, rate.map(|(added, passed_s)| added / passed_s));
     }
 
-    /// Sets a gauge to the share of time by which `counter`, in seconds, increased. At most 1: a counter and our clock
-    /// are not read at the same moment, and several cores may be held at the same time.
+    /// Sets a gauge to the share of time by which `counter`, in seconds, increased. The share is at most 1, although
+    /// the counter and redyno's clock are not read at the same moment, and a CPU limit may stop several cores at once.
     pub(super) fn share(&mut self, gauge: Gauge, counter_s: Option<f64>) {
         self.rate(gauge, counter_s);
         let share = self.sample.gauges[gauge].map(|share| share.min(1.0));
         self.level(gauge, share);
     }
 
-    /// Notes that a part cannot be read, and why.
+    /// Records that a part of the sample cannot be read, and why.
     pub(super) fn lacks(&mut self, part: &str, why: impl Into<String>) {
         self.sample.missing.insert(part.to_owned(), why.into());
     }
 
-    /// Returns what could be read, and notes why if it could not.
+    /// Returns the value of `read`; if the reading failed, records the reason.
     pub(super) fn known<T>(&mut self, part: &str, read: Result<T, String>) -> Option<T> {
         read.map_err(|why| self.lacks(part, why)).ok()
     }

@@ -7,18 +7,18 @@ use tempfile::TempDir;
 use super::{Sample, draft::Draft, tree::Tree};
 use crate::gauge::Gauges;
 
-/// A folder with files, which is removed in the end.
+/// A temporary directory with files. Dropping it removes the directory.
 pub(super) struct Fixture(TempDir);
 
 impl Fixture {
-    /// Writes these files.
+    /// Creates a directory with these files.
     pub(super) fn new(files: &[(&str, &str)]) -> Self {
         let fixture = Self(tempfile::tempdir().unwrap());
         fixture.write(files);
         fixture
     }
 
-    /// Writes these files too, or anew.
+    /// Adds or overwrites these files.
     pub(super) fn write(&self, files: &[(&str, &str)]) {
         for (name, text) in files {
             let path = self.0.path().join(name);
@@ -27,7 +27,7 @@ impl Fixture {
         }
     }
 
-    /// Removes a file or a folder.
+    /// Removes a file or a directory.
     pub(super) fn remove(&self, name: &str) {
         let path = self.0.path().join(name);
         if path.is_dir() { fs::remove_dir_all(path).unwrap() } else { fs::remove_file(path).unwrap() }

@@ -1,4 +1,4 @@
-//! A server on this machine: which process it is, what its threads do, and what waits in its sockets.
+//! A server on this machine: its process, the CPU use of its threads, and the data that waits in its sockets.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -18,9 +18,9 @@ use crate::{
     units::grouped,
 };
 
-/// Parts of the names of servers' processes.
+/// A process whose name contains one of these words may be a server.
 const NAMES: [&str; 6] = ["redis", "valkey", "memcached", "keydb", "dragonfly", "redyno"];
-/// How often all processes are searched for one that does not report its number.
+/// How often all processes are searched for a server that does not report its process ID: every 10 s.
 const SEARCH_EVERY_NS: u64 = 10 * SECOND_NS;
 
 /// A server on this machine.
@@ -30,7 +30,7 @@ pub struct LocalServer {
     counters: Gauges,
     threads: Threads,
     sockets: Result<Sockets, String>,
-    /// The rate of segments sent again, and the time of the last reading.
+    /// The rate of retransmitted segments, followed by the time of the last reading of the sockets.
     retransmits: Option<f64>,
     read_ns: Option<u64>,
     pace: Pace,
@@ -38,24 +38,26 @@ pub struct LocalServer {
     search: Pace,
 }
 
-/// A process that was looked at.
+/// A process that was checked, with the result.
 struct Known {
     pid: u32,
-    /// Whether it is the server.
+    /// Whether the process is the server.
     verdict: Result<(), Doubt>,
 }
 
 /// Why the server's process is unknown, in words.
 #[derive(Debug, Clone, PartialEq)]
 enum Doubt {
-    /// It runs here, and cannot be seen.
+    /// The server runs on this machine, but its process is not visible.
     Unseen(String),
-    /// Another program has its number: the server itself, and its sockets, are in another place.
+    /// No process or another program has the process ID here, so the server and its sockets are in a container or on
+    /// another machine.
     Elsewhere(String),
 }
 
 impl LocalServer {
-    /// Returns a server that listens on `port`, or on a unix socket; its process is read below `root`.
+    /// Creates a server that listens on `port`; `None` stands for a unix socket. `root` is the directory that contains
+    /// `proc`.
     pub fn new(root: &Path, port: Option<u16>) -> Self {
         Self {
             tree: Tree::below(root),
@@ -71,13 +73,15 @@ impl LocalServer {
         }
     }
 
-    /// Makes this one of several servers whose sockets are read.
+    /// Sets the number of `servers` whose sockets are read, so that together they use as much CPU time as one server
+    /// may use.
     pub fn share(&mut self, servers: u64) {
         self.pace.share(servers);
     }
 
-    /// Adds its figures at `at_ns` to those of the machine. `pid` is the process number that it reports. `processes`
-    /// contains the samples of this moment so far, by process: servers may share one, which is read once.
+    /// Returns the sample of the machine with the figures of the server at `at_ns`. `pid` is the process ID that the
+    /// server reports. `processes` contains the samples that were taken at this moment, by process ID: a process that
+    /// several servers share is read only once.
     pub fn sample(
         &mut self,
         at_ns: u64,
@@ -115,7 +119,7 @@ impl LocalServer {
         }
         let sample = draft.sample;
         if found.is_err() {
-            // Counters of another time are no beginning for rates.
+            // Old counters must not be used for rates when the server is found again.
             (self.counters, self.threads) = (Gauges::default(), Threads::default());
         }
         sample
@@ -133,11 +137,11 @@ impl LocalServer {
             let is_there = !sockets.listeners.is_empty();
             is_there
                 .then_some(sockets)
-                .ok_or_else(|| format!("nothing in redyno's network listens on port {port}"))
+                .ok_or_else(|| format!("nothing in redyno's network namespace listens on port {port}"))
         });
     }
 
-    /// Returns whether this process is the server.
+    /// Checks that a process is the server.
     fn check(&mut self, pid: u32) -> Result<(), Doubt> {
         if self.known.as_ref().is_none_or(|known| known.pid != pid) {
             (self.counters, self.threads) = (Gauges::default(), Threads::default());
@@ -174,9 +178,10 @@ impl LocalServer {
         self.sockets.as_ref().map_or(&[], |sockets| &sockets.listeners)
     }
 
-    /// Returns the process that listens on the port, if redyno may see that.
+    /// Searches for the server's process, which listens on the port. Returns its process ID, if redyno may see the
+    /// process.
     fn searched(&mut self, at_ns: u64) -> Result<u32, Doubt> {
-        let unknown = || Doubt::Unseen("the server has not reported its process number".to_owned());
+        let unknown = || Doubt::Unseen("the server has not reported its process ID".to_owned());
         if self.search.begins(at_ns) {
             let is_it = |pid: &u32| {
                 let text = self.tree.read(&format!("proc/{pid}/stat")).unwrap_or_default();
@@ -207,7 +212,7 @@ fn is_server(name: &str) -> bool {
     NAMES.iter().any(|part| name.contains(part))
 }
 
-/// Adds what waits in the sockets to a sample.
+/// Sets the gauges of the sockets in a sample.
 fn show(sockets: &Result<Sockets, String>, retransmits: Option<f64>, pace: Pace, draft: &mut Draft) {
     let Some(sockets) = draft.known("connections", sockets.clone()) else { return };
     if pace.rest_ns() > SECOND_NS {
@@ -215,7 +220,7 @@ fn show(sockets: &Result<Sockets, String>, retransmits: Option<f64>, pace: Pace,
         let cost_ms = grouped(pace.cost_ns / 1_000_000);
         draft.lacks(
             "connections",
-            format!("they are read every {rest_s} s, since a reading takes {cost_ms} ms"),
+            format!("they are read only every {rest_s} s, because a reading takes {cost_ms} ms"),
         );
     }
     let listener = sockets.fullest();

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::gauge::Gauge;
 
-/// Reads them.
+/// Reads the memory figures of this machine into the draft.
 pub(super) fn read(draft: &mut Draft, tree: &Tree) {
     if let Some(text) = draft.known("memory", tree.read("proc/meminfo")) {
         let bytes = |name: &str| number(&text, name).map(|kib| kib * 1024.0);
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_without_huge_pages_is_no_kernel_with_huge_pages_off() {
+    fn without_huge_pages_in_the_kernel_the_gauge_has_no_value() {
         let sample = Fixture::new(&[]).second(&[], read);
         assert_eq!(sample.gauges[Gauge::HugePages], None);
         let why = "this system has no /sys/kernel/mm/transparent_hugepage/enabled";

@@ -1,4 +1,4 @@
-//! Network interfaces, and the kernel's counters of TCP. They are those of redyno's network namespace.
+//! Network interfaces, and the kernel's counters of TCP. All figures are those of redyno's network namespace.
 
 use super::{draft::Draft, tree::Tree};
 use crate::gauge::Gauge;
@@ -6,7 +6,7 @@ use crate::gauge::Gauge;
 /// The received bytes, dropped packets, sent bytes and dropped packets of an interface, as columns of `/proc/net/dev`.
 const COLUMNS: [usize; 4] = [0, 3, 8, 11];
 
-/// Reads them.
+/// Reads the network figures of this machine into the draft.
 pub(super) fn read(draft: &mut Draft, tree: &Tree) {
     if let Some(text) = draft.known("network", tree.read("proc/net/dev")) {
         let [bytes_in, drops_in, bytes_out, drops_out] = sums(&text, tree);
@@ -18,13 +18,13 @@ pub(super) fn read(draft: &mut Draft, tree: &Tree) {
         draft.rate(Gauge::HostRetransmits, counter(&text, "Tcp:", "RetransSegs"));
     }
     if let Some(text) = draft.known("tcp", tree.read("proc/net/netstat")) {
-        // ListenDrops contains them once more, with connections that were dropped for other reasons.
+        // ListenDrops is not added: it contains these overflows and connections that were dropped for other reasons.
         draft.rate(Gauge::HostListenOverflows, counter(&text, "TcpExt:", "ListenOverflows"));
     }
 }
 
-/// Returns the sums of [`COLUMNS`] over all interfaces with a device. What bridges and tunnels pass on is counted there
-/// already. In a container no interface has a device: all but loopback are counted.
+/// Returns the sums of [`COLUMNS`] over all interfaces with a device. These interfaces also count the traffic of
+/// bridges and tunnels. In a container no interface has a device, so all interfaces except loopback are counted.
 fn sums(text: &str, tree: &Tree) -> [f64; 4] {
     let columns = |line: &str| {
         let (name, numbers) = line.split_once(':')?;

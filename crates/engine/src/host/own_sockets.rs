@@ -38,7 +38,7 @@ mod of_system {
         Some(link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned())
     }
 
-    /// Returns whether `peer`, such as `0100007F:1F90`, is this address and port. Of an IPv6 address, only the port is
+    /// Returns whether `peer`, such as `0100007F:1F90`, is this address and port. For an IPv6 address, only the port is
     /// compared.
     fn is_at(peer: &str, host: Option<IpAddr>, port: u16) -> bool {
         let Some((address, found)) = peer.split_once(':') else { return false };
@@ -70,7 +70,7 @@ mod of_system {
 
 #[cfg(not(target_os = "linux"))]
 mod of_system {
-    /// The connections are not known on systems other than Linux.
+    /// Systems other than Linux do not report the connections.
     pub(super) fn ports(_: Option<std::net::IpAddr>, _: u16) -> Option<std::collections::HashSet<u16>> {
         None
     }

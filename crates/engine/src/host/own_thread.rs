@@ -15,7 +15,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::clock::SECOND_NS;
 
-/// What a thread used between two queries.
+/// The CPU use of a thread between two queries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Lap {
     /// The time between the two queries in ns, including the queries themselves, so that the CPU time never exceeds
@@ -23,8 +23,8 @@ pub struct Lap {
     pub length_ns: u64,
     /// The CPU time in ns, user and system together.
     pub cpu_ns: u64,
-    /// How long the thread was ready to run but waited for a core, in ns. `None` if the system does not report it: only
-    /// Linux with scheduler statistics does.
+    /// How long the thread was ready to run but waited for a core, in ns. `None` on systems that do not report this
+    /// delay: only Linux with scheduler statistics reports it.
     pub run_delay_ns: Option<u64>,
     /// The core on which the thread runs at the end; `None` except on Linux.
     pub core: Option<u16>,
@@ -52,8 +52,8 @@ impl OwnThread {
         self.queue.delay_ns()
     }
 
-    /// Ends the lap, returns what the thread used in it, and begins the next lap. Must be called on the measured
-    /// thread.
+    /// Ends the lap, returns the CPU use of the thread in this lap, and begins the next lap. Must be called on the
+    /// measured thread.
     pub fn lap(&mut self) -> Lap {
         let now = Instant::now();
         let (cpu_ns, run_delay_ns) = (cpu_ns(), self.queue.delay_ns());

@@ -1,35 +1,35 @@
-//! How often a costly reading is repeated, so that it takes at most a given share of a core.
+//! The schedule of a costly reading, which limits the reading to a given share of a core.
 
 use super::own_thread;
 use crate::clock::SECOND_NS;
 
-/// A reading rests for this multiple of its CPU time: it takes 0.4 % of a core at most.
+/// The pause after a reading, as a multiple of the reading's CPU time. With 250, readings take at most 0.4 % of a core.
 const REST: u64 = 250;
 
-/// When a reading is due.
+/// The schedule of a costly reading.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
     every_ns: u64,
     due_ns: u64,
     began_cpu_ns: u64,
-    /// How many such readings share the CPU time of one.
+    /// How many readings together may use the CPU time of one reading.
     sharers: u64,
-    /// The CPU time of the last reading.
+    /// The CPU time of the last reading, in ns.
     pub(super) cost_ns: u64,
 }
 
 impl Pace {
-    /// Returns the pace of a reading every `every_ns`, or more rarely if it is costly.
+    /// Creates the schedule of a reading that is repeated every `every_ns`, or less often if it is costly.
     pub(super) fn every(every_ns: u64) -> Self {
         Self { every_ns, due_ns: 0, began_cpu_ns: 0, sharers: 1, cost_ns: 0 }
     }
 
-    /// Makes this one of several readings that together take as much of a core as one may take.
+    /// Sets the number of readings that together may use as much CPU time as one reading.
     pub(super) fn share(&mut self, sharers: u64) {
         self.sharers = sharers.max(1);
     }
 
-    /// Returns whether a reading is due; if so, it begins.
+    /// Returns whether a reading is due at `at_ns`. If so, the reading begins.
     pub(super) fn begins(&mut self, at_ns: u64) -> bool {
         self.began_cpu_ns = own_thread::cpu_ns();
         at_ns >= self.due_ns
@@ -41,9 +41,9 @@ impl Pace {
         self.due_ns = at_ns.saturating_add(self.rest_ns());
     }
 
-    /// Returns the time between the last reading and the next one.
+    /// Returns the time between the last reading and the next reading, in ns.
     pub(super) fn rest_ns(&self) -> u64 {
-        // Readings are due at the ends of seconds, which no thread meets exactly.
+        // Half a second is subtracted because the calls come once a second, but not exactly.
         self.every_ns.max(self.cost_ns.saturating_mul(REST * self.sharers)).saturating_sub(SECOND_NS / 2)
     }
 }

@@ -1,5 +1,5 @@
-//! Who uses the cores: all processes that are visible, with names and CPU. Their arguments and environments are never
-//! read.
+//! The processes that use the cores: the names and the CPU use of all visible processes. Arguments and environments of
+//! processes are never read.
 
 use std::{collections::HashMap, fs};
 
@@ -9,29 +9,30 @@ use crate::{
     untrusted,
 };
 
-/// How often processes are read.
+/// How often processes are read: every 2 s.
 const EVERY_NS: u64 = 2 * SECOND_NS;
-/// The most processes of one reading, which costs about 10 µs for each; further ones follow in the next readings.
+/// The largest number of processes in one reading; each process costs about 10 µs. Further processes follow in the next
+/// readings.
 const MOST: usize = 2000;
-/// The most processes of a sample.
+/// The largest number of processes in a sample.
 const MOST_BUSY: usize = 6;
-/// The least CPU of a process in a sample, in cores: what a process uses that does little.
+/// The lowest CPU use of a process in a sample, in cores. A process below this value does little.
 const LEAST_CPU: f64 = 0.05;
-/// The most threads of a process that are compared.
+/// The largest number of threads that are read of one process.
 pub(super) const MOST_THREADS: usize = 64;
 
 /// The figures of a `stat` file, of a process or of a thread.
 #[derive(Debug, PartialEq)]
 pub(super) struct Stat<'a> {
-    /// The name, without arguments. The kernel cuts it after 15 bytes.
+    /// The name, without arguments. The kernel cuts the name after 15 bytes.
     pub(super) name: &'a str,
     /// `R` runs or waits for a core, `S` sleeps, `D` waits for a disk, `T` is stopped, …
     pub(super) state: char,
-    /// Pages read from a disk.
+    /// The number of pages that were read from a disk.
     pub(super) major_faults: f64,
     /// The CPU time, user and system, in seconds.
     pub(super) cpu_s: f64,
-    /// The core on which it ran last.
+    /// The core on which the process or thread ran last.
     pub(super) core: Option<u32>,
 }
 
@@ -54,26 +55,26 @@ impl<'a> Stat<'a> {
     }
 }
 
-/// The readings of all processes.
+/// The last readings of all processes.
 #[derive(Debug)]
 pub(super) struct Processes {
     seen: HashMap<u32, Seen>,
     pace: Pace,
-    /// The first process of the next reading, if the last one did not reach all.
+    /// The lowest process ID of the next reading, if the last reading did not reach all processes.
     resume: u32,
-    /// The time of the last reading, if it was of all processes.
+    /// The time of the last reading, if it reached all processes.
     complete_ns: Option<u64>,
     /// The result of the last reading.
     busy: Vec<Process>,
     lacks: Option<String>,
 }
 
-/// A process at a moment.
+/// The reading of one process.
 #[derive(Debug, Clone, Copy)]
 struct Seen {
     at_ns: u64,
     cpu_s: f64,
-    /// The cores that it used since the reading before.
+    /// The number of cores that the process used since the previous reading.
     cpu: f64,
 }
 
@@ -85,7 +86,8 @@ impl Default for Processes {
 }
 
 impl Processes {
-    /// Adds the busiest processes to a sample. Between two readings they are those of the last one.
+    /// Adds the busiest processes to a sample: the processes of a new reading if it is due, otherwise those of the last
+    /// reading.
     pub(super) fn read(&mut self, at_ns: u64, draft: &mut Draft, tree: &Tree) {
         if self.pace.begins(at_ns) {
             let scanned = self.scan(at_ns, tree);
@@ -107,7 +109,7 @@ impl Processes {
         for pid in pids.iter().take(MOST) {
             let Ok(text) = tree.read(&format!("proc/{pid}/stat")) else { continue };
             let Some(cpu_s) = Stat::parse(&text).map(|stat| stat.cpu_s) else { continue };
-            // A process that is new since a reading of all processes began after that.
+            // A process that was not in the last complete reading has begun after it.
             let new = self.complete_ns.map(|at_ns| Seen { at_ns, cpu_s: 0.0, cpu: 0.0 });
             let before = self.seen.get(pid).copied().or(new);
             let cpu = before.map_or(0.0, |before| {
@@ -137,14 +139,14 @@ impl Processes {
 }
 
 impl Sample {
-    /// Leaves out the server's process among the busy ones.
+    /// Removes the server's process from the busiest processes.
     pub(super) fn without(mut self, server: Option<u32>) -> Self {
         self.busy.retain(|process| Some(process.pid) != server);
         self
     }
 }
 
-/// Returns the number of redyno's process, as the tree counts processes.
+/// Returns the process ID of redyno, as the tree numbers processes.
 pub(super) fn own_pid(tree: &Tree) -> u32 {
     let link = fs::read_link(tree.path("proc/self")).ok();
     link.and_then(|link| link.to_str()?.parse().ok()).unwrap_or_else(std::process::id)
@@ -206,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn who_runs_on_a_core_is_named_with_the_core_and_redyno_is_not() {
+    fn busy_processes_are_named_with_their_core_but_not_redyno_itself() {
         let second = rustix::param::clock_ticks_per_second();
         let fixture = Fixture::new(&init());
         let own = std::process::id();

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::gauge::Gauges;
 
-/// What this machine did since the previous sample.
+/// The figures of this machine since the previous sample.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// The time since the previous sample, in seconds; `None` for the first one, which has no rates and shares.
+    /// The time since the previous sample, in seconds; `None` for the first sample, which has no rates and shares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample_s: Option<f64>,
     /// The gauges of the machine and of the server's process. Rates are per second.
@@ -18,7 +18,7 @@ pub struct Sample {
     /// The share of each core that is in use, by number.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cores: Vec<f64>,
-    /// The processes that use most CPU, the busiest first. Redyno's own and the server's are left out.
+    /// The processes that use most CPU, the busiest first. The processes of redyno and of the server are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub busy: Vec<Process>,
     /// The server's process, if it runs on this machine.
@@ -35,17 +35,17 @@ pub struct Sample {
 /// A process of this machine.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Process {
-    /// Its number.
+    /// The process ID.
     pub pid: u32,
-    /// Its name, without arguments.
+    /// The name of the process, without arguments.
     pub name: String,
-    /// Cores that it used since the previous sample.
+    /// The number of cores that the process used since the previous sample.
     pub cpu: f64,
-    /// The core on which its busiest thread ran last.
+    /// The core on which the busiest thread of the process ran last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core: Option<u32>,
-    /// For the server, what its main thread does: `R` runs or waits for a core, `S` sleeps, `D` waits for a disk, `T`
-    /// is stopped.
+    /// The state of the server's main thread: `R` runs or waits for a core, `S` sleeps, `D` waits for a disk, `T` is
+    /// stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<char>,
 }

@@ -17,7 +17,8 @@ use crate::{
     gauge::{Gauge, Gauges},
 };
 
-/// Takes samples of this machine. All samples must be taken on the same thread, whose CPU time paces the costly parts.
+/// Takes samples of this machine. All samples must be taken on the same thread, because the CPU time of this thread
+/// limits the costly parts.
 pub struct Sampler {
     tree: Tree,
     sampled_ns: Option<u64>,
@@ -29,8 +30,8 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Returns a sampler that reads `proc` and `sys` below `root`, which is `/` except in tests and in containers that
-    /// see those of their host.
+    /// Creates a sampler that reads `proc` and `sys` below `root`. The root is `/`, except in tests, and in containers
+    /// that see the files of their host in another directory.
     pub fn new(root: &Path) -> Self {
         Self {
             tree: Tree::below(root),
@@ -114,7 +115,7 @@ mod tests {
         assert_eq!(sample.gauges, Gauges::default());
     }
 
-    /// Returns a sample of the server on a port, as the second one.
+    /// Returns the second sample of the server on a port.
     fn beside(fixture: &Fixture, port: Option<u16>, pid: Option<u32>) -> Sample {
         let mut sampler = Sampler::new(fixture.root());
         let mut server = LocalServer::new(fixture.root(), port);
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn another_program_with_the_servers_number_is_not_taken_for_it() {
+    fn another_program_with_the_servers_process_id_is_not_taken_for_the_server() {
         let fixture = Fixture::new(&[("proc/1/stat", "1 (init) S 0")]);
         process(&fixture, 30, "postgres");
         let reason = |pid: Option<u32>| {
@@ -172,7 +173,7 @@ mod tests {
         let place = "the server runs in a container or on another machine";
         assert_eq!(reason(Some(30)), format!("process 30 is another program here: {place}"));
         assert_eq!(reason(Some(31)), format!("there is no process 31 here: {place}"));
-        assert_eq!(reason(None), "the server has not reported its process number");
+        assert_eq!(reason(None), "the server has not reported its process ID");
         assert_eq!(reason(Some(std::process::id())), "the server runs within redyno's process");
         fixture.remove("proc/1");
         assert_eq!(reason(Some(31)), "process 31 is hidden from redyno (hidepid)");

@@ -1,4 +1,4 @@
-//! The TCP sockets of a port, from the kernel (sock_diag(7)); it needs no privileges.
+//! The TCP sockets of a port, from the kernel (sock_diag(7)). The query needs no privileges.
 //!
 //! ```text
 //! request: header 16, family, protocol, extensions, states, ports and addresses        one for each family
@@ -18,36 +18,36 @@ const SOCKET: usize = 72;
 /// The attribute with `struct tcp_info`.
 const INFO: u16 = 2;
 
-/// A connection without requests for this long keeps an old round trip time.
+/// The round trip time of a connection is outdated after this long without requests.
 const ACTIVE_MS: u32 = 2000;
 
 /// The sockets of a port.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Sockets {
-    /// Those that listen.
+    /// The listening sockets.
     pub(super) listeners: Vec<Listener>,
-    /// Bytes received and not read by the program.
+    /// Bytes that were received but not read by the program.
     pub(super) unread: u64,
-    /// The most of these bytes in one connection.
+    /// The largest number of unread bytes in one connection.
     pub(super) unread_largest: u64,
-    /// Connections with such bytes.
+    /// The number of connections with unread bytes.
     pub(super) unread_connections: u64,
     /// Bytes sent by the program that the other side has not acknowledged.
     pub(super) unsent: u64,
-    /// The smoothed round trip time of each connection that was active, in µs.
+    /// The smoothed round trip time of each active connection, in µs.
     rtts_us: Vec<u32>,
-    /// Segments sent again, by connection, for those with any.
+    /// The number of retransmitted segments of each connection that has any, by the kernel's cookie of the connection.
     pub(super) retransmits: HashMap<u64, u32>,
 }
 
-/// A socket that listens.
+/// A listening socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Listener {
-    /// Connections that the program has not accepted.
+    /// The number of connections that the program has not accepted yet.
     pub(super) waiting: u32,
-    /// The most such connections.
+    /// The largest possible number of connections that are not accepted yet.
     pub(super) limit: u32,
-    /// Its number, as in `/proc/PID/fd`.
+    /// The inode number of the socket, as in `/proc/PID/fd`.
     pub(super) inode: u32,
 }
 
@@ -61,7 +61,7 @@ impl Sockets {
     /// Returns the sockets of `port` in redyno's network namespace.
     ///
     /// # Errors
-    /// Why they are unknown, in words.
+    /// When the sockets are unknown: the cause, in words.
     pub(super) fn of(port: u16) -> Result<Self, String> {
         let mut sockets = Self::default();
         let mut families = Vec::new();
@@ -112,7 +112,7 @@ impl Sockets {
         (!rtts.is_empty()).then(|| *rtts.select_nth_unstable(middle).1)
     }
 
-    /// Returns the segments that were sent again since `before`.
+    /// Returns the number of segments that were retransmitted since `before`.
     pub(super) fn retransmits_since(&self, before: &Self) -> u64 {
         let added = |(cookie, count): (&u64, &u32)| {
             u64::from(count.saturating_sub(before.retransmits.get(cookie).copied().unwrap_or(0)))
@@ -145,7 +145,7 @@ fn request(family: u8, port: u16, states: u32, extensions: u8) -> [u8; HEADER + 
     bytes
 }
 
-/// Takes the first message of `bytes`.
+/// Removes the first message from `bytes`, and returns it.
 fn next_message<'a>(bytes: &mut &'a [u8]) -> Option<Message<'a>> {
     let length = u32_at(bytes, 0)? as usize;
     let kind = u16::from_ne_bytes(bytes.get(4..6)?.try_into().ok()?);
@@ -182,7 +182,7 @@ mod of_system {
     pub(super) const FAMILIES: [u8; 2] = [libc::AF_INET as u8, libc::AF_INET6 as u8];
     /// The kernel sends at most 32 KiB in one piece.
     const PIECE: usize = 32 * 1024;
-    /// The kernel answers at once; this only keeps an error of it from stopping the sampler.
+    /// The kernel answers at once. The timeout only ensures that an error of the kernel does not stop the sampler.
     const PATIENCE: Duration = Duration::from_secs(1);
 
     /// A connection to the kernel.
@@ -200,7 +200,7 @@ mod of_system {
             Ok(Self { socket, piece: vec![0; PIECE] })
         }
 
-        /// Asks for sockets, and passes each one to `found`.
+        /// Requests sockets from the kernel, and passes each socket to `found`.
         pub(super) fn dump(&mut self, request: &[u8], mut found: impl FnMut(&[u8])) -> Result<(), String> {
             let refused = |error: std::io::Error| format!("sock_diag does not answer: {error}");
             self.socket.send(request).map_err(refused)?;
@@ -226,7 +226,7 @@ mod of_system {
 mod of_system {
     pub(super) const FAMILIES: [u8; 0] = [];
 
-    /// There is none.
+    /// Systems other than Linux have no sock_diag.
     pub(super) struct Line;
 
     impl Line {
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_sent_again_are_counted_for_each_connection() {
+    fn retransmitted_segments_are_counted_for_each_connection() {
         let sockets = |counts: &[(u64, u32)]| Sockets {
             retransmits: counts.iter().copied().collect(),
             ..Sockets::default()
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_reply_is_not_followed() {
+    fn a_damaged_reply_is_ignored() {
         let mut sockets = Sockets::default();
         let mut body = vec![0; SOCKET];
         body[56] = 9;

@@ -10,23 +10,23 @@ use super::{
 };
 use crate::{gauge::Gauge, untrusted};
 
-/// The readings of a process.
+/// The last readings of a process.
 #[derive(Debug, Default)]
 pub(super) struct Threads {
     before: HashMap<u32, Times>,
-    /// The CPU time of its children, in seconds.
+    /// The CPU time of each child of the process, in seconds.
     children_s: HashMap<u32, f64>,
 }
 
-/// What a thread has done since it began. Times are in seconds.
+/// The counters of a thread since it began. Times are in seconds.
 #[derive(Debug, Clone, Copy)]
 struct Times {
     cpu_s: f64,
-    /// The time in which it could run, and no core was free.
+    /// The time in which the thread was ready to run, but no core was free.
     delay_s: Option<f64>,
-    /// How often another thread took its core.
+    /// How often the thread lost its core to another thread.
     preempted: Option<f64>,
-    /// How often it got a core.
+    /// How often the thread got a core.
     turns: Option<f64>,
     state: char,
     core: Option<u32>,
@@ -49,10 +49,10 @@ impl Times {
         })
     }
 
-    /// Returns what was added since `before`, `passed_s` ago.
+    /// Returns the increase since `before`, which was read `passed_s` seconds earlier.
     ///
-    /// The kernel adds a delay when it ends. A thread that is ready at both moments, and got no core between them, has
-    /// waited all the time: otherwise it would have needed a core to fall asleep.
+    /// The kernel counts a delay only when the delay ends. A thread that is ready at both readings, and got no core
+    /// between them, has waited all the time: to fall asleep, it would have needed a core.
     fn since(self, before: Self, passed_s: f64) -> Self {
         let added = |now: f64, then: f64| (now - then).max(0.0);
         let cpu_s = added(self.cpu_s, before.cpu_s);
@@ -68,13 +68,13 @@ impl Times {
         }
     }
 
-    /// Returns the time in which it ran, or would have.
+    /// Returns the time in which the thread ran or was ready to run, in seconds.
     fn wanted_s(self) -> f64 {
         self.cpu_s + self.delay_s.unwrap_or(0.0)
     }
 }
 
-/// A `schedstat`.
+/// The content of a `schedstat` file.
 struct Ran {
     cpu_s: f64,
     delay_s: f64,
@@ -89,7 +89,8 @@ impl Ran {
         Some(Self { cpu_s: next()? / 1e9, delay_s: next()? / 1e9, turns: next()? })
     }
 
-    /// Returns whether the kernel keeps these figures: a main thread has always had a turn.
+    /// Returns whether the kernel keeps these figures. A main thread has always run, so zeros mean that the kernel does
+    /// not keep the figures.
     fn is_kept(&self) -> bool {
         self.cpu_s + self.delay_s > 0.0
     }
@@ -124,7 +125,7 @@ impl Threads {
         let busiest = added.iter().copied().max_by(|a, b| a.wanted_s().total_cmp(&b.wanted_s()));
         let mut cpu = 0.0;
         if let Some(busiest) = busiest.filter(|_| passed_s > 0.0) {
-            // Our clock and the kernel's figures are not read at the same moment.
+            // redyno's clock and the kernel's figures are not read at the same moment.
             let share = |s: f64| (s / passed_s).min(1.0);
             draft.level(Gauge::ServerCpu, Some(share(busiest.cpu_s)));
             draft.level(Gauge::ServerRunDelay, busiest.delay_s.map(share));
@@ -138,7 +139,8 @@ impl Threads {
         self.read_children(pid, draft, tree);
     }
 
-    /// Reads the processes that its main thread forked: a snapshot, a rewrite of the append-only file.
+    /// Reads the child processes that the server's main thread forked for a snapshot or for a rewrite of the
+    /// append-only file.
     fn read_children(&mut self, pid: u32, draft: &mut Draft, tree: &Tree) {
         let text = tree.read(&format!("proc/{pid}/task/{pid}/children"));
         let Some(text) = draft.known("forked child", text) else { return };
@@ -148,7 +150,7 @@ impl Threads {
         };
         let pids = text.split_whitespace().filter_map(|pid| pid.parse().ok());
         let now: HashMap<u32, f64> = pids.filter_map(child).collect();
-        // A new child has begun since the previous reading.
+        // All CPU time of a new child counts, because it began after the previous reading.
         let added = now.iter().map(|(pid, s)| s - self.children_s.get(pid).unwrap_or(&0.0)).sum::<f64>();
         let is_first = draft.sample.gauges[Gauge::ServerCpu].is_none();
         let passed_s = draft.sample.sample_s.filter(|_| !is_first);
@@ -193,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_waits_for_a_core_is_seen_in_its_busiest_thread() {
+    fn the_waits_of_a_server_for_a_core_are_those_of_its_busiest_thread() {
         let fixture = Fixture::new(&[("proc/7/task/7/children", "")]);
         thread(&fixture, 7, [10.0, 5.0], 100);
         thread(&fixture, 8, [90.0, 5.0], 7);
@@ -215,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_got_no_core_at_all_waits_although_the_kernel_has_not_added_it_yet() {
+    fn a_wait_for_a_core_counts_before_the_kernel_has_added_it() {
         let fixture = Fixture::new(&[]);
         thread(&fixture, 7, [10.0, 5.0], 100);
         assert_eq!(second(&fixture, || {}).gauges[Gauge::ServerRunDelay], Some(1.0));
@@ -260,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_ended_has_a_reason() {
+    fn for_a_process_that_ended_there_is_a_reason() {
         let sample = second(&Fixture::new(&[]), || {});
         assert_eq!(sample.server, None);
         assert_eq!(sample.missing["server"], "this system has no /proc/7/stat");

@@ -6,10 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The capacity for a file: most are shorter, and are then read by one call.
+/// The initial capacity of the buffer for a file. Most files are shorter, so one call reads them.
 const USUAL: usize = 4096;
 
-/// The folder that contains `proc` and `sys`: `/`, or where a container sees those of its host.
+/// The directory that contains `proc` and `sys`: `/`, or the directory in which a container sees the files of its host.
 #[derive(Debug, Clone)]
 pub(super) struct Tree(PathBuf);
 
@@ -19,7 +19,7 @@ impl Tree {
         Self(root.to_owned())
     }
 
-    /// Returns the path of a file of the tree: `proc/stat`.
+    /// Returns the full path of a file in the tree, such as `proc/stat`.
     pub(super) fn path(&self, path: &str) -> PathBuf {
         self.0.join(path)
     }
@@ -27,7 +27,7 @@ impl Tree {
     /// Returns the content of a file.
     ///
     /// # Errors
-    /// Why it cannot be read, in words.
+    /// When the file or directory cannot be read: the cause, in words.
     pub(super) fn read(&self, path: &str) -> Result<String, String> {
         let mut bytes = Vec::with_capacity(USUAL);
         let read = File::open(self.path(path)).and_then(|mut file| file.read_to_end(&mut bytes));
@@ -35,19 +35,19 @@ impl Tree {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Returns the names in a folder.
+    /// Returns the names of the files in a directory.
     ///
     /// # Errors
-    /// Why it cannot be read, in words.
+    /// When the file or directory cannot be read: the cause, in words.
     pub(super) fn names(&self, path: &str) -> Result<Vec<String>, String> {
         let entries = fs::read_dir(self.path(path)).map_err(|error| obstacle(path, &error))?;
         Ok(entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect())
     }
 
-    /// Returns the names in a folder that are numbers, in their order: of processes, of threads.
+    /// Returns the file names in a directory that are numbers, such as process IDs, in ascending order.
     ///
     /// # Errors
-    /// Why it cannot be read, in words.
+    /// When the file or directory cannot be read: the cause, in words.
     pub(super) fn numbers(&self, path: &str) -> Result<Vec<u32>, String> {
         let mut numbers: Vec<u32> = self.names(path)?.iter().filter_map(|name| name.parse().ok()).collect();
         numbers.sort_unstable();
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_not_there_has_a_reason() {
+    fn for_a_missing_file_there_is_a_reason() {
         let fixture = Fixture::new(&[("proc/5/stat", "x"), ("proc/37/stat", ""), ("proc/stat", "")]);
         let tree = fixture.tree();
         assert_eq!(tree.read("proc/5/stat").as_deref(), Ok("x"));

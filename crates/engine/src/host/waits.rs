@@ -1,4 +1,4 @@
-//! What holds programs up: pressure (PSI), and the CPU limits of cgroups.
+//! Causes that delay programs: pressure (PSI), and the CPU limits of cgroups.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,7 +11,7 @@ use crate::{
     gauge::Gauge,
 };
 
-/// The kernel brings its totals of pressure up to date every 2 s, so shares are of the last two such times.
+/// The time over which a share of pressure is computed: 4 s. The kernel updates its totals of pressure every 2 s.
 const PRESSURE_NS: u64 = 4 * SECOND_NS;
 const PRESSURES: [(Gauge, &str); 3] =
     [(Gauge::HostCpuPressure, "cpu"), (Gauge::HostDiskPressure, "io"), (Gauge::HostMemoryPressure, "memory")];
@@ -20,7 +20,7 @@ const PRESSURES: [(Gauge, &str); 3] =
 #[derive(Debug, Default)]
 pub(super) struct Pressures(BTreeMap<Gauge, VecDeque<Total>>);
 
-/// The time in which some thread has waited, at a moment.
+/// The total time in which some thread has waited, with the time of the reading.
 #[derive(Debug, Clone, Copy)]
 struct Total {
     at_ns: u64,
@@ -28,7 +28,7 @@ struct Total {
 }
 
 impl Pressures {
-    /// Reads them.
+    /// Reads the totals of pressure, and sets the pressure gauges of the sample.
     pub(super) fn read(&mut self, at_ns: u64, draft: &mut Draft, tree: &Tree) {
         for (gauge, name) in PRESSURES {
             let text = tree.read(&format!("proc/pressure/{name}"));
@@ -50,11 +50,11 @@ impl Pressures {
     }
 }
 
-/// Returns the time in seconds in which CPU limits stopped the process `pid` (`self` is redyno), summed over its cgroup
-/// and those around it, and over their cores.
+/// Returns for how many seconds CPU limits have stopped the process `pid` (`self` is redyno). The time is summed over
+/// the cgroup of the process, all outer cgroups, and all cores.
 ///
 /// # Errors
-/// Why it is unknown, in words.
+/// When the time is unknown: the cause, in words.
 pub(super) fn throttled_s(tree: &Tree, pid: &str) -> Result<f64, String> {
     let groups = tree.read(&format!("proc/{pid}/cgroup"))?;
     let group = |line: &str| {

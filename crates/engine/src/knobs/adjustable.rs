@@ -1,4 +1,5 @@
-//! Settings as a user types them, a name and a value: `clients 200`, `rate max`, `weight GET 5`, `backlog shed`.
+//! Settings in the form in which a user types them, a name and a value: `clients 200`, `rate max`, `weight GET 5`,
+//! `backlog shed`.
 
 use super::{
     Backlog, Knob, KnobError, Knobs, ParseLengthError, RandomLength, Rhythm, TurnError, steps::DISTRIBUTIONS,
@@ -11,7 +12,7 @@ use crate::{
 /// The value of `reconnect` with which clients keep their connections.
 const NEVER: &str = "never";
 
-/// The value of `think` and `session-length` without pauses, or without an end.
+/// The value that turns off `think` or `session-length`.
 const NONE: &str = "none";
 
 fn length(length: Option<RandomLength>) -> String {
@@ -31,7 +32,7 @@ pub enum Adjustable {
     Weight,
     /// What happens to requests that cannot be sent in time.
     Backlog,
-    /// When a client whose replies have arrived sends again.
+    /// When a client sends again after its replies have arrived.
     Rhythm,
     /// The number of requests after which a client opens a new connection.
     Reconnect,
@@ -54,8 +55,8 @@ impl Adjustable {
         knobs.chain([Self::Weight]).chain(Self::ALONE).chain([Self::Workload])
     }
 
-    /// Returns the setting that a query begins with, by its full name or the first letters of it, and the value that
-    /// follows.
+    /// Finds the setting at the beginning of a query, by its full name or by its first letters. Returns the setting and
+    /// the value after it.
     pub fn in_query(query: &str) -> Option<(Self, &str)> {
         let query = query.trim_start();
         let named = |setting: &Self| query.strip_prefix(setting.word()).filter(|rest| rest.starts_with(' '));
@@ -67,7 +68,7 @@ impl Adjustable {
         Some((setting, value.trim()))
     }
 
-    /// Returns the setting's word.
+    /// Returns the name of the setting as a user types it.
     pub fn word(self) -> &'static str {
         match self {
             Self::Knob(knob) => knob.name(),
@@ -146,7 +147,7 @@ impl Adjustable {
     /// Returns `knobs` with this setting changed to the typed value.
     ///
     /// # Errors
-    /// When it is invalid.
+    /// When the value is invalid.
     pub fn typed(self, knobs: &Knobs, value: &str) -> Result<Knobs, TurnError> {
         match self {
             Self::Knob(knob) => knob.typed(knobs, value),
@@ -190,7 +191,7 @@ impl Knobs {
     /// that the workload suggests.
     ///
     /// # Errors
-    /// Names the first knob that is out of range.
+    /// When a knob is out of range; the error names the first such knob.
     pub fn asking(&self, Chosen { workload, load }: &Chosen) -> Result<Self, KnobError> {
         let knobs = Self {
             workload: workload.clone(),
@@ -211,7 +212,7 @@ mod tests {
     use crate::workload::preset;
 
     #[test]
-    fn a_query_names_a_setting_by_its_word_or_its_beginning() {
+    fn a_query_begins_with_the_name_of_a_setting_or_its_first_letters() {
         let found = |query| Adjustable::in_query(query).map(|(setting, value)| (setting.word(), value));
         assert_eq!(found("clients 200"), Some(("clients", "200")));
         assert_eq!(found("cl 200"), Some(("clients", "200")));
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_taken_or_refused_in_words() {
+    fn valid_values_are_accepted_and_other_values_are_refused() {
         let knobs = Knobs::default();
         assert_eq!(Adjustable::Backlog.typed(&knobs, "shed").unwrap().backlog, Backlog::Shed);
         assert_eq!(Adjustable::Workload.typed(&knobs, "get").unwrap().workload, preset("get").unwrap());

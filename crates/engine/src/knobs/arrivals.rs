@@ -1,4 +1,4 @@
-//! When requests of an open loop are due, and what happens to those that cannot be sent in time.
+//! When requests of an open loop are due, and what happens to requests that cannot be sent in time.
 
 use std::{fmt, str::FromStr, time::Duration};
 
@@ -16,21 +16,22 @@ pub enum Arrivals {
     Constant,
     /// Requests are due at random intervals with an exponential distribution, as from many independent users.
     Poisson,
-    /// Requests are due at the times of the workload's trace, in the proportion of the rate to the trace's mean rate.
+    /// Requests are due at the times of the workload's trace, which are scaled so that the mean rate is the rate of the
+    /// load.
     Trace,
     /// Requests come in bursts; within a burst and between bursts they are due at equal intervals.
     Bursty(Bursts),
 }
 
-/// Bursts of requests: `10x 1s/10s` is ten times the rate for one second of every ten. The mean rate is the rate of the
-/// load, and each period begins with its burst.
+/// Bursts of requests. With `10x 1s/10s`, one second of every ten has a burst, in which the rate is ten times as high
+/// as in the other nine seconds. The mean rate is the rate of the load, and each period begins with its burst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bursts {
     /// The rate of a burst, as a multiple of the rate between bursts: 2 to 1000.
     times: u32,
-    /// The length of a burst, less than that of the period.
+    /// The length of a burst, shorter than the period.
     length_ms: u32,
-    /// The time from the beginning of a burst to that of the next one: 2 ms to an hour.
+    /// The time from the beginning of a burst to the beginning of the next burst: 2 ms to an hour.
     period_ms: u32,
 }
 
@@ -42,8 +43,8 @@ impl Bursts {
         (requests / (requests + period - burst), burst / period)
     }
 
-    /// Returns when the request is due that an even schedule with the same mean rate has at `even_ns`, both after the
-    /// beginning of the first burst.
+    /// Converts the due time of a request on an even schedule with the same mean rate to its due time with bursts. Both
+    /// times count from the beginning of the first burst, in ns.
     pub fn due_ns(self, even_ns: f64) -> f64 {
         self.moved(even_ns, self.shares())
     }
@@ -54,7 +55,8 @@ impl Bursts {
         self.moved(due_ns, (time, requests))
     }
 
-    /// Stretches the first part of each period, whose share is `from`, to the share `to`, and the rest likewise.
+    /// Maps a time within a period: the first part of the period, with the share `from`, is stretched to the share
+    /// `to`, and the rest of the period is stretched to the remaining share.
     fn moved(self, at_ns: f64, (from, to): (f64, f64)) -> f64 {
         let period_ns = f64::from(self.period_ms) * 1e6;
         let periods = (at_ns / period_ns).floor();
@@ -103,15 +105,15 @@ crate::named_values! {
 }
 
 crate::named_values! {
-    /// When a client whose replies have arrived sends its next requests.
+    /// When a client sends its next requests after its replies have arrived.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "lowercase")]
     pub enum Rhythm {
-        /// After all replies that have arrived by then are read: the server receives many requests at a time, as from other
-        /// load generators.
+        /// A client sends after all available replies were read. The server then receives many requests at a time, as
+        /// from other load generators.
         #[default]
         Grouped "grouped",
-        /// At once, as independent clients do.
+        /// A client sends immediately, as independent clients do.
         Spread "spread",
     }
 }
@@ -120,7 +122,7 @@ crate::named_values! {
 /// shorter than a stall of the server.
 pub const SHED_AFTER_NS: u64 = 10_000_000;
 
-/// The given word is neither of the allowed words.
+/// A word that is neither of the two allowed words.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("'{given}' must be {}", .allowed.join(" or "))]
 pub struct ParseChoiceError {
@@ -128,10 +130,10 @@ pub struct ParseChoiceError {
     allowed: [&'static str; 2],
 }
 
-/// The given text describes no arrivals.
+/// A text that does not describe arrivals.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ParseArrivalsError {
-    /// It begins with an unknown word.
+    /// The text begins with an unknown word.
     #[error("'{0}' must be constant, poisson, trace, or bursts such as 'bursty 10x 1s/10s'")]
     Unknown(String),
     /// The bursts are not well-formed or not possible.
@@ -239,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn bursts_are_read_as_they_are_written() {
+    fn bursts_survive_writing_and_parsing() {
         for text in ["bursty 10x 1s/10s", "bursty 2x 50ms/1s"] {
             let bursts: Arrivals = text.parse().unwrap();
             assert_eq!(bursts.to_string(), text);

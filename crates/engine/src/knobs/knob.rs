@@ -28,21 +28,22 @@ pub enum Knob {
     Clients,
     /// Requests in flight on each connection.
     Pipeline,
-    /// Requests per second that are due. The step above the highest rate is `max`, a closed loop.
+    /// The number of requests that are due per second. The step above the highest rate is `max`, which is a closed
+    /// loop.
     Rate,
     /// The distribution of the times at which requests are due.
     Arrivals,
     /// The share of GETs among all GETs and SETs.
     Reads,
-    /// Bytes of a value.
+    /// The size of a value, in bytes.
     ValueSize,
-    /// Keys to choose from.
+    /// The number of keys from which the workload chooses.
     Keys,
     /// How keys are drawn.
     Distribution,
     /// The exponent of the distribution of keys, if the distribution has one.
     Exponent,
-    /// The number of receivers of what the workload sends.
+    /// The number of receivers of the messages that the workload sends.
     Receivers,
     /// A number in the searches for nearest vectors.
     Search(SearchNumber),
@@ -60,7 +61,7 @@ pub enum TurnError {
     #[error("this workload lacks GET or SET, so it has no share of reads; change its weights")]
     NoReads,
     /// The knob has no effect on the commands of a trace.
-    #[error("the commands of a trace are those of its file; turn clients, pipeline, rate or arrivals")]
+    #[error("a trace sends the commands of its file; change clients, pipeline, rate or arrivals instead")]
     Traced,
     /// The workload itself sets the sizes of all its values.
     #[error("this workload sets the sizes of its values itself, so there is no value size to change")]
@@ -79,7 +80,7 @@ pub enum TurnError {
     /// The change would leave no operation with a weight.
     #[error("{0} is the only operation with a weight; first give a weight to another operation")]
     LastOperation(String),
-    /// An unknown operation.
+    /// The operation is unknown.
     #[error("'{0}' is not an operation and its weight; write for example {1} 5")]
     NoOperation(String, String),
     /// The typed exponent is not a number.
@@ -91,10 +92,10 @@ pub enum TurnError {
     /// The typed word is not a value of the setting.
     #[error(transparent)]
     Choice(#[from] ParseChoiceError),
-    /// The typed text describes no arrivals.
+    /// The typed text does not describe arrivals.
     #[error(transparent)]
     Arrivals(#[from] ParseArrivalsError),
-    /// The typed text describes no length of time.
+    /// The typed text does not describe a length of time.
     #[error(transparent)]
     Length(#[from] ParseLengthError),
     /// The typed distribution or workload is unknown or invalid.
@@ -133,7 +134,7 @@ impl Knob {
 
     /// Returns the knobs that are available with these settings, in the order of the panel. A workload of only GET and
     /// SET has a knob for the share of reads; any other workload with several operations has a knob for the weight of
-    /// each.
+    /// each operation.
     pub fn of(knobs: &Knobs) -> Vec<Self> {
         let workload = &knobs.workload;
         let is_there = |knob: &Self| match knob {
@@ -222,7 +223,7 @@ impl Knob {
     /// below `ops_per_s`, the present throughput.
     ///
     /// # Errors
-    /// When it is at its limit, when there is nothing to change, or when it contradicts others.
+    /// When the knob is at its limit, when there is nothing to change, or when the new value contradicts another knob.
     pub fn turned(
         self,
         knobs: &Knobs,
@@ -343,7 +344,7 @@ impl Knob {
         Ok(typed.checked()?)
     }
 
-    /// Refuses knobs that change no request of a trace.
+    /// Refuses knobs that have no effect on the requests of a trace.
     fn check_trace(self, knobs: &Knobs) -> Result<(), TurnError> {
         let applies = matches!(self, Self::Clients | Self::Pipeline | Self::Rate | Self::Arrivals);
         if applies || knobs.workload.trace.is_none() { Ok(()) } else { Err(TurnError::Traced) }

@@ -13,7 +13,7 @@ pub struct Preset {
     knobs: fn() -> Knobs,
 }
 
-/// Returns the settings that presets change: a cache with ten reads for each write.
+/// Returns the base settings of all presets: a cache with ten reads for each write.
 fn cache() -> Knobs {
     Knobs { workload: Workload::ratio(1, 10), value_size: 256, keyspace: 100_000, ..Knobs::default() }
 }
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_preset_lies_in_the_range_of_the_knobs_and_has_a_name_of_its_own() {
+    fn every_preset_is_within_the_ranges_of_the_knobs_and_has_its_own_name() {
         for preset in PRESETS {
             assert_eq!((preset.knobs)().checked(), Ok((preset.knobs)()), "{}", preset.name);
         }

@@ -14,14 +14,16 @@ const MOST_US: u32 = 3_600_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum RandomLength {
-    /// Each length between the two is equally likely; if they are equal, all lengths are the same.
+    /// Every length from the shortest to the longest is equally likely. The shortest and the longest length may be
+    /// equal.
     Uniform {
         /// The shortest length.
         from_us: u32,
         /// The longest length.
         to_us: u32,
     },
-    /// The lengths have an exponential distribution: short ones are frequent, and a few are several times the mean.
+    /// The lengths have an exponential distribution: short lengths are frequent, and a few lengths are several times
+    /// the mean.
     Exponential {
         /// The mean length.
         mean_us: u32,
@@ -29,7 +31,7 @@ pub enum RandomLength {
 }
 
 impl RandomLength {
-    /// Returns the length for `unit`, a uniform random number in [0, 1).
+    /// Returns the length for `unit`, in ns. `unit` is a uniform random number from 0 to 1, without 1 itself.
     pub fn ns(self, unit: f64) -> u64 {
         let ns = |us: u32| f64::from(us) * 1000.0;
         let length = match self {
@@ -64,7 +66,7 @@ impl fmt::Display for RandomLength {
     }
 }
 
-/// The given text describes no length of time.
+/// A text that does not describe a length of time.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error(
     "'{0}' is no length of time such as 20ms, 5ms..50ms (each is equally likely) or 'exponential 20ms' (the mean), in whole \
@@ -116,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_are_read_as_they_are_written() {
+    fn lengths_survive_writing_and_parsing() {
         for text in ["20ms", "5ms..50ms", "0s..1500us", "exponential 20ms", "30s"] {
             let length: RandomLength = text.parse().unwrap();
             assert_eq!(length.to_string(), text);
@@ -132,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_is_the_one_that_its_random_number_stands_for() {
+    fn a_random_number_determines_the_length() {
         let ns = |text: &str, unit| text.parse::<RandomLength>().unwrap().ns(unit);
         assert_eq!(
             [ns("5ms..50ms", 0.0), ns("5ms..50ms", 0.5), ns("7ms", 0.9)],

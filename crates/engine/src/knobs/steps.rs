@@ -10,9 +10,9 @@ const READS_STEP: u32 = 5;
 /// The direction of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// Less.
+    /// Towards lower values.
     Down,
-    /// More.
+    /// Towards higher values.
     Up,
 }
 
@@ -93,7 +93,7 @@ pub(super) fn turned_exponent(exponent: f64, direction: Direction, highest: f64)
         Direction::Up => (tenths + 1e-9).floor() + 1.0,
         Direction::Down => (tenths - 1e-9).ceil() - 1.0,
     };
-    // A typed value below a tenth is the lowest already.
+    // A typed value below 0.1 does not change with a step down.
     (next / 10.0).clamp(exponent.min(0.1), highest)
 }
 
@@ -102,8 +102,8 @@ pub(super) const DISTRIBUTIONS: [&str; 7] =
     ["uniform", "zipfian", "latest", "hotspot", "exponential", "gaussian", "sequential"];
 
 /// Returns the distribution that follows in this direction in [`DISTRIBUTIONS`], with the same exponent. The last
-/// distribution in this direction stays the same. A distribution that can only be typed is followed by the first of the
-/// list.
+/// distribution in this direction stays the same. After a distribution that can only be typed comes the first
+/// distribution of the list.
 pub(super) fn turned_distribution(drawn: Distribution, direction: Direction) -> Distribution {
     let at = DISTRIBUTIONS.iter().position(|name| *name == drawn.name());
     let next = at.map_or(0, |at| if direction == Direction::Up { at + 1 } else { at.saturating_sub(1) });
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn turning_goes_through_the_names_keeps_the_exponent_and_stops_at_both_ends() {
+    fn steps_go_through_the_distributions_keep_the_exponent_and_stop_at_both_ends() {
         let mut walk = vec!["zipfian 1.2".parse::<Distribution>().unwrap()];
         (0..9).for_each(|_| walk.push(turned_distribution(walk[walk.len() - 1], Direction::Up)));
         walk.dedup();

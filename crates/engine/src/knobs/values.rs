@@ -27,25 +27,25 @@ pub struct Knobs {
     pub clients: u32,
     /// Requests that a client sends before it waits for their replies, 1 to [`MAX_PIPELINE`].
     pub pipeline: u32,
-    /// Open loop: requests per second over all clients, due on a schedule that does not wait for replies. `None` is a
-    /// closed loop: a client sends again when it has received all replies.
+    /// The rate of an open loop: the requests per second of all clients together, which are due on a schedule that does
+    /// not wait for replies. With `None`, the loop is closed: a client sends again when it has received all replies.
     pub rate: Option<u32>,
     /// The distribution of the times at which requests are due, in an open loop.
     pub arrivals: Arrivals,
     /// What happens to requests that cannot be sent in time.
     pub backlog: Backlog,
-    /// When a client whose replies have arrived sends again.
+    /// When a client sends again after its replies have arrived.
     #[serde(default, skip_serializing_if = "is_usual")]
     pub rhythm: Rhythm,
-    /// The number of replies after which a client opens a new connection; it first waits for all replies to its
+    /// The number of replies after which a client opens a new connection. The client first waits for all replies to its
     /// pipeline. With `None`, clients keep their connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reconnect: Option<u32>,
-    /// Closed loop: how long a client pauses after the replies to its batch, before it sends the next.
+    /// How long a client of a closed loop pauses after the replies to a batch, before it sends the next batch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think: Option<RandomLength>,
-    /// The length of a session, after which a client opens a new connection; it first waits for all replies to its
-    /// pipeline. A session that loses its connection goes on with a new one.
+    /// The length of a session, after which a client opens a new connection. The client first waits for all replies to
+    /// its pipeline. A session that loses its connection continues on a new connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_length: Option<RandomLength>,
     /// The operations and their weights. Clones of the knobs share the workload.
@@ -72,7 +72,7 @@ impl Default for Knobs {
             session_length: None,
             workload: workload::usual(),
             value_size: 32,
-            // So few that SETs write all of them soon: then the hit rate is steady.
+            // SETs soon write all of so few keys, and then the hit rate is steady.
             keyspace: 10_000,
         }
     }
@@ -111,7 +111,7 @@ pub enum KnobError {
         /// The largest size of the values of one operation, in bytes.
         values: u64,
     },
-    /// The requests are due at the times of a trace, and there is none.
+    /// The requests are due at the times of a trace, but the workload has no trace.
     #[error(
         "arrivals 'trace' need a trace; give one with --trace FILE, or set arrivals to constant or poisson"
     )]
@@ -128,7 +128,7 @@ impl Knobs {
     /// Returns the knobs, if each is in its range.
     ///
     /// # Errors
-    /// Names the first knob out of range, with the range; or two knobs that contradict each other.
+    /// When a knob is out of range, or when two knobs contradict each other. The error names the knobs and the range.
     pub fn checked(self) -> Result<Self, KnobError> {
         let in_range = |name, given: u64, highest: u64| {
             if (1..=highest).contains(&given) {
@@ -182,7 +182,8 @@ impl Knobs {
 }
 
 impl Knobs {
-    /// Returns when clients open new connections, if they do not keep theirs: `reconnect 100`, `sessions 30s`.
+    /// Returns when clients open new connections: `reconnect 100`, `sessions 30s`. Returns `None` if they keep their
+    /// connections.
     pub fn renewal(&self) -> Option<String> {
         let reconnect = self.reconnect.map(|n| format!("reconnect {n}"));
         let sessions = self.session_length.map(|length| format!("sessions {length}"));
@@ -196,8 +197,8 @@ impl Knobs {
         format!("{} keys{}", super::Knob::Keys.value(self), drawn.collect::<String>())
     }
 
-    /// Returns the workload, its values and its keys: `SET, 32 B values, 10 k keys`, in a short text `SET, 32 B, 10 k keys`.
-    /// By HTTP, what the requests do not have is left out.
+    /// Returns the workload, its values and its keys as text: `SET, 32 B values, 10 k keys`, or `SET, 32 B, 10 k keys`
+    /// if `is_short` is true. For HTTP, values and keys are left out if the requests do not contain them.
     pub fn requests(&self, is_short: bool) -> String {
         let (workload, size) = (&self.workload, super::Knob::ValueSize.value(self));
         let values = if is_short { size } else { size + " values" };
@@ -210,7 +211,7 @@ impl Knobs {
 
 impl fmt::Display for Knobs {
     /// Writes `50 clients × 1, rate max, SET:GET 1:10, 32 B values, 10 k keys, zipfian 0.99`, and `reconnect 100` if
-    /// clients do not keep their connections. Without load it writes `load off`.
+    /// clients do not keep their connections. If the load is off, writes `load off`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         if !self.load {
             return f.write_str("load off");
@@ -242,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn values_and_keys_that_requests_by_http_do_not_have_are_not_named() {
+    fn values_and_keys_are_left_out_if_http_requests_do_not_contain_them() {
         let of = |step: &str| {
             let workload = Workload {
                 operations: vec![workload::Operation::command(step, 1)],
@@ -257,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_loop_is_described_by_its_rate_and_what_is_unusual() {
+    fn an_open_loop_is_described_by_its_rate_and_unusual_settings() {
         let open = Knobs { rate: Some(5000), ..Knobs::default() };
         assert_eq!((Knobs::default().pace(), open.pace()), ("max".into(), "5000/s".into()));
         let unusual = Knobs { arrivals: Arrivals::Poisson, backlog: Backlog::Shed, ..open };
@@ -277,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_described_with_how_they_are_drawn_where_that_is_not_uniformly() {
+    fn keys_are_described_with_their_distribution_unless_it_is_uniform() {
         let text = |knobs: &Knobs| Knobs { load: true, ..knobs.clone() }.to_string();
         assert!(text(&Knobs::default()).ends_with(", 32 B values, 10 k keys"));
         let zipfian = Knobs::default().workload.drawn_by("zipfian".parse().unwrap());
@@ -292,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_that_no_memory_holds_is_refused() {
+    fn a_batch_that_is_too_large_is_refused() {
         let error =
             Knobs { pipeline: 10_000, value_size: 1 << 20, ..Knobs::default() }.checked().unwrap_err();
         assert_eq!(

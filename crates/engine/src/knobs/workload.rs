@@ -13,7 +13,7 @@ impl Workload {
         names == ["GET", "SET"]
     }
 
-    /// Returns whether the operation with index `place` is the only one with a weight.
+    /// Returns whether the operation with index `place` is the only operation with a weight.
     pub fn asks_alone(&self, place: usize) -> bool {
         self.operations.iter().enumerate().all(|(n, operation)| (n == place) == (operation.weight > 0))
     }
@@ -27,7 +27,8 @@ impl Workload {
         Arc::new(turned)
     }
 
-    /// Returns whether both workloads have the same operations; what knobs change of them may differ.
+    /// Returns whether both workloads have the same operations. Only the parts that knobs change, such as weights, may
+    /// differ.
     pub fn has_operations_of(&self, other: &Self) -> bool {
         let bare = |operation: &Operation| {
             let step = |step: &String| SearchNumber::Ef.set(&SearchNumber::Neighbours.set(step, 0), 0);
@@ -143,7 +144,7 @@ mod tests {
     use crate::workload::{Keyset, preset};
 
     #[test]
-    fn a_weight_is_turned_alone_and_the_operations_stay_the_same() {
+    fn a_change_of_a_weight_leaves_the_operations_the_same() {
         let cache = preset("cache").unwrap();
         let turned = cache.with_weight(1, 7);
         assert_eq!(turned.to_string(), "SET:GET 7:10");
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_reads_is_enough_for_get_and_set_and_nothing_else() {
+    fn only_a_workload_of_get_and_set_alone_has_a_share_of_reads() {
         let mut workload = Workload::clone(&preset("cache").unwrap());
         assert!(workload.has_get_and_set_alone() && preset("get").unwrap().has_get_and_set_alone());
         workload.operations.push(Operation::command("PING", 0));
@@ -164,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_read_share_turns_both_ways_and_leaves_other_operations_their_share() {
+    fn the_read_share_can_be_changed_and_changed_back_and_other_operations_keep_their_share() {
         let usual = preset("cache").unwrap();
         assert_eq!(usual.read_share().map(|share| (share * 100.0).round()), Some(91.0));
         assert_eq!(usual.with_read_percent(50).to_string(), "SET:GET 1:1");
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_that_are_drawn_in_one_way_have_a_distribution_together() {
+    fn sets_of_keys_with_the_same_distribution_have_a_common_distribution() {
         let zipfian = preset("cache").unwrap().drawn_by(Distribution::Zipfian(1.1));
         assert_eq!(
             (zipfian.distribution(), zipfian.exponent()),

@@ -1,7 +1,7 @@
-//! The host's thread: samples of this machine, and of the servers that run on it, once a second.
+//! The thread that takes samples of this machine, and of the servers that run on it, once a second.
 //!
-//! It asks no server, so samples continue while a server does not answer. Process numbers come from the servers'
-//! replies to others, through [`ServerPid`].
+//! The thread sends no requests to servers, so samples continue while a server does not answer. The process IDs of the
+//! servers come from the control plane, through [`ServerPid`].
 
 use std::{
     collections::BTreeMap,
@@ -28,15 +28,15 @@ use super::{
     ticker::Ticker,
 };
 
-/// The time between two samples: a cause of slowness is to be seen within seconds.
+/// The time between two samples, 1 s: a cause of slowness must be visible within seconds.
 const EVERY: Duration = Duration::from_secs(1);
-/// How often the thread checks whether it should end.
+/// How often the thread checks whether it should end: every 50 ms.
 const GLANCE_NS: u64 = 50_000_000;
 
-/// The settings of the host's thread.
+/// The settings of the thread that samples this machine.
 #[derive(Debug)]
 pub struct HostPlan {
-    /// The folder with `proc` and `sys`: `/`.
+    /// The directory that contains `proc` and `sys`, usually `/`.
     pub root: PathBuf,
     /// The servers, in the order of their numbers in the session, at least one.
     pub servers: Vec<WatchedServer>,
@@ -45,18 +45,18 @@ pub struct HostPlan {
 /// A server that may run on this machine.
 #[derive(Debug, Clone, Default)]
 pub struct WatchedServer {
-    /// How it is reached.
+    /// The address and settings for connections to the server.
     pub target: Target,
-    /// The number of its process.
+    /// The process ID of the server.
     pub pid: ServerPid,
 }
 
-/// The number of a server's process, which the server reports to another thread. Clones share it.
+/// The process ID of a server, which the server reports to another thread. Clones share their state.
 #[derive(Debug, Clone, Default)]
 pub struct ServerPid(Arc<AtomicU32>);
 
 impl ServerPid {
-    /// Sets the number.
+    /// Sets the process ID.
     pub fn set(&self, pid: u32) {
         self.0.store(pid, Ordering::Relaxed);
     }
@@ -66,7 +66,7 @@ impl ServerPid {
     }
 }
 
-/// A running sampler; dropping it ends its thread.
+/// A running host probe. Dropping the probe ends its thread.
 #[derive(Debug)]
 pub struct HostProbe {
     added: Sender<WatchedServer>,
@@ -74,8 +74,8 @@ pub struct HostProbe {
 }
 
 impl HostProbe {
-    /// Starts the thread `host`. It reports at once, and then every second: always for the first server, which gets the
-    /// machine's figures wherever it runs, and for each other one on this machine.
+    /// Starts the thread `host`, which reports at once and then every second. The thread reports the figures of this
+    /// machine for the first server, even if that server runs elsewhere, and for every other server on this machine.
     ///
     /// # Errors
     /// When the system cannot start a thread.
@@ -85,7 +85,7 @@ impl HostProbe {
         Ok(Self { added, _thread: ProbeThread::start("host", body)? })
     }
 
-    /// Adds a server, which gets the next number.
+    /// Adds a server. The server gets the next number.
     pub fn add(&self, server: WatchedServer) {
         // Without the thread there are no samples.
         drop(self.added.send(server));
@@ -138,7 +138,7 @@ struct Watched<'a> {
 
 /// Where a server runs.
 enum Place {
-    /// Its name is being looked up.
+    /// The name of the server is being looked up.
     Sought(Resolution),
     Here(Box<LocalServer>),
     Elsewhere(String),
@@ -151,7 +151,8 @@ impl<'a> Watched<'a> {
         Self { root, server, place }
     }
 
-    /// Returns the machine's sample with the server's figures; if the server runs elsewhere, only for the first one.
+    /// Returns the sample of the machine with the figures of the server. If the server runs elsewhere, returns a sample
+    /// only if `is_first` is true.
     fn sample(
         &mut self,
         at_ns: u64,
@@ -194,7 +195,7 @@ impl<'a> Watched<'a> {
     }
 }
 
-/// Returns whether an address is this machine's: a socket can be bound to no other.
+/// Returns whether an address belongs to this machine, because a socket can be bound only to such an address.
 fn is_local(ip: IpAddr) -> bool {
     !ip.is_unspecified() && UdpSocket::bind(SocketAddr::new(ip, 0)).is_ok()
 }
@@ -212,9 +213,9 @@ mod tests {
     }
 
     #[test]
-    fn the_first_server_and_those_on_this_machine_get_samples_at_once() {
+    fn the_first_server_and_all_servers_on_this_machine_get_samples_at_once() {
         let (sender, receiver) = channel();
-        // Addresses for documentation (RFC 5737) are no machine's.
+        // No machine has these addresses: they are reserved for documentation (RFC 5737).
         let servers = ["192.0.2.1", "127.0.0.1", "192.0.2.2"].map(server).into();
         let root = tempfile::tempdir().unwrap();
         let plan = HostPlan { root: root.path().to_owned(), servers };
@@ -232,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_local_if_a_socket_can_have_it() {
+    fn an_address_is_local_if_a_socket_can_be_bound_to_it() {
         let local =
             ["127.0.0.1", "127.0.0.9", "192.0.2.1", "0.0.0.0"].map(|ip| is_local(ip.parse().unwrap()));
         assert_eq!(local, [true, cfg!(target_os = "linux"), false, false]);

@@ -1,4 +1,4 @@
-//! The intrinsic probe measures for how long the host stops a thread that never waits.
+//! The intrinsic probe measures how long the host interrupts a thread that never waits.
 //!
 //! A busy loop repeats the same small piece of work and times each turn. The work always takes the same time, so a
 //! longer turn is a gap in which the machine did something else: the kernel, another process on the core, the
@@ -40,10 +40,10 @@ const BURST_EVERY_NS: u64 = 50_000_000;
 /// turns.
 const LOOK_EVERY_NS: u64 = 1_000_000;
 
-/// An intrinsic probe. It measures only after [`run`](Self::run) was called. Dropping the probe ends its thread.
+/// An intrinsic probe. The probe measures only after [`run`](Self::run) was called. Dropping the probe ends its thread.
 #[derive(Debug)]
 pub struct IntrinsicProbe {
-    /// The channel to the thread. It is `None` only during the drop: closing the channel ends the thread.
+    /// The channel to the thread. The field is `None` only during the drop: closing the channel ends the thread.
     commands: Option<Sender<Command>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -56,7 +56,7 @@ enum Command {
 }
 
 impl IntrinsicProbe {
-    /// Starts the thread `intrinsic`, which sleeps until it is asked to measure, and then reports every `tick`
+    /// Starts the thread `intrinsic`. The thread sleeps until a measurement begins, and then reports every `tick`
     /// (usually 250 ms).
     ///
     /// # Errors
@@ -86,7 +86,7 @@ impl IntrinsicProbe {
 
     fn send(&self, command: Command) {
         if let Some(commands) = &self.commands {
-            // The thread is gone only if the receiver of its reports is gone: then the command is not needed.
+            // The thread ends early only if the receiver of its reports is gone: then the command is not needed.
             let _ = commands.send(command);
         }
     }
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn dropping_it_ends_a_run_and_what_was_measured_is_reported() {
+    fn dropping_the_probe_ends_a_run_and_reports_its_measurements() {
         let (probe, receiver) = started();
         probe.run(Duration::from_secs(3600));
         let started_ns = next(&receiver).start_ns;

@@ -5,9 +5,10 @@
 //!                           ├──────── lag ────────┐
 //!  replica                  GET: old   GET: old   GET: the marker
 //! ```
-//! The lag is the time from the reply of the primary to the sending of the first GET that finds the marker: 0 if a client
-//! that reads at once finds what it has written. Each replica has a thread of its own, so that one that hangs holds up no
-//! other. All replicas together get at most ten markers a second. A marker has an expiry.
+//! The lag is the time from the primary's reply to SET until the first GET that finds the marker is sent. The lag is 0
+//! if a client that reads at once finds the value that it has written. Each replica has its own thread, so that a
+//! replica that hangs delays no other replica. All replicas together get at most ten markers a second. A marker has an
+//! expiry.
 
 use std::{
     collections::BTreeSet,
@@ -33,42 +34,42 @@ use crate::{
     workload::{KeyForm, KeyNames, KeySpan},
 };
 
-/// The prefix of the markers' keys, below that of the run, and how many names there may be.
+/// The prefix of the markers' keys, after the prefix of the run, and the number of possible keys.
 const PREFIX: &str = "probe-lag:";
 const NAMES: u64 = 1024;
-/// The expiry of a marker, in milliseconds.
+/// The expiry of a marker: 60 000 ms.
 const EXPIRY_MS: &[u8] = b"60000";
-/// The shortest time between two markers of all replicas, and of one.
+/// The shortest time between two markers: 100 ms over all replicas, and 250 ms for one replica.
 const EVERY_OF_ALL: Duration = Duration::from_millis(100);
 const EVERY: Duration = Duration::from_millis(250);
-/// How long a replica may take to connect, and again to answer.
+/// The timeout of a connection, and of a reply: 500 ms.
 const LIMIT: Duration = Duration::from_millis(500);
-/// A marker that a replica does not show after this time is given up, in ns.
+/// The probe stops waiting for a marker that a replica does not show after this time: 10 s, in ns.
 const BOUND_NS: u64 = 10_000_000_000;
-/// The pause before a replica is tried again after a failure.
+/// The pause after a failed measurement of a replica: 1 s.
 const AGAIN: Duration = Duration::from_secs(1);
-/// The longest accepted reply.
+/// The longest accepted reply: 1 MiB.
 const LONGEST: usize = 1 << 20;
-/// The name of the connections in CLIENT LIST.
+/// The client name of the probe's connections in CLIENT LIST.
 const CLIENT_NAME: &[u8] = b"redyno-lag";
 
-/// Returns the keys that the probe may write, without the prefix of the run.
+/// Returns the keys that the lag probe may write, without the prefix of the run.
 pub fn lag_keys() -> KeySpan {
     [(PREFIX.to_owned(), 0..NAMES)].into_iter().collect()
 }
 
-/// The settings of the probe.
+/// The settings of the lag probe.
 #[derive(Debug, Clone)]
 pub struct LagPlan {
-    /// The cluster of the nodes; without one, node 0 is the primary of all others.
+    /// The cluster of the nodes; with `None`, node 0 is the primary of all other nodes.
     pub cluster: Option<Arc<Cluster>>,
-    /// The names of the run's own keys.
+    /// The names of the keys that this run may write.
     pub names: KeyNames,
     /// The nodes of the session, in the order of their numbers.
     pub nodes: Vec<Target>,
 }
 
-/// A running probe; dropping it ends its threads.
+/// A running lag probe. Dropping the probe ends its threads.
 #[derive(Debug)]
 pub struct LagProbe {
     nodes: Arc<Mutex<Vec<Target>>>,
@@ -76,7 +77,7 @@ pub struct LagProbe {
 }
 
 impl LagProbe {
-    /// Starts the thread `lag`, which reports to `messages`.
+    /// Starts the thread `lag`, which sends its reports to `messages`.
     ///
     /// # Errors
     /// When the system cannot start a thread.
@@ -97,7 +98,7 @@ impl LagProbe {
     }
 }
 
-/// The watch over all replicas.
+/// The state of the thread that watches all replicas.
 struct LagWatch {
     cluster: Option<Arc<Cluster>>,
     names: KeyNames,
@@ -109,7 +110,7 @@ struct LagWatch {
     measured: Mutex<BTreeSet<usize>>,
 }
 
-/// A replica, its primary, and the key of the marker; an error is why there is no key.
+/// A replica, its primary, and the key of the marker. If the key is an error, it is the reason why there is no key.
 struct ReplicaPair {
     primary: Target,
     replica: Target,
@@ -126,7 +127,7 @@ impl LagWatch {
                         continue;
                     }
                     let measure = move || self.measure(node);
-                    // Without a thread, it is tried again.
+                    // If the thread cannot start, the next turn tries again.
                     if Builder::new().name("lag".to_owned()).spawn_scoped(scope, measure).is_err() {
                         self.measured.lock().remove(&node);
                     }
@@ -136,7 +137,7 @@ impl LagWatch {
         });
     }
 
-    /// Returns a node and its primary; `None` if the node is no replica.
+    /// Returns a replica and its primary; `None` if the node is not a replica.
     fn pair(&self, node: usize) -> Option<ReplicaPair> {
         let nodes = self.nodes.lock();
         let replica = nodes.get(node)?.clone();
@@ -155,7 +156,7 @@ impl LagWatch {
         Some(ReplicaPair { primary: replica.at(address).ok()?, replica, key })
     }
 
-    /// Measures the lag of a node until it is no replica any more.
+    /// Measures the lag of a node again and again, until the node is no longer a replica.
     fn measure(&self, node: usize) {
         let mut lags = Lags::default();
         while let Some(pair) = self.pair(node).filter(|_| !self.stop.is_asked()) {
@@ -177,10 +178,10 @@ impl LagWatch {
         self.measured.lock().remove(&node);
     }
 
-    /// Writes a marker and waits until the replica shows it.
+    /// Writes a marker and waits until the replica shows the marker.
     ///
     /// # Errors
-    /// Why the lag is not known.
+    /// When the lag cannot be measured: the cause, in words.
     fn measure_once(&self, node: usize, pair: &ReplicaPair, lags: &mut Lags) -> Result<(), String> {
         let ReplicaPair { primary, replica, key } = pair;
         let key = key.as_ref().map_err(Clone::clone)?.as_bytes();
@@ -191,7 +192,7 @@ impl LagWatch {
             role == Some(b"master")
         };
         if is_primary(&lags.at_replica.ask(replica, self.cluster.is_some(), &[b"ROLE"]).map_err(text)?) {
-            return Err("it is no replica any more".to_owned());
+            return Err("it is not a replica any more".to_owned());
         }
         let marker = self.clock.now_ns();
         let value = marker.to_string();
@@ -205,7 +206,8 @@ impl LagWatch {
         let (mut reported_ns, mut asked_ns) = (acknowledged_ns, acknowledged_ns);
         while !self.stop.is_asked() {
             let lag_ns = asked_ns - acknowledged_ns;
-            // Another thread may have written a later marker. A replica that hangs or refuses reads shows none.
+            // Another thread may have written a later marker, which counts as well. A replica that hangs or refuses
+            // reads shows no marker.
             let reply = lags.at_replica.ask(replica, self.cluster.is_some(), &[b"GET", key]);
             let shown = reply.ok().and_then(|reply| number(&reply));
             let is_shown = shown.is_some_and(|shown| shown >= marker);
@@ -243,7 +245,7 @@ fn number(reply: &[u8]) -> Option<u64> {
     untrusted::bytes(RespValue::read(reply)?.text()?).parse().ok()
 }
 
-/// What is known of one replica, and the connections to it and its primary.
+/// The measurements of one replica, and the connections to the replica and to its primary.
 #[derive(Default)]
 struct Lags {
     replica: String,
@@ -251,7 +253,7 @@ struct Lags {
     at_replica: LagLine,
     seen: Recorder,
     unseen: u64,
-    /// Why the lag is not known.
+    /// Why the lag cannot be measured now; `None` if it can.
     trouble: Option<String>,
 }
 
@@ -268,12 +270,12 @@ impl Lags {
     }
 }
 
-/// A connection that is opened when it is needed.
+/// A connection that is opened for the first command.
 #[derive(Default)]
 struct LagLine(Option<(Target, Talk)>);
 
 impl LagLine {
-    /// Returns the reply of a server to a command.
+    /// Sends a command to a server, and returns the reply.
     ///
     /// # Errors
     /// When the server cannot be reached or does not answer.
@@ -283,7 +285,8 @@ impl LagLine {
             Some((_, talk)) => talk,
             None => {
                 let mut talk = talk(target, LIMIT)?.bounded(LONGEST);
-                // A server that refuses the name works as well, and one that refuses READONLY refuses the reads.
+                // A server that refuses the client name works as well, and a server that refuses READONLY will refuse
+                // the reads.
                 talk.reply(&[b"CLIENT", b"SETNAME", CLIENT_NAME], LIMIT)?;
                 if is_replica {
                     talk.reply(&[b"READONLY"], LIMIT)?;

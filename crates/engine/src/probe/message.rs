@@ -16,38 +16,38 @@ pub enum Message {
     Intrinsic(Report<Intrinsic>),
     /// A sample of this machine, and of a server that runs on it.
     Host {
-        /// When it was taken, in ns.
+        /// When the sample was taken, in ns.
         at_ns: u64,
         /// The number of the server in the session.
         server: usize,
         /// The sample.
         sample: Box<Sample>,
     },
-    /// How long the last write to its primary has not been readable from a replica.
+    /// The replication lag of a replica: how long the last write to the primary has not been readable from the replica.
     Lag {
         /// The number of the replica in the session.
         node: usize,
-        /// The time so far, in ns, or until the write was readable.
+        /// The time until the write was readable or, if it is not readable yet, the time so far, in ns.
         lag_ns: u64,
     },
     /// The recall of a search for nearest vectors.
     Recall {
         /// The share of the exact neighbours that the server found, 0 to 1.
         recall: f64,
-        /// The workload of the search, and its number of keys.
+        /// The workload of the search, and the number of its keys.
         of: (Arc<Workload>, u64),
     },
     /// An event of a node of the session.
     Event {
-        /// When it was, in ns.
+        /// The time of the event, in ns.
         at_ns: u64,
         /// The number of the node.
         node: usize,
         /// The event.
         what: EventKind,
     },
-    /// The server answered a PING with an error: the first of its kind for this probe. The reports of the probe
-    /// contain the number of all errors.
+    /// The server answered a PING with an error of a new kind. Only the first error of each kind is sent; the reports
+    /// of the probe contain the number of all errors.
     ErrorReply {
         /// When the error arrived, in ns.
         at_ns: u64,

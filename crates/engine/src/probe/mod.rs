@@ -1,6 +1,7 @@
-//! Small measurements next to the load, each on its own thread: *ping* (as `redis-cli --latency`), *wake* (how late
-//! a sleeping thread wakes up), *intrinsic* (as `redis-cli --intrinsic-latency`); samples of the host; how long
-//! failovers last; how far replicas lag behind, for which alone a probe writes; and which share of the nearest vectors a search finds.
+//! Small measurements next to the load, each on its own thread: *ping* (as `redis-cli --latency`), *wake* (how late a
+//! sleeping thread wakes up), *intrinsic* (as `redis-cli --intrinsic-latency`), *host* (samples of this machine),
+//! *failover* (how long failovers last), *lag* (how far replicas lag behind), and *recall* (which share of the nearest
+//! vectors a search finds). Only the lag probe writes to the servers.
 //!
 //! ```text
 //!  thread ping ──────┐

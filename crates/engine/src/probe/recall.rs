@@ -1,4 +1,4 @@
-//! Measures the recall of a workload's searches for nearest vectors: which share of the exact neighbours the server finds.
+//! Measures the recall of vector searches: the share of the exact nearest neighbours that the server finds.
 
 use std::{
     io,
@@ -19,28 +19,28 @@ use crate::{
     workload::{Draws, VectorQuery, VectorSearch, Workload},
 };
 
-/// The shortest time between two searches.
+/// The shortest time between two searches: 250 ms.
 const EVERY: Duration = Duration::from_millis(250);
-/// The pause after a search is this many times the time that its exact neighbours took, so that the probe uses at most 5 %
-/// of a core.
+/// The length of the pause after a search, as a multiple of the time for the computation of its exact neighbours. The
+/// probe then uses at most 5 % of a core.
 const PAUSES: u32 = 20;
-/// How long the server may take to connect, and again to answer: the end of the probe waits as long.
+/// The timeout of the connection, and of each reply: 1 s. The probe may need this time to end.
 const LIMIT: Duration = Duration::from_secs(1);
-/// The longest accepted reply.
+/// The longest accepted reply: 16 MiB.
 const LONGEST: usize = 16 << 20;
-/// The pause after a search that failed.
+/// The pause after a failed search: 1 s.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// A running probe; dropping it ends its thread.
+/// A running recall probe. Dropping the probe ends its thread.
 #[derive(Debug)]
 pub struct RecallProbe {
     _thread: ProbeThread,
 }
 
 impl RecallProbe {
-    /// Starts the thread `recall`, which sends searches of its own to the `target` and reports their recall to
-    /// `messages`. The searches are those `of` a workload with so many keys. At its end the thread reports an event with
-    /// the mean.
+    /// Starts the thread `recall`, which sends its own searches to `target` and reports their recall to `messages`.
+    /// `of` is the workload of the searches and its number of keys. When the thread ends, it reports an event with the
+    /// mean recall.
     ///
     /// # Errors
     /// When the system cannot start a thread.
@@ -85,7 +85,7 @@ impl RecallProbe {
     }
 }
 
-/// Sends a search, and connects before if that is needed. Returns the reply.
+/// Sends a search, over a new connection if there is none, and returns the reply.
 ///
 /// # Errors
 /// When the server cannot be reached, does not answer, or answers with an error.
@@ -104,7 +104,7 @@ fn ask(target: &Target, line: &mut Option<Talk>, query: &VectorQuery) -> Result<
     answer
 }
 
-/// The recalls so far.
+/// The sums over all searches so far.
 #[derive(Default)]
 struct Sums {
     searches: u64,

@@ -6,29 +6,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::stats::Latency;
 
-/// The report of one probe over one stretch of time.
+/// The report of one probe over one interval.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report<T> {
-    /// When the stretch began, in ns.
+    /// When the interval began, in ns.
     pub start_ns: u64,
-    /// When the stretch ended, in ns.
+    /// When the interval ended, in ns.
     pub end_ns: u64,
-    /// The measurements of the stretch.
+    /// The measurements of the interval.
     pub body: T,
 }
 
 /// The results of the ping probe, which sends PINGs on a schedule, on its own connection.
 ///
 /// If the kernel timestamps the connection, each round trip has three parts that add up to it: `send`, `kernel` and
-/// `pickup`. With timestamps, each round trip in `rtt` is counted either in all three parts or in `left_out`.
+/// `pickup`. Each round trip in `rtt` is then counted either in all three parts or in `left_out`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ping {
     /// The round trips: the time from when a PING was due to the last byte of its PONG. Only good replies are included.
     pub rtt: Latency,
-    /// Whether the kernel timestamped the connection, or why not; `None` before the first connection.
+    /// Whether the kernel timestamped the connection, or why it did not; `None` before the first connection.
     pub timing: Option<Timing>,
-    /// The time from when each PING was due until it left the host: the client's delay in sending. `None` without
-    /// timestamps.
+    /// The time from the due time of each PING until the PING left the host: the client's delay in sending. `None`
+    /// without timestamps.
     pub send: Option<Latency>,
     /// The time from the departure of each PING until its reply was in the local kernel: the time of network and
     /// server, which does not depend on the local scheduler. `None` without timestamps.
@@ -40,17 +40,17 @@ pub struct Ping {
     /// stamp`, `doubt` (the ping thread was interrupted between two clock readings), `clock step` (the wall clock
     /// was set meanwhile), `order` (the timestamps contradict each other, or the reply arrived after the wake-up).
     pub left_out: BTreeMap<String, u64>,
-    /// The kernel's own round trip of the connection at the end of the stretch; `None` for a unix socket, on
-    /// systems other than Linux and without a connection.
+    /// The kernel's own round trip of the connection at the end of the interval; `None` for a unix socket, on systems
+    /// other than Linux and without a connection.
     pub tcp: Option<TcpRtt>,
     /// Failed PINGs by kind: a server error's prefix, `timeout`, `refused`, `reset`, `unreachable`, `protocol`, or
     /// `missed` if redyno itself did not run.
     pub errors: BTreeMap<String, u64>,
-    /// How long the oldest unanswered PING had waited at the end of the stretch, in µs; 0 if there was none. A stall of
-    /// the server is visible here while it lasts, and in the samples when it is over.
+    /// How long the oldest unanswered PING had waited at the end of the interval, in µs; 0 if there was none. A stall
+    /// of the server is visible here while it lasts, and in the samples when it is over.
     pub waiting_us: u64,
-    /// How long each unanswered PING had waited at the end of the stretch. These times are lower bounds, and are not in
-    /// `rtt`.
+    /// How long each unanswered PING had waited at the end of the interval. These times are lower bounds, and are not
+    /// in `rtt`.
     #[serde(default, skip_serializing_if = "Latency::is_empty")]
     pub unanswered: Latency,
 }
@@ -90,7 +90,7 @@ impl Timing {
 
 /// The round trip of a TCP connection as the kernel measures it (TCP_INFO): the time from a segment to its
 /// acknowledgement. If the acknowledgement comes with the server's reply, the round trip includes the server's time.
-/// The minimum is that of the network.
+/// The minimum is therefore the round trip of the network alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TcpRtt {
     /// The smoothed round trip, in microseconds.
@@ -114,7 +114,7 @@ pub struct Intrinsic {
     /// Whether the probe runs in its gentle form, in which the loop runs for a tenth of the time and does not end by
     /// itself.
     pub gentle: bool,
-    /// Time spent in the loop in this stretch, in nanoseconds.
+    /// Time spent in the loop in this interval, in nanoseconds.
     pub busy_ns: u64,
     /// The number of turns of the loop.
     pub runs: u64,

@@ -44,7 +44,7 @@ mod absolute {
             Self { origin_ns: system_ns.saturating_sub(clock.now_ns()) }
         }
 
-        /// Sleeps until `deadline_ns`; signals do not end it early.
+        /// Sleeps until `deadline_ns`; signals do not end the sleep early.
         pub(in crate::probe) fn sleep_until(&self, deadline_ns: u64) {
             let at_ns = self.origin_ns + deadline_ns;
             let at = Timespec { tv_sec: (at_ns / SECOND_NS) as i64, tv_nsec: (at_ns % SECOND_NS) as _ };

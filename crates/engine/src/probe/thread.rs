@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often a sleeping thread checks whether it should end.
+/// How often a sleeping thread checks whether it should end: every 50 ms.
 const GLANCE: Duration = Duration::from_millis(50);
 
 /// The handle of a running thread; dropping it stops the thread and waits for its end.
@@ -51,7 +51,7 @@ impl ProbeThread {
         Ok(Self { stop, thread: Some(thread) })
     }
 
-    /// Asks the thread to end, and does not wait.
+    /// Requests the end of the thread, and does not wait for it.
     pub(super) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }

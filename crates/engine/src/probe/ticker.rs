@@ -15,7 +15,7 @@ pub(super) struct Ticker {
 }
 
 impl Ticker {
-    /// Creates a ticker. Its first tick begins at `now_ns` and ends at the next multiple of `length`. A length of zero
+    /// Creates a ticker. The first tick begins at `now_ns` and ends at the next multiple of `length`. A length of zero
     /// counts as 1 ns.
     pub(super) fn new(length: Duration, now_ns: u64) -> Self {
         let length_ns = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX).max(1);
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_that_were_slept_through_are_one_report() {
+    fn several_missed_ticks_are_one_report() {
         let mut ticker = Ticker::new(Duration::from_nanos(250), 0);
         assert_eq!(closed(&mut ticker, 1_130), Some((0, 1_000)));
         assert_eq!(ticker.end_ns, 1_250);

@@ -42,8 +42,7 @@ impl WakeProbe {
 /// The planned length of a sleep of [`wake_delays`]: a few hundred milliseconds are enough for a p99.
 const SHORT_SLEEP_NS: u64 = 250_000;
 
-/// Sleeps for a quarter of a millisecond, again and again for `length`, on a thread of its own. Returns how late the
-/// thread woke.
+/// Measures for `length`, on a separate thread, how late sleeps of a quarter of a millisecond end.
 ///
 /// # Errors
 /// When the system cannot start a thread.
@@ -63,7 +62,7 @@ pub fn wake_delays(length: Duration) -> io::Result<Latency> {
         late.latency()
     };
     let thread = std::thread::Builder::new().name("wake".to_owned()).spawn(body)?;
-    // A thread that panicked has reported the reason.
+    // If the thread panicked, the panic hook has printed the reason.
     Ok(thread.join().unwrap_or_default())
 }
 
@@ -124,19 +123,19 @@ mod tests {
         let sleeps: u64 = reports.iter().map(|report| report.body.late.count()).sum();
         let late_ns: u128 = reports.iter().map(|report| report.body.late.sum_ns()).sum();
         assert!(sleeps > 0);
-        // The sleeps and their delays fit into the length of the stretch.
+        // The sleeps and their delays fit into the length of all reports together.
         let length_ns = u128::from(last.end_ns - first.start_ns);
         assert!(u128::from(sleeps * SLEEP_NS) + late_ns <= length_ns + u128::from(SLEEP_NS));
     }
 
     #[test]
-    fn a_short_look_has_enough_sleeps_and_ends() {
+    fn a_short_measurement_has_enough_sleeps_and_ends() {
         let late = wake_delays(Duration::from_millis(50)).unwrap();
         assert!((1..=200).contains(&late.count()), "{}", late.count());
     }
 
     #[test]
-    fn it_ends_when_nobody_listens() {
+    fn the_thread_ends_when_the_receiver_is_gone() {
         let (sender, receiver) = channel();
         drop(receiver);
         drop(WakeProbe::start(Duration::from_millis(1), Clock::start(), sender).unwrap());

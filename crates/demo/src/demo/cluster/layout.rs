@@ -6,12 +6,12 @@ use rand::RngExt;
 
 use crate::protocol::SLOTS;
 
-/// A node.
+/// A node of a cluster.
 #[derive(Debug, Clone)]
 pub struct Node {
     /// The identifier of the node: forty hexadecimal digits.
     pub id: String,
-    /// The port on 127.0.0.1.
+    /// The port of the node on 127.0.0.1.
     pub port: u16,
     /// The index of the node's shard.
     pub shard: usize,
@@ -24,7 +24,7 @@ pub struct Node {
 pub struct Layout {
     /// The primaries first, then the first replica of each, and so on.
     pub nodes: Vec<Node>,
-    /// The node that is the primary, for each shard.
+    /// The index of the primary of each shard.
     pub primaries: Vec<usize>,
     /// The configuration epoch of each shard.
     pub epochs: Vec<u64>,
@@ -96,7 +96,7 @@ impl Layout {
     pub fn assign(&mut self, slot: u16, shard: usize) {
         self.moving.remove(&slot);
         self.owners[usize::from(slot)] = shard;
-        // As in Redis, a shard that has the highest epoch keeps it.
+        // As in Redis, a shard with the highest epoch keeps its epoch.
         if self.epochs[shard] < self.epoch() {
             self.epochs[shard] = self.epoch() + 1;
         }
@@ -109,7 +109,7 @@ impl Layout {
         self.epochs[shard] = self.epoch() + 1;
     }
 
-    /// Returns the current epoch: the highest one of all shards.
+    /// Returns the current epoch, which is the highest epoch of all shards.
     pub fn epoch(&self) -> u64 {
         self.epochs.iter().copied().max().unwrap_or(0)
     }

@@ -1,4 +1,4 @@
-//! A node's view of its cluster: which requests the node answers, and where it sends the others.
+//! A node's view of its cluster: which requests the node answers, and where it redirects other requests.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{
 /// A node of a cluster.
 #[derive(Debug, Clone)]
 pub struct Member {
-    /// What all nodes share.
+    /// The state that all nodes share.
     pub shared: Arc<Shared>,
     /// The index of the node in the layout.
     pub node: usize,
@@ -19,7 +19,7 @@ pub struct Member {
     pub shard: usize,
 }
 
-/// What a client has declared before its request.
+/// The declarations of a client before its request, by ASKING and READONLY.
 #[derive(Debug, Clone, Copy)]
 pub struct Declared {
     /// ASKING: the request was redirected here with ASK.
@@ -28,7 +28,7 @@ pub struct Declared {
     pub reading: bool,
 }
 
-/// What the requests for a slot have cost.
+/// The cost of the requests for a slot.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SlotUse {
     /// The run time of the commands, in ns.
@@ -55,7 +55,7 @@ impl Member {
     /// `data` contains the keys of the node's shard.
     ///
     /// # Errors
-    /// When another node has to answer it, or none can.
+    /// When another node has to answer the request, or no node can answer it.
     pub fn place<'a>(
         &self,
         keys: impl Iterator<Item = &'a [u8]> + Clone,

@@ -1,12 +1,12 @@
-//! A cluster of built-in servers in one process. Each node is a server with a thread and a port of its own. A primary and
-//! its replicas form a shard and share its data. There is no cluster bus: all nodes read one layout.
+//! A cluster of built-in servers in one process. Each node is a server with its own thread and port. A primary and its
+//! replicas form a shard and share its data. There is no cluster bus: all nodes read one layout.
 //!
 //! ```text
 //! node ─► shard: lock, data ─► layout: whose slot? ─► command, or MOVED, ASK, TRYAGAIN, CROSSSLOT, CLUSTERDOWN
 //! conductor ─► the faults of the whole cluster: a reshard, a failover
 //! ```
-//! A node holds the lock of its shard while it runs a command. An owner of a slot changes only under the locks of both
-//! shards, so no command meets a slot between its owners.
+//! A node holds the lock of its shard while it runs a command. The owner of a slot changes only under the locks of both
+//! shards, so no command runs in the middle of such a change.
 
 mod layout;
 mod member;

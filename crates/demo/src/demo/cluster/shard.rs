@@ -10,7 +10,7 @@ use crate::demo::store::{Database, databases};
 /// The number of keys that a move checks while both shards wait.
 const CHECKED_AT_ONCE: usize = 1000;
 
-/// What all nodes share.
+/// The state that all nodes of a cluster share.
 #[derive(Debug)]
 pub struct Shared {
     layout: RwLock<Layout>,
@@ -41,7 +41,7 @@ impl Shared {
         self.layout.read()
     }
 
-    /// Returns the layout, to be changed.
+    /// Returns the layout for a change.
     pub fn change(&self) -> RwLockWriteGuard<'_, Layout> {
         self.layout.write()
     }
@@ -66,7 +66,7 @@ impl Shared {
     pub fn finish_move(&self, slots: &[u16], from: usize, to: usize) {
         let mut cursor = 0;
         loop {
-            // In the order of their numbers, so that two moves do not wait for each other.
+            // The shards are locked in the order of their numbers, so that two moves cannot deadlock.
             let mut locked = [from.min(to), from.max(to)].map(|shard| self.databases(shard));
             let [low, high] = &mut locked;
             let (source, target) = if from < to { (low, high) } else { (high, low) };

@@ -1,4 +1,5 @@
-//! The commands of a cluster's nodes: CLUSTER, ASKING, READONLY, ROLE. A server that is alone refuses them, except ROLE.
+//! The commands of a cluster's nodes: CLUSTER, ASKING, READONLY, ROLE. A server outside a cluster refuses these
+//! commands, except ROLE.
 
 use std::{cmp::Reverse, fmt::Write, sync::Arc};
 
@@ -195,7 +196,7 @@ pub fn keys_in_slot(call: &mut Call<'_>) -> Outcome {
 
 const STATISTICS: [&str; 4] = ["key-count", "cpu-usec", "network-bytes-in", "network-bytes-out"];
 
-/// Runs CLUSTER SLOT-STATS, as Valkey 8 and Redis 8.2 have it: for the slots of this node.
+/// Runs CLUSTER SLOT-STATS for the slots of this node, as in Valkey 8 and Redis 8.2.
 pub fn slot_statistics(call: &mut Call<'_>) -> Outcome {
     let member = member(call)?;
     let layout = member.shared.layout();
@@ -242,7 +243,7 @@ fn statistics(call: &Call<'_>, slot: u16) -> [u64; 4] {
     [call.state.databases[0].in_slot(slot) as u64, cost.ns / 1000, cost.bytes_in, cost.bytes_out]
 }
 
-/// Returns the options of ORDERBY: how many slots, and whether the smallest come first.
+/// Returns the options of ORDERBY: the number of slots, and whether the order is ascending.
 fn order(call: &Call<'_>) -> Result<(usize, bool), Failure> {
     let (mut limit, mut ascending, mut index) = (usize::from(SLOTS), false, 4);
     while index < call.arguments.len() {

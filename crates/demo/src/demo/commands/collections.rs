@@ -35,7 +35,7 @@ pub fn pop(call: &mut Call<'_>, pop: fn(&mut List) -> Option<Box<[u8]>>) -> Outc
     Ok(())
 }
 
-/// Runs BLPOP. If all lists are empty, the client has waited already.
+/// Runs BLPOP, after a possible wait of the client. If all lists are empty, the reply is null.
 pub fn blocking_pop(call: &mut Call<'_>) -> Outcome {
     let keys = call.arguments.from(1).take(call.arguments.len() - 2);
     let (database, reply) = call.database();
@@ -51,7 +51,7 @@ pub fn blocking_pop(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// Runs BLMOVE. If the list is empty, the client has waited already.
+/// Runs BLMOVE, after a possible wait of the client. If the list is empty, the reply is null.
 pub fn blocking_move(call: &mut Call<'_>) -> Outcome {
     let (from, to) = (call.argument(1)?, call.argument(2)?);
     let [pops_left, pushes_left] = [3, 4].map(|at| match call.word(at).as_slice() {
@@ -177,7 +177,7 @@ pub fn pop_lowest(call: &mut Call<'_>) -> Outcome {
     let count = call.count(2)?;
     let is_there = call.change(|set: &mut SortedSet, reply| {
         let taken = set.iter().len().min(count.unwrap_or(1));
-        // RESP3 nests the pairs if a count was given; without one there is a single pair.
+        // RESP3 nests the pairs if a count was given; without a count there is a single pair.
         let nested = reply.protocol == Protocol::Resp3 && count.is_some();
         reply.array(if nested { taken } else { 2 * taken });
         for (member, score) in std::iter::from_fn(|| set.pop_first()).take(taken) {
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn scores_and_ranges_that_make_no_sense_are_refused() {
+    fn invalid_scores_and_ranges_are_refused() {
         let mut server = TestServer::new();
         server.expect(&[
             ("ZADD z 5 a", ":1"),

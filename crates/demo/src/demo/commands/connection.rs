@@ -1,7 +1,7 @@
 //! The commands for the connection itself: HELLO, AUTH, SELECT, PING, CLIENT.
 //!
-//! The transaction commands MULTI and EXEC. The engine queues all requests between MULTI and EXEC; WATCH and DISCARD
-//! are not supported.
+//! This file also contains the transaction commands MULTI and EXEC. The engine queues all requests between MULTI and
+//! EXEC; WATCH and DISCARD are not supported.
 
 use std::fmt::Write;
 
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn databases_are_apart() {
+    fn databases_are_independent() {
         TestServer::new().expect(&[
             ("SET a 1", "+OK"),
             ("SELECT 15", "+OK"),
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_queued_runs_at_exec_and_an_error_has_its_place_in_the_array() {
+    fn queued_commands_run_at_exec_and_an_error_has_its_place_in_the_array() {
         let mut server = TestServer::new();
         let other = server.connect();
         server.ok("MULTI");

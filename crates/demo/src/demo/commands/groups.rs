@@ -1,4 +1,4 @@
-//! The groups of readers of a stream: their entries are handed out, acknowledged and taken over.
+//! The commands for the consumer groups of streams: XGROUP CREATE, XACK and XAUTOCLAIM.
 
 use super::{
     Call, Outcome,
@@ -59,7 +59,7 @@ pub fn claim(call: &mut Call<'_>) -> Outcome {
         let is_idle = |got_ms: u64| now_ms.saturating_sub(got_ms) >= idle_ms;
         let idle = group.pending.range(from..).filter(|(_, (_, got_ms))| is_idle(*got_ms));
         let mut ids: Vec<_> = idle.map(|(id, _)| *id).take(most.saturating_add(1)).collect();
-        // The id at which the next call goes on; 0-0 if there are no more.
+        // The ID at which the next call continues; 0-0 if no entries are left.
         let next = if ids.len() > most { ids.pop().unwrap_or_default() } else { (0, 0) };
         group.hand_over(&ids, reader, now_ms);
         let entries: Vec<_> = ids.iter().flat_map(|id| stream.within(*id, *id)).collect();
@@ -76,7 +76,7 @@ mod tests {
     use crate::demo::commands::testing::TestServer;
 
     #[test]
-    fn an_entry_is_handed_out_once_acknowledged_or_taken_over() {
+    fn an_entry_is_delivered_once_and_then_acknowledged_or_claimed() {
         let mut server = TestServer::new();
         server.expect(&[
             ("XGROUP CREATE s g $", "-ERR The XGROUP subcommand requires the key to exist, or MKSTREAM"),
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn only_those_are_woken_who_wait_for_the_key() {
+    fn only_clients_that_wait_for_the_key_are_woken() {
         let mut server = TestServer::new();
         server.ok("XGROUP CREATE s g $ MKSTREAM");
         let waits = |server: &mut TestServer, client, line| {

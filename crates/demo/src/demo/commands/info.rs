@@ -1,6 +1,6 @@
 //! The command INFO, with the field names of Redis: the fields that redyno reads, and the fields that users look for.
 //!
-//! The CPU time of the server's thread, and the memory of its process.
+//! This file also reads the CPU time of the server's thread, and the memory of its process.
 
 use std::{fmt::Write, time::Duration};
 
@@ -122,7 +122,7 @@ fn cpu(_: &Call<'_>) -> String {
     )
 }
 
-/// The replicas of a cluster share the data of their primary, so none is ever behind.
+/// The replicas of a cluster share the data of their primary, so they never lag behind.
 fn replication(call: &Call<'_>) -> String {
     let Some(member) = &call.state.member else {
         return "role:master\nconnected_slaves:0\n".to_owned();
@@ -184,8 +184,8 @@ fn keyspace(call: &Call<'_>) -> String {
     databases.map(line).collect()
 }
 
-/// Returns the system and user CPU time of the calling thread; on systems that do not report it per thread (macOS), of
-/// the process. Both are zero if the system reports neither.
+/// Returns the system and user CPU time of the calling thread. On systems that do not report CPU time per thread
+/// (macOS), returns the times of the process. Both times are zero if the system does not report them.
 pub fn thread_cpu() -> [Duration; 2] {
     #[cfg(target_os = "linux")]
     const WHO: UsageWho = UsageWho::RUSAGE_THREAD;
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn sections_come_as_asked() {
+    fn info_returns_the_requested_sections() {
         let mut server = TestServer::new();
         let titles = |info: &str| info.lines().filter(|line| line.starts_with("# ")).count();
         let text = server.ask("INFO server");

@@ -1,6 +1,6 @@
 //! The commands for keys of any type: deletion, expiry, SCAN.
 //!
-//! The commands for strings and counters.
+//! This file also contains the commands for strings and counters.
 
 use super::{Call, Outcome};
 use crate::demo::{reply::Failure, request::number, state::config::matches, store::Database};
@@ -59,7 +59,8 @@ pub fn flushall(call: &mut Call<'_>) -> Outcome {
 /// The number of keys that one SCAN call visits if the request has no COUNT.
 const DEFAULT_COUNT: usize = 10;
 
-/// Runs SCAN: it returns every key that exists from the first call to the last, and no key twice.
+/// Runs SCAN. The calls of one scan return every key that exists from the first call to the last call, and no key
+/// twice.
 pub fn scan(call: &mut Call<'_>) -> Outcome {
     let cursor = std::str::from_utf8(call.argument(1)?).ok().and_then(|text| text.parse::<u64>().ok());
     let cursor = cursor.ok_or(Failure::other("ERR invalid cursor"))?;
@@ -163,7 +164,7 @@ pub fn mget(call: &mut Call<'_>) -> Outcome {
     let (database, reply) = call.database();
     reply.array(keys.len());
     for key in keys {
-        // A value of another type counts as none.
+        // A value of another type counts as missing.
         let value = database.read::<Vec<u8>>(key).ok().flatten();
         reply.bulk_or_null(value.map(Vec::as_slice));
     }
@@ -267,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_is_read_back() {
+    fn a_value_that_was_set_is_read() {
         let mut server = TestServer::new();
         server.expect(&[
             ("GET a", "$-1"),

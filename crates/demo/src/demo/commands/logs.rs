@@ -1,6 +1,6 @@
 //! The commands SLOWLOG and LATENCY, and DEBUG SLEEP, which adds entries to their logs.
 //!
-//! The command CONFIG.
+//! This file also contains the command CONFIG.
 
 use std::time::Duration;
 
@@ -122,7 +122,7 @@ mod tests {
     use crate::demo::commands::testing::TestServer;
 
     #[test]
-    fn slow_commands_are_logged_with_who_asked() {
+    fn slow_commands_are_logged_with_their_client() {
         let mut server = TestServer::new();
         server.expect(&[("CLIENT SETNAME me", "+OK"), ("SLOWLOG GET", "*0"), ("DEBUG SLEEP 0.011", "+OK")]);
         server.expect(&[("SLOWLOG LEN", ":1")]);

@@ -1,4 +1,5 @@
-//! Channels: SUBSCRIBE and PUBLISH, and the same for sharded channels. A client keeps its channels until it disconnects.
+//! The commands SUBSCRIBE and PUBLISH, and SSUBSCRIBE and SPUBLISH for sharded channels. A client keeps its channels
+//! until it disconnects.
 
 use super::{Call, Outcome};
 use crate::demo::reply::{Protocol, Reply};

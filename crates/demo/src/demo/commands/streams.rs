@@ -1,4 +1,4 @@
-//! The commands for streams: what a fleet's bus and the receivers of a workload need of them.
+//! The commands for streams, as far as the bus of a fleet and the receivers of a workload need them.
 
 use super::{Call, Outcome, float};
 use crate::demo::{
@@ -10,10 +10,10 @@ use crate::demo::{
 
 /// The error of a command on a group that does not exist.
 pub(super) const NO_GROUP: Failure = Failure::fixed("NOGROUP No such consumer group for key name");
-/// The highest id.
+/// The highest possible ID of an entry.
 const LAST: EntryId = (u64::MAX, u64::MAX);
 
-/// Runs XADD, with the option MAXLEN; the stream is cut to exactly this length, `~` or not.
+/// Runs XADD, with the option MAXLEN. The stream is cut to exactly this length, even with `~`.
 pub fn add_entry(call: &mut Call<'_>) -> Outcome {
     let mut at = 2;
     let most = match call.word(at).as_slice() {
@@ -61,7 +61,8 @@ pub fn reversed_range(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// Runs XREAD or XREADGROUP. If there is nothing to read, the client has waited already, as [`waits`] says.
+/// Runs XREAD or XREADGROUP, after a possible wait of the client (see [`waits`]). If there is nothing to read, the
+/// reply is null.
 pub fn read(call: &mut Call<'_>) -> Outcome {
     let read = Read::of(call.arguments)?;
     let now_ms = call.state.unix_ms();
@@ -111,7 +112,7 @@ pub fn waits(state: &mut State, client: usize, arguments: Arguments<'_>) -> Opti
     if !session.authenticated || session.transaction.is_some() {
         return None;
     }
-    // The lists before the timeout, or in BLMOVE the first word.
+    // BLPOP has its lists before the timeout; in BLMOVE, the first argument is the list.
     let lists = match arguments.get(0)?.to_ascii_lowercase().as_slice() {
         b"blpop" => arguments.len() - 2,
         b"blmove" => 1,
@@ -149,9 +150,10 @@ pub fn waits(state: &mut State, client: usize, arguments: Arguments<'_>) -> Opti
 
 /// The arguments of XREAD or XREADGROUP.
 struct Read<'a> {
-    /// The group and its consumer, of XREADGROUP.
+    /// The group and the consumer of XREADGROUP; `None` for XREAD.
     group: Option<(&'a [u8], &'a [u8])>,
-    /// The keys of the streams, and the last id that the client has; `None` for `>`: the last one of the group.
+    /// The keys of the streams, each with the last ID that the client has read. `None` stands for `>`, the last ID of
+    /// the group.
     streams: Vec<(&'a [u8], Option<EntryId>)>,
     /// The largest number of entries of each stream.
     most: usize,
@@ -192,7 +194,7 @@ impl<'a> Read<'a> {
         Ok(Self { group, streams: streams.collect::<Result<_, _>>()?, most, block_ms })
     }
 
-    /// Returns the first id that the client has not read.
+    /// Returns the first ID that the client has not read.
     fn first(&self, stream: Option<&Stream>, last: Option<EntryId>) -> Result<EntryId, Failure> {
         let (ms, sequence) = match (last, self.group) {
             (Some(last), None) => last,
@@ -203,8 +205,8 @@ impl<'a> Read<'a> {
     }
 }
 
-/// Parses an identifier: `-` and `+` are the first and the last, and `default` is the number within a millisecond of one
-/// that has none.
+/// Parses the ID of an entry. `-` and `+` stand for the lowest and the highest ID. `default` is the sequence number of
+/// an ID that has only a time.
 pub(super) fn id(text: &[u8], default: u64) -> Result<EntryId, Failure> {
     let wrong = || Failure::other("ERR Invalid stream ID specified as stream command argument");
     let part = |text: &str| text.parse::<u64>().map_err(|_| wrong());
@@ -259,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_does_not_know_is_refused() {
+    fn unsupported_arguments_are_refused() {
         TestServer::new().expect(&[
             ("XADD t 5-3 f v", "-ERR the built-in server knows no ID of a stream but *"),
             ("XADD t * f v g", "-ERR wrong number of arguments for 'xadd' command"),

@@ -27,7 +27,7 @@ pub const SECRET: u16 = 16;
 pub const READS: u16 = 32;
 /// Flag: the first argument is a key.
 const KEY: u16 = 64;
-/// Flag: all arguments are keys, or keys and values in turn if the command grows.
+/// Flag: all arguments are keys. For a command with [`GROWS`], keys and values alternate.
 const KEYS: u16 = 128;
 /// Flag: the client may wait for an entry of the stream whose key follows the word STREAMS.
 pub const WAITS: u16 = 256;
@@ -40,14 +40,14 @@ const ANY: usize = usize::MAX;
 /// The longest command name in bytes, including the bar and the name of a subcommand.
 const LONGEST_NAME: usize = 24;
 
-/// One command. A subcommand is `group|name`.
+/// One command. The name of a subcommand has the form `group|name`.
 pub struct Command {
-    /// In lower case.
+    /// The name of the command in lower case.
     pub name: &'static str,
-    /// The least and the most words of a request with this command, including the words of the command's name.
+    /// The smallest and the largest number of words in a request with this command, including the command's name.
     words: (usize, usize),
     flags: u16,
-    /// Its function.
+    /// The function that runs the command.
     pub run: fn(&mut Call<'_>) -> Outcome,
 }
 
@@ -192,14 +192,14 @@ static IDS: LazyLock<Map<&'static [u8], CommandId>> = LazyLock::new(|| {
 /// Returns the command that a request with these arguments names.
 ///
 /// # Errors
-/// When there is none, with the text of Redis.
+/// When there is no such command; the error has the text of Redis.
 pub fn find(arguments: Arguments<'_>) -> Result<CommandId, Failure> {
     let name = arguments.get(0).unwrap_or_default();
     let subcommand = || named(&[name, b"|", arguments.get(1)?]);
     named(&[name]).or_else(subcommand).ok_or_else(|| unknown(arguments))
 }
 
-/// Returns the command whose name is these parts joined, in upper or lower case.
+/// Returns the command whose name consists of these parts; the case of letters does not matter.
 fn named(parts: &[&[u8]]) -> Option<CommandId> {
     let (mut lower, mut length) = ([0; LONGEST_NAME], 0);
     for part in parts {
@@ -210,7 +210,8 @@ fn named(parts: &[&[u8]]) -> Option<CommandId> {
     IDS.get(&lower[..length]).copied()
 }
 
-/// Returns the command of this name, or all subcommands of it (`config`), in upper or lower case.
+/// Returns the command with this name, or all subcommands of a command such as `config`; the case of letters does not
+/// matter.
 pub fn all_named(name: &[u8]) -> impl Iterator<Item = CommandId> {
     let is_meant = |command: &Command| {
         [command.name, command.group()].iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes()))
@@ -270,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_is_refused_in_the_words_of_redis() {
+    fn unknown_commands_are_refused_with_the_messages_of_redis() {
         let mut server = TestServer::new();
         for (request, error) in [
             ("foo bar baz", "-ERR unknown command 'foo', with args beginning with: 'bar' 'baz' \n"),

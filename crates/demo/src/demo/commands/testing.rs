@@ -9,7 +9,7 @@ use crate::demo::{
     state::{Config, Stop},
 };
 
-/// A server and its clients, counted from 1; the first one exists from the start.
+/// A server and its clients, which are counted from 1. The first client exists from the start.
 pub struct TestServer {
     pub engine: Engine,
     pub stop: Arc<Stop>,
@@ -84,7 +84,7 @@ impl TestServer {
         assert_eq!(self.ask(line), "+OK\n", "{line}");
     }
 
-    /// Sends each request, and compares the reply, without its last line feed, with the expected one.
+    /// Sends each request, and compares the reply, without its last line feed, with the expected reply.
     pub fn expect(&mut self, exchanges: &[(&str, &str)]) {
         for (request, reply) in exchanges {
             assert_eq!(self.ask(request).trim_end_matches('\n'), *reply, "{request}");

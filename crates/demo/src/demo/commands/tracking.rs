@@ -1,4 +1,4 @@
-//! CLIENT TRACKING: a client hears when another one changes a key that it has read.
+//! CLIENT TRACKING: a client is notified when another client changes a key that it has read.
 
 use super::{COMMANDS, Call, Outcome, READS};
 use crate::demo::reply::{Failure, Protocol, Reply};
@@ -31,7 +31,7 @@ pub fn track(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// Notes the keys that a command has read, and posts an invalidation of those that it has written.
+/// Records the keys that a command has read, and posts invalidation messages for the keys that it has written.
 pub fn note_keys(call: &mut Call<'_>) {
     let command = &COMMANDS[call.id];
     for key in command.keys(call.arguments) {
@@ -56,7 +56,7 @@ mod tests {
     use crate::demo::commands::testing::TestServer;
 
     #[test]
-    fn a_change_reaches_those_who_have_read_the_key_and_those_with_its_prefix() {
+    fn a_change_is_posted_to_clients_that_have_read_the_key_or_track_its_prefix() {
         let mut server = TestServer::new();
         assert!(
             server.ask("CLIENT TRACKING ON").starts_with("-ERR Client tracking is only possible in RESP3")

@@ -1,4 +1,4 @@
-//! Answers a request on a node of a cluster: whether the node has its keys, and what it costs.
+//! Answers a request on a node of a cluster: checks whether the node has the keys, and counts the cost of the request.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub fn answer_in_cluster(
     let (begin_ns, before) = (state.now_ns, out.len());
     let queues = state.sessions[&client].transaction.is_some() && !COMMANDS[id].has(AT_ONCE);
     if !queues {
-        // Here, and not under the lock: the replicas do not wait for a slow command of their primary.
+        // This is outside the lock, so that the replicas do not wait for a slow command of their primary.
         state.spend(std::mem::take(&mut slow));
     }
     let slot = state.with_data(|state| {
@@ -53,7 +53,8 @@ pub fn answer_in_cluster(
     }
 }
 
-/// Returns the number of bytes that the replicas copy if the request changes data: with EXEC, those of the transaction.
+/// Returns the number of bytes that the replicas copy if the request changes data. For EXEC, the number includes the
+/// requests of the transaction.
 fn copied_bytes(state: &State, client: usize, arguments: Arguments<'_>) -> usize {
     let queued = state.sessions[&client].transaction.iter().flat_map(|transaction| &transaction.queued);
     arguments.bytes.len() + queued.map(|queued| queued.arguments().bytes.len()).sum::<usize>()
@@ -87,8 +88,8 @@ mod tests {
         commands::testing::TestServer,
     };
 
-    /// Two primaries, and a replica of each, at the ports from 7000 on. The key `foo` has slot 12182, which the second
-    /// one owns, and `bar` has slot 5061.
+    /// Creates two primaries with a replica each, on the ports from 7000 on. The key `foo` has slot 12182, which the
+    /// second primary owns. The key `bar` has slot 5061, which the first primary owns.
     fn nodes() -> (Arc<Shared>, [TestServer; 4]) {
         let mut layout = Layout::new(2, 1);
         (7000..).zip(&mut layout.nodes).for_each(|(port, node)| node.port = port);

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused_with_its_reason() {
+    fn invalid_faults_are_refused_with_a_reason() {
         for (text, reason) in [
             ("", "a fault starts with stall"),
             ("explode 5s", "'explode' is not a fault: give stall, slow"),

@@ -31,7 +31,8 @@ pub struct Treatment {
     pub delay: Duration,
     /// The damage to the reply's bytes.
     pub damage: Option<Damage>,
-    /// Until when the request waits for an entry of a stream, in nanoseconds since the server's start; it has no reply yet.
+    /// Until when the request waits for an entry of a stream, in nanoseconds since the server's start; `None` if it
+    /// does not wait.
     pub waits_until_ns: Option<u64>,
 }
 
@@ -47,7 +48,7 @@ struct Rule {
     fault: Fault,
     /// The number of requests so far to which the fault could apply.
     occasions: u64,
-    /// The next time at which a fault with a time applies; `u64::MAX` means never again.
+    /// The next time at which a timed fault applies; `u64::MAX` means never again.
     due_ns: u64,
 }
 
@@ -67,7 +68,7 @@ impl Script {
         !self.rules.iter().any(|rule| rule.fault.kind.is_of_requests())
     }
 
-    /// Returns the faults of a request. Several faults may apply; of several errors or damages only the first one is
+    /// Returns the faults of a request. Several faults may apply, but only the first error and the first damage are
     /// used.
     pub fn judge(&mut self, occasion: Occasion<'_>) -> Treatment {
         let mut treatment = Treatment::default();
@@ -79,13 +80,13 @@ impl Script {
         treatment
     }
 
-    /// Returns the time at which the next fault is due that needs no request.
+    /// Returns the due time of the next fault that is independent of requests.
     pub fn next_due_ns(&self) -> Option<u64> {
         let timed = self.rules.iter().filter(|rule| rule.fault.kind.is_timed());
         timed.map(|rule| rule.due_ns).min().filter(|due_ns| *due_ns < u64::MAX)
     }
 
-    /// Returns a fault that is due now and needs no request, and schedules the next one.
+    /// Returns a fault that is due now and independent of requests, and schedules the next time of this fault.
     pub fn take_due(&mut self, now_ns: u64) -> Option<Fault> {
         let is_due = |rule: &&mut Rule| rule.fault.kind.is_timed() && rule.due_ns <= now_ns;
         let rule = self.rules.iter_mut().find(is_due)?;
@@ -93,7 +94,7 @@ impl Script {
         Some(rule.fault.clone())
     }
 
-    /// Returns the keys that are hot now, and how often each is read in a second.
+    /// Returns the keys that are hot now, each with its number of reads per second.
     pub fn hot_keys(&self, now_ns: u64) -> Vec<(String, u64)> {
         let hot = |rule: &Rule| match &rule.fault.kind {
             Kind::Hot { key, per_s } if rule.due_ns <= now_ns => Some((key.clone(), *per_s)),
@@ -155,7 +156,7 @@ impl Rule {
     }
 }
 
-/// Returns the error with this prefix: for common prefixes with the message of Redis, otherwise with a general one.
+/// Returns the error with this prefix: for common prefixes with the message of Redis, otherwise with a general message.
 fn error_text(prefix: &str) -> String {
     let message = match prefix {
         "LOADING" => "Redis is loading the dataset in memory",
@@ -182,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn every_nth_and_nth_count_what_they_say() {
+    fn every_n_counts_requests_and_nth_counts_positions_in_a_read() {
         let mut script = script(&["error OOM on set every 3", "delay get 2ms nth 10"]);
         let errors: Vec<bool> = (0..6).map(|_| script.judge(request("set", 1, 0)).error.is_some()).collect();
         assert_eq!(errors, [false, false, true, false, false, true]);
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_without_a_command_spares_what_looks_at_the_server() {
+    fn a_fault_without_a_command_spares_commands_that_observe_the_server() {
         let mut script = script(&["garbage", "slow any 1ms"]);
         assert_eq!(script.judge(request("get", 1, 0)).damage, Some(Damage::Garbage));
         let spared = script.judge(request("info", 1, 0));

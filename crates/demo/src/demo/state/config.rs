@@ -1,9 +1,9 @@
 //! The parameters of CONFIG GET and CONFIG SET: a table of their names, kinds and defaults.
 //!
-//! These parameters have an effect: `requirepass`, `maxmemory`, `maxclients`, `hz`, and those of the slow log and the
-//! latency monitor. The built-in server has no eviction, no persistence and no I/O threads: CONFIG GET returns the
-//! values of `save`, `appendonly`, `appendfsync` and `activedefrag`, which have no effect but let clients that set them
-//! be tested.
+//! These parameters have an effect: `requirepass`, `maxmemory`, `maxclients`, `hz`, and the parameters of the slow log
+//! and the latency monitor. The built-in server has no eviction, no persistence and no I/O threads: CONFIG GET returns
+//! the values of `save`, `appendonly`, `appendfsync` and `activedefrag`, which have no effect but let clients that set
+//! them be tested.
 //!
 //! The patterns of CONFIG GET and SCAN are the glob patterns of Redis without classes such as `[a-z]`: `*`, `?`, and
 //! `\` before a literal byte.
@@ -108,7 +108,7 @@ impl Config {
     /// Sets all given parameters, or none if one of them is invalid.
     ///
     /// # Errors
-    /// Names the first parameter that does not exist or whose value is invalid.
+    /// When a parameter does not exist, or its value is invalid; the error names the first such parameter.
     pub fn set<'a>(&mut self, pairs: impl IntoIterator<Item = (&'a [u8], &'a [u8])>) -> Result<(), Failure> {
         let mut changed = self.clone();
         for (given, value) in pairs {
@@ -160,7 +160,7 @@ fn read(kind: Kind, value: &[u8]) -> Result<String, String> {
     }
 }
 
-/// Returns whether all of `text` matches `pattern`. The run time is at most proportional to the product of the two
+/// Returns whether the whole `text` matches `pattern`. The run time is at most proportional to the product of the two
 /// lengths.
 pub fn matches(pattern: &[u8], text: &[u8]) -> bool {
     // The positions in the text that the pattern may have reached.
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_default_is_a_value_that_its_parameter_takes() {
+    fn every_default_is_a_valid_value_of_its_parameter() {
         let config = Config::new(6379, "");
         for (_, kind, default) in PARAMETERS.iter().filter(|(_, kind, _)| !matches!(kind, Kind::Fixed)) {
             assert_eq!(read(*kind, default.as_bytes()).as_deref(), Ok(*default));
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_refused_in_the_words_of_redis() {
+    fn an_invalid_value_is_refused_with_the_message_of_redis() {
         let mut config = Config::new(0, "");
         let cases: [(&str, &str, &str); 6] = [
             ("maxmemory-policy", "allkeys-lru", "argument(s) must be one of the following: noeviction"),
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hostile_pattern_takes_no_exponential_time() {
+    fn a_hostile_pattern_does_not_take_exponential_time() {
         let pattern = "a*".repeat(40) + "b";
         assert!(!matches(pattern.as_bytes(), &[b'a'; 2000]));
     }

@@ -2,7 +2,7 @@
 //!
 //! The run times of each command are counted as for `LATENCY HISTOGRAM`.
 //!
-//! The slow log.
+//! This file also contains the slow log.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -104,13 +104,14 @@ impl Stats {
     }
 }
 
-/// The number of durations in each bucket of `LATENCY HISTOGRAM`; each bucket reaches twice as far as the one before.
+/// The number of durations in each bucket of `LATENCY HISTOGRAM`; the upper bound of a bucket is twice that of the
+/// previous bucket.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DurationCounts {
     counts: [u64; BUCKETS],
 }
 
-/// The number of buckets: they reach from 1 µs to above an hour.
+/// The number of buckets, which cover durations from 1 µs to more than an hour.
 const BUCKETS: usize = 32;
 
 /// Returns the longest duration in bucket `index`, in ns. Redis lists its HDR histogram at 1024 ns × 2^n; with the two
@@ -232,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn long_requests_are_cut_and_say_so() {
+    fn long_requests_are_shortened_with_a_note() {
         assert_eq!(short("GET a"), ["GET", "a"]);
         assert_eq!(short(&"x".repeat(128)), ["x".repeat(128)]);
         assert_eq!(short(&"x".repeat(130)), [format!("{}... (2 more bytes)", "x".repeat(128))]);
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_go_on_when_old_entries_go() {
+    fn ids_continue_when_old_entries_are_removed() {
         let entry = SlowEntry { at_s: 1, us: 2, ..SlowEntry::default() };
         let mut log = Slowlog::default();
         for _ in 0..3 {

@@ -59,8 +59,8 @@ impl Database {
         self.in_slots.get(usize::from(slot)).copied().unwrap_or(0)
     }
 
-    /// Moves the keys of some slots to `target`, among the next `count` keys from `cursor` on, which is 0 in the first
-    /// call; returns the next cursor, 0 after the last key.
+    /// Checks the next `count` keys from `cursor` on, and moves the keys of the given slots to `target`. The cursor is
+    /// 0 in the first call. Returns the next cursor, which is 0 after the last key.
     pub fn move_slots(&mut self, target: &mut Self, slots: &[u16], (cursor, count): (u64, usize)) -> u64 {
         let mut keys: Vec<Box<[u8]>> = Vec::new();
         let next = self.scan(cursor, count, |key| {
@@ -89,10 +89,10 @@ impl Database {
         self.find_counted(key).is_some()
     }
 
-    /// Returns the value of `key`, and counts nothing.
+    /// Returns the value of `key` without counting a keyspace hit or miss.
     ///
     /// # Errors
-    /// When it has another type.
+    /// When the value has another type.
     pub fn peek<T: Kind>(&mut self, key: &[u8]) -> Result<Option<&T>, Failure> {
         let found = self.find(key);
         self.of_type(found)
@@ -105,7 +105,7 @@ impl Database {
     /// Returns the value of `key`; counts a keyspace hit or miss.
     ///
     /// # Errors
-    /// When it has another type.
+    /// When the value has another type.
     pub fn read<T: Kind>(&mut self, key: &[u8]) -> Result<Option<&T>, Failure> {
         let found = self.find_counted(key);
         self.of_type(found)
@@ -115,7 +115,7 @@ impl Database {
     /// is removed.
     ///
     /// # Errors
-    /// When it has another type.
+    /// When the value has another type.
     pub fn change<T: Kind, R>(
         &mut self,
         key: &[u8],
@@ -128,7 +128,7 @@ impl Database {
     /// empty value.
     ///
     /// # Errors
-    /// When it has another type.
+    /// When the value has another type.
     pub fn change_or_new<T: Kind, R>(
         &mut self,
         key: &[u8],
@@ -198,8 +198,8 @@ impl Database {
         true
     }
 
-    /// Calls `visit` for up to `count` keys from `cursor` on, which is 0 in the first call; returns the next cursor, 0
-    /// after the last key.
+    /// Calls `visit` for up to `count` keys from `cursor` on. The cursor is 0 in the first call. Returns the next
+    /// cursor, which is 0 after the last key.
     pub fn scan(&self, cursor: u64, count: usize, mut visit: impl FnMut(&[u8])) -> u64 {
         let all = self.entries.len();
         let end = if cursor == 0 { all } else { usize::try_from(cursor).unwrap_or(all).min(all) };
@@ -239,7 +239,7 @@ impl Database {
         (self.hits, self.misses, self.expired) = (0, 0, 0);
     }
 
-    /// Returns the number of keys, including expired ones that are not removed yet.
+    /// Returns the number of keys, including expired keys that are not removed yet.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
@@ -310,7 +310,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_scan_returns_every_key_that_stays_whatever_comes_and_goes() {
+    fn a_scan_returns_every_key_that_stays_while_others_are_added_and_removed() {
         let mut database = Database::default();
         for n in 0..1000 {
             database.set_string(format!("stay:{n}").as_bytes(), b"v");
@@ -354,7 +354,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_behaves_like_a_map_and_its_bytes_come_back_to_zero(
+        fn the_database_behaves_like_a_map_and_its_bytes_return_to_zero(
             steps in prop::collection::vec((0..3u8, 0..20u8, prop::collection::vec(any::<u8>(), 0..100)), 0..200),
         ) {
             let (mut database, mut model) = (Database::default(), BTreeMap::new());

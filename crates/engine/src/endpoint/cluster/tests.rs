@@ -6,8 +6,8 @@ use std::{
 
 use super::*;
 
-/// A node of a cluster that answers CLUSTER SLOTS with these owners of all slots in turn, one for each question, and
-/// everything else with PONG. Returns its target, and the number of questions so far.
+/// Starts a cluster node. The node answers CLUSTER SLOTS number n with `answers(n, port)`, and every other command with
+/// PONG. Returns the target of the node, and the number of CLUSTER SLOTS requests so far.
 fn node(answers: impl Fn(usize, u16) -> String + Send + Sync + 'static) -> (Target, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -52,7 +52,7 @@ fn wait(what: impl Fn() -> bool) {
 const SECOND: Duration = Duration::from_secs(5);
 
 #[test]
-fn a_thousand_doubts_are_few_questions_and_nodes_keep_their_numbers() {
+fn a_thousand_reports_cause_few_requests_and_nodes_keep_their_numbers() {
     let (target, asked) = node(|n, port| all_slots("", port + u16::from(n > 0)));
     let cluster = Cluster::find(&target, SECOND).unwrap();
     let first = cluster.topology().owner(0).unwrap();
@@ -60,7 +60,7 @@ fn a_thousand_doubts_are_few_questions_and_nodes_keep_their_numbers() {
     let met = cluster.meet(&stranger).unwrap();
     (0..1000).for_each(|_| cluster.doubt());
     wait(|| cluster.topology().owner(0) != Some(first));
-    // One more for those that came during the question; a machine that is busy for long may cause some more.
+    // Reports during a request cause one more request; a machine that is busy for long may cause some more.
     assert!((2..=20).contains(&asked.load(Ordering::SeqCst)), "{asked:?}");
     let topology = cluster.topology();
     assert_eq!((topology.find(&stranger), topology.find(&target.address)), (Some(met), Some(first)));
@@ -68,7 +68,7 @@ fn a_thousand_doubts_are_few_questions_and_nodes_keep_their_numbers() {
 }
 
 #[test]
-fn a_cluster_whose_nodes_are_nowhere_is_asked_through_the_node_that_was_given() {
+fn if_no_node_of_the_topology_is_reachable_the_node_that_the_user_named_is_queried() {
     // Nothing listens on port 1.
     let (target, asked) = node(|_, _| all_slots("127.0.0.1", 1));
     let cluster = Cluster::find(&target, SECOND).unwrap();
@@ -89,7 +89,7 @@ fn a_server_that_is_no_cluster_and_one_without_slots_are_refused_in_one_line() {
 }
 
 #[test]
-fn a_topology_that_gets_lost_keeps_the_last_one_and_says_why() {
+fn after_a_failed_request_the_last_topology_stays_and_the_cause_is_known() {
     let (target, asked) = node(|n, port| match n {
         0 => all_slots("", port),
         _ => "+OK\r\n".to_owned(),

@@ -43,11 +43,11 @@ pub struct Ciphers {
 }
 
 impl Ciphers {
-    /// Offers only the suites in `names` for TLS 1.2; colons separate the names. `DEFAULT`, `ALL` and `HIGH` are all
-    /// supported suites, and `-` or `!` before a name takes it away, as in OpenSSL.
+    /// Offers only the suites in `names` for TLS 1.2; colons separate the names. As in OpenSSL, `DEFAULT`, `ALL` and
+    /// `HIGH` stand for all supported suites, and `-` or `!` before a name removes the suite.
     ///
     /// # Errors
-    /// Names the unknown one.
+    /// When a name is unknown; the error contains the name.
     pub fn name_tls12(&mut self, names: &str) -> Result<(), UnknownCipher> {
         self.of_12 = Some(named(names, &SUITES_OF_12, &GROUPS)?);
         Ok(())
@@ -56,13 +56,13 @@ impl Ciphers {
     /// Offers only the suites in `names` for TLS 1.3; colons separate the names.
     ///
     /// # Errors
-    /// Names the unknown one.
+    /// When a name is unknown; the error contains the name.
     pub fn name_tls13(&mut self, names: &str) -> Result<(), UnknownCipher> {
         self.of_13 = Some(named(names, &SUITES_OF_13, &[])?);
         Ok(())
     }
 
-    /// Speaks only TLS 1.2, or only TLS 1.3: offers no suite of the other version.
+    /// Restricts the connection to one TLS version: TLS 1.3 if `is_13` is true, otherwise TLS 1.2.
     pub fn speak_only(&mut self, is_13: bool) {
         *(if is_13 { &mut self.of_12 } else { &mut self.of_13 }) = Some(Vec::new());
     }
@@ -86,7 +86,7 @@ impl Ciphers {
     }
 }
 
-/// Reads a list of names. A word of `groups` names all suites; `-` or `!` before a name takes it away.
+/// Parses a list of suite names. A name in `groups` stands for all suites; `-` or `!` before a name removes the suite.
 fn named(
     names: &str,
     known: &[(&str, CipherSuite)],
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_those_that_are_named_are_offered_in_their_order() {
+    fn only_the_named_suites_are_offered_in_the_order_of_their_names() {
         let suites = |ciphers: &Ciphers| {
             ciphers.provider().cipher_suites.iter().map(SupportedCipherSuite::suite).collect::<Vec<_>>()
         };

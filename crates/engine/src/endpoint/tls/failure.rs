@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::untrusted;
 
-/// How long a server may send nothing in a handshake, where no other timeout applies.
+/// How long redyno waits for a server that sends nothing in a TLS handshake, if no other timeout applies: 5 s.
 pub const HANDSHAKE_LIMIT: Duration = Duration::from_secs(5);
 
 /// Why TLS failed on a connection. The load and the probes count such an error under the kind `tls`.
@@ -21,8 +21,8 @@ pub enum TlsFailure {
     UnknownIssuer,
     /// A trusted CA has the same name as the CA that signed the certificate, but is a different CA.
     #[error(
-        "the CA that is trusted here has the name of the one that signed the server's certificate, but is another; name \
-         the server's own with --cacert FILE, or trust any server with --insecure"
+        "a CA trusted here has the same name as the CA that signed the server's certificate, but is a different \
+         one; name the server's CA with --cacert FILE, or trust any server with --insecure"
     )]
     OtherIssuer,
     /// The certificate belongs to another server.
@@ -48,13 +48,13 @@ pub enum TlsFailure {
     /// The certificate is not valid yet.
     #[error("the server's certificate is not valid yet; check the clocks of both machines")]
     NotYetValid,
-    /// The certificate is a CA's own, or one for clients.
+    /// The certificate is the certificate of a CA or of a client.
     #[error(
         "the server's certificate is not one for a server ({0}); give the server one of its own that the CA signs, or \
          trust any server with --insecure"
     )]
     WrongPurpose(String),
-    /// The certificate has X.509 version 1, as the test script of Redis makes it with OpenSSL 3.0.
+    /// The certificate has X.509 version 1. The test script of Redis creates such certificates with OpenSSL 3.0.
     #[error(
         "the server's certificate has X.509 version 1, which rustls does not accept; sign it again as version 3: openssl \
          x509 -req ... -extfile FILE, with 'subjectAltName=DNS:NAME,IP:ADDRESS' in FILE; or trust any server with --insecure"
@@ -70,7 +70,7 @@ pub enum TlsFailure {
     ClientCertificateWanted,
     /// The server does not accept the client certificate or the handshake.
     #[error(
-        "the server refused the TLS handshake ({0}); does it want a client certificate (--cert and --key), one that is \
+        "the server refused the TLS handshake ({0}); does it require a client certificate (--cert and --key) that is \
          valid and signed by a CA that it trusts?"
     )]
     Refused(String),
@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_says_the_names_of_types() {
+    fn no_message_contains_the_name_of_a_type() {
         assert_eq!(alerted(AlertDescription::UnknownCA), "alert 'unknown CA'");
         let other = TlsFailure::from(Error::AlertReceived(AlertDescription::HandshakeFailure)).to_string();
         assert!(other.contains("(alert 'handshake failure')"), "{other}");

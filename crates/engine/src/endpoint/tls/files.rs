@@ -95,10 +95,10 @@ pub enum TlsError {
     UnixSocket,
     /// The name in the certificate of a service's primary is unknown.
     #[error(
-        "the primary that Sentinel names changes, so the name in its certificate is unknown; give it with --sni"
+        "the primary of a Sentinel service may change, so its certificate's name is unknown; give it with --sni"
     )]
     Sentinel,
-    /// The library refused.
+    /// The TLS library returned another error.
     #[error("TLS cannot be set up: {0}")]
     Library(String),
 }
@@ -157,7 +157,7 @@ fn read(option: &'static str, path: &Path) -> Result<Vec<u8>, TlsError> {
 /// Reads a file, or a pipe such as a shell creates for `<(command)`. Fails for a device that never ends, and for a pipe
 /// into which nothing writes.
 fn bounded(path: &Path) -> io::Result<Vec<u8>> {
-    // Without this, opening a pipe would wait for a writer.
+    // Without O_NONBLOCK, opening a pipe would wait for a writer.
     let mut file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
     let deadline = Instant::now() + PATIENCE;
     let mut bytes = Vec::new();

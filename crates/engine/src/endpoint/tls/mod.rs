@@ -7,10 +7,9 @@
 //! ```
 //! The stream never waits for the socket; the owner of the socket does.
 //!
-//! If no CA is given, redyno trusts the CAs of the system (those of `update-ca-certificates` and SSL_CERT_FILE, as
-//! redis-cli does) and no list that is compiled in: a company's own CA signs the certificates of most Redis servers.
-//! Unlike redis-cli, redyno also checks that the certificate is for the server's name; a valid signature alone does not
-//! show that.
+//! If no CA is given, redyno trusts the CAs of the system, as redis-cli does: those of `update-ca-certificates` and
+//! SSL_CERT_FILE. redyno contains no list of public CAs, because a company's own CA signs the certificates of most
+//! Redis servers. Unlike redis-cli, redyno also checks that the certificate is for the server's name.
 
 mod ciphers;
 mod failure;

@@ -44,7 +44,7 @@ pub struct TlsSettings {
     pub ciphers: Ciphers,
 }
 
-/// A TLS configuration that is ready for connections. Clones share it.
+/// A TLS configuration that is ready for connections. Clones share their state.
 #[derive(Clone)]
 pub struct Tls {
     settings: TlsSettings,
@@ -56,8 +56,8 @@ impl Tls {
     /// Creates the configuration for the server at `address`. Reads all files that `settings` names.
     ///
     /// # Errors
-    /// When a file cannot be read or is invalid, when there is no trusted CA, or when the address cannot have a
-    /// certificate.
+    /// When a file cannot be read or is invalid, when there is no trusted CA, or when TLS cannot be used at this
+    /// address.
     pub fn new(settings: TlsSettings, address: &Address) -> Result<Self, TlsError> {
         let server_name = server_name(&settings, address)?;
         let provider = Arc::new(settings.ciphers.provider());
@@ -83,7 +83,7 @@ impl Tls {
                 builder.with_client_auth_cert(chain, key).map_err(refused)?
             }
         };
-        // A new connection must cost what a new client's connection costs: no session resumption.
+        // Without session resumption, each new connection costs as much as the connection of a new client.
         config.resumption = Resumption::disabled();
         config.enable_sni = !settings.ca_only || settings.server_name.is_some();
         Ok(Self { settings, server_name, config: Arc::new(config) })
@@ -99,15 +99,16 @@ impl Tls {
         self.is_verified() && !self.settings.ca_only
     }
 
-    /// Returns the same configuration for the server at another address. With a given server name, the name stays.
+    /// Returns the same configuration for the server at another address. A server name that the settings give stays the
+    /// same.
     ///
     /// # Errors
-    /// When the address cannot have a certificate.
+    /// When TLS cannot be used at this address.
     pub fn at(&self, address: &Address) -> Result<Self, TlsError> {
         Ok(Self { server_name: server_name(&self.settings, address)?, ..self.clone() })
     }
 
-    /// Returns the configuration of the library, and the name that the server's certificate must have.
+    /// Returns the configuration for the TLS library, and the name that the server's certificate must have.
     pub fn connector(&self) -> (Arc<ClientConfig>, ServerName<'static>) {
         (Arc::clone(&self.config), self.server_name.clone())
     }

@@ -12,8 +12,8 @@ use rustls::ClientConnection;
 
 use super::{Tls, TlsFailure};
 
-/// How many bytes of TLS records a read accepts if they contain no plaintext, 64 KiB. A record has at most 16 KiB, and
-/// only a hostile server sends many records without data.
+/// How many bytes of TLS records without plaintext one read accepts: 64 KiB. A record has at most 16 KiB, and only a
+/// hostile server sends many records without data.
 const IN_VAIN: usize = 64 * 1024;
 /// The longest accepted handshake in bytes, 1 MiB: ten times the longest chain of certificates.
 const HANDSHAKE: usize = 1 << 20;
@@ -21,7 +21,7 @@ const HANDSHAKE: usize = 1 << 20;
 /// How many of the server's first bytes are kept until the handshake is done: enough to identify a server without TLS.
 const FIRST_BYTES: usize = 64;
 
-/// A socket with TLS on it.
+/// A socket that uses TLS.
 #[derive(Debug)]
 pub struct TlsStream<S> {
     socket: S,
@@ -137,7 +137,7 @@ impl<S: Read + Write> TlsStream<S> {
     /// Reads from the socket once, and sends the replies that TLS itself requires.
     fn pull(&mut self) -> io::Result<Pulled> {
         let pulled = self.pull_records();
-        // A reply of the protocol itself, or the alert that informs the other side of its error.
+        // Sends a reply that TLS itself requires, or the alert about an error of the other side.
         let pushed = self.push_records();
         let pulled = pulled?;
         pushed.map(|_| pulled).map_err(|error| self.last_words(error))
@@ -166,8 +166,8 @@ impl<S: Read + Write> TlsStream<S> {
     fn take(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.session.reader().read(buffer) {
             Ok(n) => Ok(n),
-            // A stream without TLS's close message ends all the same: replies contain their length, except bodies of HTTP
-            // that end with the connection.
+            // The close message of TLS is not required: replies contain their length, except bodies of HTTP that end
+            // with the connection.
             Err(error)
                 if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::UnexpectedEof) =>
             {
@@ -179,8 +179,9 @@ impl<S: Read + Write> TlsStream<S> {
 }
 
 impl<S: Read + Write> Read for TlsStream<S> {
-    /// Reads as from a plain non-blocking socket. If a read does not fill `buffer`, the socket is empty and no
-    /// plaintext is left; or the server sends records without data, and the caller should check the time.
+    /// Reads as from a plain non-blocking socket. After a read that does not fill `buffer`, the socket is empty and no
+    /// plaintext is left. The only exception is a server that sends many records without data: the read then ends
+    /// early, so that the caller can check the time.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         if let Some(error) = self.failed.take() {

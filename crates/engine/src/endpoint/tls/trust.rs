@@ -84,8 +84,9 @@ fn add_directory(roots: &mut RootCertStore, directory: &Path) -> Result<(), TlsE
     Ok(())
 }
 
-/// Trusts servers of any name: those with a certificate by a CA of `roots` or, without roots, all. The handshake still
-/// proves that the server has the private key of its certificate.
+/// Trusts a server without checking its name. With `roots`, a CA in `roots` must have signed the certificate; without
+/// `roots`, every certificate is accepted. The handshake still proves that the server has the private key of its
+/// certificate.
 #[derive(Debug)]
 pub(super) struct AnyName {
     pub(super) roots: Option<RootCertStore>,

@@ -45,7 +45,7 @@ fn each_slot_has_its_owner_or_none() {
 }
 
 #[test]
-fn the_node_that_the_user_named_has_number_0_by_whatever_address_the_cluster_knows_it() {
+fn the_node_that_the_user_named_has_number_0_also_if_the_cluster_knows_another_address() {
     let named = |id| {
         let topology = Topology::first(&two(), &asked(), id).unwrap();
         let ids: Vec<_> = topology.nodes().map(|(_, node)| node.id.clone()).collect();
@@ -79,7 +79,7 @@ fn a_node_keeps_its_number_when_it_leaves_and_when_its_role_changes() {
 }
 
 #[test]
-fn an_unknown_host_is_the_host_that_was_asked() {
+fn an_unknown_host_is_the_host_of_the_queried_server() {
     for host in ["$0\r\n\r\n", "$-1\r\n", "_\r\n", "$1\r\n?\r\n"] {
         let node = format!("*3\r\n{host}:6380\r\n{}", bulk("a"));
         let read = |asked: &Address| {
@@ -94,7 +94,7 @@ fn an_unknown_host_is_the_host_that_was_asked() {
 }
 
 #[test]
-fn a_topology_that_is_none_is_refused_in_one_line() {
+fn a_reply_that_is_not_a_topology_is_refused_in_one_line() {
     let read = |reply: &[u8]| Topology::default().read(reply, &asked()).unwrap_err().to_string();
     assert_eq!(
         read(b"-ERR This instance has cluster support disabled\r\n"),
@@ -115,7 +115,7 @@ fn a_topology_that_is_none_is_refused_in_one_line() {
 }
 
 #[test]
-fn ten_thousand_nodes_are_refused_and_so_are_nodes_that_are_others_in_each_reply() {
+fn too_many_nodes_are_refused_in_one_reply_and_in_a_session() {
     let nodes = |from: u16, n: u16| -> Vec<u8> {
         let each = (from..from + n).map(|port| range(port - from, port - from, &[node("h", port, "x")]));
         reply(&each.collect::<Vec<_>>())

@@ -6,7 +6,7 @@ use crate::{
     protocol::{Dialect, HttpSite},
 };
 
-/// Parses what follows `http://` or, with TLS, `https://`.
+/// Parses the part of a URI after `http://` or, with TLS, `https://`.
 pub(super) fn target(rest: &str, tls: bool) -> Result<Target, UriError> {
     if rest.contains('#') {
         return Err(UriError::Fragment);

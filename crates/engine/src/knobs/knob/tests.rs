@@ -26,7 +26,7 @@ fn counts_step_by_one_two_five_and_sizes_double() {
 }
 
 #[test]
-fn the_rate_comes_down_from_max_to_just_below_what_is_reached() {
+fn the_first_step_down_from_max_is_just_below_the_present_throughput() {
     let knobs = Knobs::default();
     assert_eq!(walk(Knob::Rate, Direction::Down, knobs.clone(), 3).join(", "), "100 k/s, 50 k/s, 20 k/s");
     let high = Knobs { rate: Some(2_000_000), ..knobs.clone() };
@@ -62,7 +62,7 @@ fn reads_turn_by_five_percent_to_round_numbers() {
 }
 
 #[test]
-fn the_value_size_turns_where_a_value_follows_it() {
+fn the_value_size_can_be_changed_if_a_value_depends_on_it() {
     let mut workload = Workload::clone(&Workload::ratio(1, 1));
     workload.values.insert("value".to_owned(), "64..1024".parse().unwrap());
     let own = Knobs { workload: workload.clone().into(), ..Knobs::default() };
@@ -77,7 +77,7 @@ fn the_value_size_turns_where_a_value_follows_it() {
 }
 
 #[test]
-fn a_stop_is_said_and_not_swallowed() {
+fn a_step_beyond_the_limit_is_an_error() {
     let knobs = Knobs { clients: MAX_CLIENTS, ..Knobs::default() };
     let error = Knob::Clients.turned(&knobs, Direction::Up, None).unwrap_err();
     assert_eq!(error.to_string(), "clients is at its highest, 18000");
@@ -88,7 +88,7 @@ fn a_stop_is_said_and_not_swallowed() {
 }
 
 #[test]
-fn typed_values_take_suffixes_and_bad_ones_say_why() {
+fn typed_values_may_have_suffixes_and_errors_name_the_cause() {
     let knobs = Knobs::default();
     assert_eq!(Knob::Keys.typed(&knobs, "1M").unwrap().keyspace, 1_000_000);
     assert_eq!(Knob::ValueSize.typed(&knobs, "4k").unwrap().value_size, 4096);
@@ -133,7 +133,7 @@ fn get_and_set_have_a_share_of_reads_and_other_operations_a_weight_each() {
 }
 
 #[test]
-fn a_weight_turns_down_to_nothing_unless_it_is_the_last() {
+fn a_weight_steps_down_to_0_unless_it_is_the_last_one() {
     let knobs = of_weights(&[("GET {key}", 10), ("PING", 1), ("INCR {key}", 0)]);
     assert_eq!(walk(Knob::Weight(0), Direction::Down, knobs.clone(), 9).join(" "), "5 2 1 0");
     assert_eq!(walk(Knob::Weight(2), Direction::Up, knobs.clone(), 3).join(" "), "1 2 5");
@@ -153,7 +153,7 @@ fn a_weight_turns_down_to_nothing_unless_it_is_the_last() {
 }
 
 #[test]
-fn keys_are_drawn_in_another_way_by_name_and_by_exponent() {
+fn a_distribution_can_be_stepped_and_typed_and_so_can_its_exponent() {
     let knobs = Knobs::default();
     assert_eq!(
         walk(Knob::Distribution, Direction::Up, knobs.clone(), 3).join(", "),
@@ -178,7 +178,7 @@ fn keys_are_drawn_in_another_way_by_name_and_by_exponent() {
 }
 
 #[test]
-fn what_the_workload_says_of_its_keys_is_said_and_not_turned() {
+fn keys_that_the_workload_sets_itself_are_shown_and_cannot_be_changed() {
     let mut workload = Workload::clone(&preset("cache").unwrap());
     workload.keys.values_mut().for_each(|keys| keys.count = Some(50));
     let own = Knobs { workload: workload.clone().into(), ..Knobs::default() };

@@ -1,18 +1,20 @@
-//! What a cluster says about a failover: the epoch of the new owner, and the state of the old one. Pure.
+//! Information of a cluster about a failover: the epoch of the new owner, and the state of the old owner. This module
+//! does no I/O.
 
 use crate::protocol::RespValue;
 
-/// What a reply to CLUSTER NODES says.
+/// The information about a failover in a reply to CLUSTER NODES.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Said {
     /// The configuration epoch of the node that replied.
     pub(super) epoch: Option<u64>,
-    /// What became of the node that it replaced.
+    /// The reason of the failover, from the state of the replaced node; `None` if it is unknown.
     pub(super) cause: Option<String>,
 }
 
 impl Said {
-    /// Reads the reply of the new owner to CLUSTER NODES; `old` is the address of the old one, as the cluster writes it.
+    /// Parses the reply of the new owner to CLUSTER NODES. `old` is the address of the old owner, in the form of that
+    /// reply.
     pub(super) fn read(reply: &[u8], old: &str) -> Option<Self> {
         let reply = RespValue::read(reply)?;
         let text = std::str::from_utf8(reply.text()?).ok()?;
@@ -24,8 +26,8 @@ impl Said {
             let flags = flags(&line);
             let has = |flag| flags.split(',').any(|it| it == flag);
             let cause = match () {
-                () if has("fail") => "its nodes marked the old one as failed",
-                () if has("slave") => "the old one is its replica now",
+                () if has("fail") => "the cluster marked the old primary as failed",
+                () if has("slave") => "the old primary is a replica now",
                 () => return None,
             };
             Some(cause.to_owned())

@@ -1,12 +1,12 @@
-//! Notices failovers and measures how long they last.
+//! Detects failovers and measures how long they last.
 //!
 //! ```text
-//! a lull of a primary, or another owner of its slots ─► search: every 20 ms one read of a key of its slots, from
-//!                                                       the owner or a replica ─► the first good reply ─► event
-//! a lull of a server with a name, or with Sentinels  ─► search: the name's address, a PING to it
+//! an outage of a primary, or another owner of its slots ─► search: every 20 ms one read of a key of its slots, from
+//!                                                          the owner or a replica ─► the first good reply ─► event
+//! an outage of a server with a name, or with Sentinels  ─► search: the name's address, a PING to it
 //! ```
-//! The length counts from when the first request that was lost or stayed unanswered was due. Requests of the ping probe
-//! count, and those of a load that [reports](crate::endpoint::Lulls) them.
+//! The length of a failover is counted from the due time of the first lost or unanswered request. This can be a request
+//! of the ping probe, or a request of a load that [reports](crate::endpoint::Lulls) its lost requests.
 
 mod bus;
 mod owners;

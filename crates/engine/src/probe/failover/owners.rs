@@ -1,4 +1,4 @@
-//! Which primaries of a cluster another node may have to replace. Pure.
+//! Finds the primaries of a cluster that another node may replace or has replaced. This module does no I/O.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,18 +10,18 @@ use crate::{
     protocol::{SLOTS, key_slot},
 };
 
-/// A primary whose slots may get another owner, or have got one.
+/// A primary that may be replaced, or was replaced, by another owner of its slots.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Suspect {
     pub(super) node: NodeNumber,
-    /// The requests to it that got no good reply; `None` if it has handed its slots over without any.
+    /// The outage of the primary; `None` if it handed over its slots without a lost request.
     pub(super) lull: Option<Lull>,
-    /// The last topology in which it owned its slots.
+    /// The last topology in which the primary owned its slots.
     pub(super) known: Arc<Topology>,
 }
 
 impl Suspect {
-    /// Returns the first of its slots that have not moved to another node that was a primary already.
+    /// Returns the primary's first slot that has not moved to a node that was already a primary.
     pub(super) fn slot(&self, topology: &Topology) -> Option<u16> {
         let primaries: BTreeSet<_> = self.known.primaries().filter(|primary| *primary != self.node).collect();
         (0..SLOTS).find(|slot| {
@@ -30,32 +30,34 @@ impl Suspect {
         })
     }
 
-    /// Returns its replicas, one of which may take over.
+    /// Returns the replicas of the primary; one of them may take over.
     pub(super) fn replicas(&self) -> impl Iterator<Item = NodeNumber> {
         let replicas = self.known.nodes().filter(|(_, it)| it.role == Role::Replica(self.node));
         replicas.map(|(number, _)| number)
     }
 }
 
-/// The last topology, and the lulls that are being searched or were.
+/// The last topology, and the outages for which a search was started.
 #[derive(Debug, Default)]
 pub(super) struct Owners {
     known: Arc<Topology>,
-    /// The beginnings of the lulls that are done with, by node.
+    /// The beginning of the last outage for which a search was started, by node.
     done_ns: BTreeMap<usize, u64>,
-    /// The nodes whose successor was found before a topology named it.
+    /// The successors that were found before a topology named them, by the node that they replace.
     found: BTreeMap<NodeNumber, NodeNumber>,
 }
 
 impl Owners {
-    /// Notes that `successor` answers for the slots of `node`, which the next topologies will show.
+    /// Records that `successor` answers for the slots of `node`. The next topologies will show `successor` as the
+    /// owner.
     pub(super) fn found(&mut self, node: NodeNumber, successor: NodeNumber) {
         if self.known.primaries().any(|primary| primary == node) {
             self.found.insert(node, successor);
         }
     }
 
-    /// Returns the primaries that have become suspects: they do not answer, or a replica has their slots.
+    /// Returns the primaries that have become suspects: primaries that do not answer, and primaries whose slots a
+    /// replica now owns.
     pub(super) fn look(&mut self, topology: &Arc<Topology>, lulls: &Lulls) -> Vec<Suspect> {
         let known = std::mem::replace(&mut self.known, Arc::clone(topology));
         let is_changed = !Arc::ptr_eq(&known, topology);
@@ -64,7 +66,7 @@ impl Owners {
             let done_ns = self.done_ns.get(&node.index()).copied().unwrap_or_default();
             let lull = lulls.of(node.index()).filter(|lull| lull.since_ns > done_ns);
             let is_silent = lull.is_some_and(|lull| lull.back_ns.is_none());
-            // Looking through the slots of a hundred nodes twenty times a second would take a core's time.
+            // A look at the slots of a hundred nodes, twenty times a second, would use up a core.
             if !is_changed && !is_silent {
                 continue;
             }
@@ -74,7 +76,7 @@ impl Owners {
             let is_replaced =
                 owner.is_some_and(|owner| !is_known && is_successor(owner, node, (&known, topology)));
             if is_silent || is_replaced {
-                // What was over before the handover does not belong to it.
+                // An outage that was over before the handover does not belong to it.
                 let lull = lull.filter(|lull| lull.back_ns.is_none());
                 self.done_ns.insert(node.index(), lull.map_or(done_ns, |lull| lull.since_ns));
                 suspects.push(Suspect { node, lull, known: Arc::clone(&known) });
@@ -84,14 +86,14 @@ impl Owners {
     }
 }
 
-/// Returns whether `owner` of a slot was a replica of `node` before, or was in no topology and left `node` without slots:
-/// CLUSTER SLOTS does not list a replica that has not copied anything yet.
+/// Returns whether `owner` is the successor of `node`: it was a replica of `node`, or it is a new node and `node` has
+/// no slots left. New nodes count because CLUSTER SLOTS does not list a replica that has not copied any data yet.
 fn is_successor(owner: NodeNumber, node: NodeNumber, (before, now): (&Topology, &Topology)) -> bool {
     let known = before.nodes().find(|(number, _)| *number == owner).map(|(_, it)| it.role);
     known.map_or_else(|| now.primaries().all(|it| it != node), |role| role == Role::Replica(node))
 }
 
-/// Returns a key of a slot. Some 16 384 numbers are tried, which takes about a millisecond.
+/// Returns a key that belongs to a slot. The search tries about 16 384 numbers, which takes about a millisecond.
 pub(super) fn key_of(slot: u16) -> String {
     let mut keys = (0_u32..).map(|n| n.to_string());
     keys.find(|key| key_slot(key.as_bytes()) == slot).unwrap_or_default()
@@ -102,7 +104,8 @@ mod tests {
     use super::*;
     use crate::endpoint::Address;
 
-    /// Returns a topology in which these ports own the halves of the slots; each has a replica at the port after it.
+    /// Returns a topology with two primaries, given as (port, port of the replica). Each primary owns half of the
+    /// slots.
     fn topology(before: &Topology, owners: [(u16, Option<u16>); 2]) -> Arc<Topology> {
         let node = |port: u16| format!("*2\r\n$1\r\nh\r\n:{port}\r\n");
         let ranges =
@@ -119,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_primary_that_does_not_answer_is_a_suspect_once_and_its_replica_none() {
+    fn a_primary_that_does_not_answer_is_a_suspect_once_and_its_replica_is_not() {
         let (mut owners, lulls, topology) = (Owners::default(), Lulls::default(), two());
         assert_eq!(owners.look(&topology, &lulls), []);
         lulls.lost(2, 70);
@@ -137,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replica_that_takes_over_is_noticed_and_slots_that_move_between_primaries_are_none() {
+    fn a_takeover_by_a_replica_is_noticed_but_not_a_move_of_slots_between_primaries() {
         let (mut owners, lulls, first) = (Owners::default(), Lulls::default(), two());
         owners.look(&first, &lulls);
         let moved = topology(&first, [(20, Some(21)), (20, Some(21))]);
@@ -164,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_suspect_is_searched_by_a_slot_that_no_other_primary_has_got_meanwhile() {
+    fn a_search_uses_a_slot_that_has_not_moved_to_another_primary_meanwhile() {
         let (mut owners, lulls, first) = (Owners::default(), Lulls::default(), two());
         owners.look(&first, &lulls);
         lulls.lost(0, 70);

@@ -1,4 +1,4 @@
-//! The thread that notices suspects and searches for their successors.
+//! The thread of the failover probe. The thread finds primaries that do not answer, and searches for their successors.
 
 use std::{
     collections::BTreeSet,
@@ -24,25 +24,26 @@ use crate::{
     },
 };
 
-/// The settings of the probe.
+/// The settings of the failover probe.
 #[derive(Debug, Clone)]
 pub struct FailoverPlan {
     /// The server that the user named.
     pub target: Target,
-    /// Its cluster; `None` watches the server itself, whose name may get another address.
+    /// The cluster of the server. With `None`, the probe watches the server itself, because the server's name may get
+    /// another address.
     pub cluster: Option<Arc<Cluster>>,
-    /// The lulls of the nodes.
+    /// The outages that the ping probes report, by node.
     pub lulls: Lulls,
-    /// The setbacks of the load, by node.
+    /// The outages that the load reports, by node.
     pub setbacks: Lulls,
 }
 
-/// How often the thread looks for suspects.
+/// How often the thread looks for suspects: every 50 ms.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// A server with a name is searched for after a lull of this length, in ns: the ping probe reports longer ones at once.
+/// For a server with a name, the search begins when an outage has lasted this long: 30 ms.
 const SHORTEST_NS: u64 = 30_000_000;
 
-/// A running probe; dropping it ends its threads.
+/// A running failover probe. Dropping the probe ends its threads.
 #[derive(Debug)]
 pub struct FailoverProbe {
     _thread: ProbeThread,
@@ -66,7 +67,7 @@ impl FailoverProbe {
     }
 }
 
-/// The watch over a cluster.
+/// The state of the thread that watches a cluster.
 struct ClusterWatch<'a> {
     plan: &'a FailoverPlan,
     cluster: &'a Arc<Cluster>,
@@ -92,7 +93,8 @@ impl ClusterWatch<'_> {
                     continue;
                 }
                 let search = move || self.search(&suspect, messages);
-                // Each search has a thread, since a node that hangs holds up no other. Without one there is no event.
+                // Each search has its own thread, so that a node that hangs delays no other search. Without a thread
+                // there is no event.
                 if Builder::new().name("failover".to_owned()).spawn_scoped(scope, search).is_err() {
                     self.state.lock().searched.remove(&node);
                 }
@@ -111,7 +113,7 @@ impl ClusterWatch<'_> {
     }
 }
 
-/// Watches the server itself, until the thread is asked to stop.
+/// Watches the server itself, until the thread must stop.
 fn watch_name(plan: &FailoverPlan, clock: Clock, stop: &Stop, messages: &Sender<Message>) {
     let mut named = Named { target: &plan.target, found: Vec::new() };
     let mut done_ns = 0;
@@ -149,7 +151,7 @@ mod tests {
     use super::*;
     use crate::endpoint::{Address, Resolver};
 
-    /// A server that answers everything with PONG.
+    /// Starts a server that answers every command with PONG.
     fn server() -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -184,7 +186,7 @@ mod tests {
             }
         };
         wait_for_lookup(1);
-        // The same server answers again: no failover.
+        // The same server answers again, so this is not a failover.
         let due_ns = clock.now_ns() + 1;
         lulls.lost(0, due_ns);
         wait_for_lookup(2);

@@ -1,4 +1,5 @@
-//! A search for the server that answers in place of another: one try after the other, until one has a good reply.
+//! The search for the server that replaces another server. The probe tries one server after the other until it gets a
+//! good reply.
 
 use std::{
     collections::BTreeMap,
@@ -20,25 +21,27 @@ use crate::{
     protocol::Reply,
 };
 
-/// The time between two tries.
+/// The time between two tries: 20 ms.
 const EVERY: Duration = Duration::from_millis(20);
-/// The time between two lookups of a host name, which a name server has to answer.
+/// The time between two lookups of a host name: 40 ms. The time is longer than between other tries because a name
+/// server has to answer each lookup.
 const LOOK_UP_EVERY: Duration = Duration::from_millis(40);
-/// How long one server may take to connect, and again to answer: others wait meanwhile.
+/// The timeout of a connection, and of a reply: 100 ms. The other servers are not tried during this time.
 const LIMIT: Duration = Duration::from_millis(100);
-/// The time after which a search goes on with one try a second.
+/// The time after which a search continues with only one try per second: 60 s.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long before a handover is noticed its first request may have been refused, in ns.
+/// A refused request belongs to a handover if it was due at most this long before the detection of the handover: 10 s,
+/// in ns.
 const RECENT_NS: u64 = 10_000_000_000;
-/// The longest accepted reply: CLUSTER NODES of a thousand nodes.
+/// The longest accepted reply, 1 MiB: enough for CLUSTER NODES with a thousand nodes.
 const LONGEST: usize = 1 << 20;
 
-/// The times of a search, in ns of the session.
+/// The repeated tries of a search, and their times.
 struct Tries {
     clock: Clock,
     begun: Instant,
     every: Duration,
-    /// When the last try without a good reply ended.
+    /// When the last try without a good reply ended, in ns of the session's clock.
     failed_ns: u64,
 }
 
@@ -47,7 +50,7 @@ impl Tries {
         Self { clock, begun: Instant::now(), every, failed_ns: 0 }
     }
 
-    /// Tries until `attempt` returns a result or the thread is asked to stop.
+    /// Calls `attempt` again and again until it returns a result, or the thread must stop.
     fn until<T>(&mut self, stop: &Stop, mut attempt: impl FnMut() -> Option<T>) -> Option<T> {
         while !stop.is_asked() {
             let began = Instant::now();
@@ -61,7 +64,8 @@ impl Tries {
         None
     }
 
-    /// Returns the length and its error, in seconds, of an interruption that ended with a good reply at `good_ns`.
+    /// Returns the length of an outage that ended with a good reply at `good_ns`, and the error of this length, both in
+    /// seconds.
     fn length_s(&self, lull: Option<Lull>, good_ns: u64) -> (f64, f64) {
         let Some(lull) = lull else { return (0.0, 0.0) };
         let late_ns = if self.failed_ns > lull.since_ns { good_ns.saturating_sub(self.failed_ns) } else { 0 };
@@ -70,8 +74,9 @@ impl Tries {
     }
 }
 
-/// Searches the node that answers for the slots of a suspect. Returns it with the time of its first good reply and the
-/// event; nothing if the suspect itself answers again, or if its slots have moved to nodes that were primaries before.
+/// Searches for the node that answers for the slots of a suspect. Returns this node, the time of its first good reply,
+/// and the event. Returns `None` if the suspect itself answers again, or if its slots have moved to nodes that were
+/// already primaries.
 pub(super) fn for_slots(
     suspect: &Suspect,
     (plan, cluster): (&FailoverPlan, &Cluster),
@@ -103,7 +108,7 @@ pub(super) fn for_slots(
             talks.remove(&node).or_else(|| Some(talk(&at(node)?, LIMIT).ok()?.bounded(LONGEST)))?;
         let mut is_good = false;
         talk.ask(&question.1, 1, LIMIT, |bytes, reply| {
-            // A user without a right for reads gets the same refusal from every node.
+            // A user without permission to read gets the same refusal from every node.
             is_good = !matches!(reply, Reply::Error(_)) || owner.is_some() && bytes.starts_with(b"-NOPERM");
         })
         .ok()?;
@@ -117,7 +122,7 @@ pub(super) fn for_slots(
     if let Some(talk) = talks.get_mut(&node) {
         let question = target.dialect.encode(&[b"CLUSTER", b"NODES"]);
         let read = |bytes: &[u8], _: Reply| said = Said::read(bytes, &from).unwrap_or_default();
-        // Without an answer, the event lacks these.
+        // Without a reply, the event has no epoch and no cause.
         let _ = talk.ask(&question, 1, LIMIT, read);
     }
     let (lull, good_ns) = with_load(suspect.lull, plan.setbacks.of(suspect.node.index()), good_ns);
@@ -127,7 +132,8 @@ pub(super) fn for_slots(
     Some((node, (good_ns, EventKind::Failover { from, to, length_s, error_s, by, epoch, cause })))
 }
 
-/// Returns the lull of a node and the time of the first good reply, if requests of the load count too.
+/// Combines the outage that the ping probe saw with the outage that the load saw. Returns the outage, and the time of
+/// the first good reply.
 fn with_load(own: Option<Lull>, load: Option<Lull>, good_ns: u64) -> (Option<Lull>, u64) {
     let begins_ns = own.map_or(good_ns.saturating_sub(RECENT_NS), |lull| lull.before_ns);
     let Some(load) = load.filter(|load| load.since_ns >= begins_ns) else { return (own, good_ns) };
@@ -136,22 +142,22 @@ fn with_load(own: Option<Lull>, load: Option<Lull>, good_ns: u64) -> (Option<Lul
     (Some(Lull { since_ns: lull.since_ns.min(load.since_ns), ..lull }), good_ns)
 }
 
-/// The addresses of a server with a name: a host name, or that of a service of Sentinels.
+/// The addresses of a server with a name: a host name, or the name of a Sentinel service.
 pub(super) struct Named<'a> {
     pub(super) target: &'a Target,
     pub(super) found: Vec<SocketAddr>,
 }
 
 impl Named<'_> {
-    /// Looks the name up, and waits for the result as long as a server may take.
+    /// Looks up the name, and waits for the result for at most 1 s.
     pub(super) fn look_up(&self) -> Option<Vec<SocketAddr>> {
         let found = self.target.resolve().ok()?.wait(LIMIT * 10).ok()??;
         let address = |endpoint| if let Endpoint::Tcp(address) = endpoint { Some(address) } else { None };
         Some(found.into_iter().filter_map(address).collect())
     }
 
-    /// Searches the server that answers to the name after a lull. Returns the time of its first good reply and the
-    /// event; nothing if it is the same server as before.
+    /// Searches for the server to which the name leads after an outage. Returns the time of the server's first good
+    /// reply, and the event. Returns `None` if it is the same server as before.
     pub(super) fn search(
         &mut self,
         lull: Lull,
@@ -165,7 +171,7 @@ impl Named<'_> {
             let new = found.iter().find(|address| !self.found.contains(address)).copied();
             let address = new.or(found.first().copied())?;
             let (host, port) = (address.ip().to_string(), address.port());
-            // The certificate is that of the name.
+            // The TLS settings stay the same, because the certificate is for the name.
             let target = Target { address: Address::Tcp { host, port }, ..self.target.clone() };
             let mut is_good = false;
             let mut asked = talk(&target, LIMIT).ok()?;
@@ -180,7 +186,7 @@ impl Named<'_> {
             Address::Service(service) => ("sentinel", service.epoch(self.target)),
             _ => ("name", None),
         };
-        // The probe itself may have been faster, when the name had changed before.
+        // The ping probe itself may have been faster, if the name had changed before.
         let good_ns = lull.back_ns.map_or(good_ns, |back_ns| back_ns.min(good_ns));
         let (lull, good_ns) = with_load(Some(lull), setbacks.of(0), good_ns);
         let (length_s, error_s) = tries.length_s(lull, good_ns);

@@ -4,13 +4,13 @@
 
 use std::hint::black_box;
 
-/// The number of steps of a turn. With one clock reading and one count in a histogram, they take some 50 ns. A turn of
+/// The number of steps of a turn. With one clock reading and one histogram update, a turn takes some 50 ns. A turn of
 /// redis-cli takes as long, because the compiler removes the thousand steps in its source, which have no effect. So "x
 /// longer than the average" means the same in both programs.
 const STEPS: usize = 16;
 
-/// A table of all byte values that is shuffled as in the RC4 cipher: each step depends on the one before, so the
-/// processor cannot execute several at once.
+/// A table of all byte values that is shuffled as in the RC4 cipher. Each step depends on the step before, so the
+/// processor cannot execute several steps at once.
 #[derive(Debug)]
 pub(super) struct Shuffle {
     table: [u8; 256],
@@ -19,7 +19,7 @@ pub(super) struct Shuffle {
 }
 
 impl Shuffle {
-    /// Creates the table in order.
+    /// Creates a table with the byte values in ascending order.
     pub(super) fn new() -> Self {
         let mut table = [0; 256];
         for (value, cell) in (0..=u8::MAX).zip(&mut table) {

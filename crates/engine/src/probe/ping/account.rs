@@ -15,23 +15,23 @@ use crate::{
     stats::{Latency, Recorder, Samples},
 };
 
-/// Why there is no connection, and the kind of error under which the PINGs of this time are counted.
+/// Why there is no connection, and the kind of error under which PINGs without a connection are counted.
 #[derive(Debug, PartialEq, Eq)]
 struct Outage {
     kind: String,
     cause: String,
 }
 
-/// The node whose lulls the probe reports.
+/// The node that a ping probe watches, and the place to which it reports the node's outages.
 #[derive(Debug, Clone, Default)]
 pub struct Watched {
-    /// The lulls of all nodes.
+    /// The outages of all nodes.
     pub lulls: Lulls,
     /// The number of the node.
     pub node: usize,
 }
 
-/// A PING that is unanswered for this long is a lull: 100 ms.
+/// If a PING is not answered for this long, the node has an outage: 100 ms.
 const LULL_NS: u64 = 100_000_000;
 
 /// The state of the link at the end of a tick.
@@ -39,7 +39,7 @@ const LULL_NS: u64 = 100_000_000;
 pub(super) struct LinkState {
     /// How long each unanswered PING has been waiting.
     pub unanswered: Latency,
-    /// Whether the kernel timestamps the connection, or why not.
+    /// Whether the kernel timestamps the connection, or why it does not; `None` without a connection.
     pub timing: Option<Timing>,
     /// The kernel's own round-trip figures.
     pub tcp: Option<TcpRtt>,
@@ -78,7 +78,7 @@ pub(super) struct Account {
     errors: BTreeMap<String, u64>,
     outage: Option<Outage>,
     watched: Watched,
-    /// Whether a lull was reported that is not over.
+    /// Whether the last reported outage is not over.
     is_lull: bool,
     /// When the last PING with a good reply was due.
     good_due_ns: u64,
@@ -90,7 +90,7 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// Creates empty accounts that report to `messages`.
+    /// Creates an account without counts that reports to `messages`.
     pub(super) fn new(messages: Sender<Message>, watched: Watched) -> Self {
         Self {
             messages,
@@ -108,12 +108,12 @@ impl Account {
         }
     }
 
-    /// Sends a message, and notes if the receiver is gone.
+    /// Sends a message, and records whether the receiver is gone.
     pub(super) fn say(&mut self, message: Message) {
         self.unheard |= self.messages.send(message).is_err();
     }
 
-    /// Counts what the link reported at `at_ns`.
+    /// Counts an event that the link reported at `at_ns`.
     pub(super) fn book(&mut self, news: News, at_ns: u64) {
         match news {
             News::Up => {
@@ -158,7 +158,7 @@ impl Account {
         }
     }
 
-    /// Reports a lull that began when the PING was due at `due_ns`, unless one is reported already.
+    /// Reports an outage that began with the PING that was due at `due_ns`, unless the outage was already reported.
     fn lull(&mut self, due_ns: u64) {
         if !std::mem::replace(&mut self.is_lull, true) {
             self.watched.lulls.lost(self.watched.node, due_ns);
@@ -166,14 +166,14 @@ impl Account {
         }
     }
 
-    /// Notes that the oldest unanswered PING was due at `due_ns`.
+    /// Reports an outage if the oldest unanswered PING, due at `due_ns`, has waited for too long.
     pub(super) fn awaits(&mut self, due_ns: u64, now_ns: u64) {
         if now_ns.saturating_sub(due_ns) >= LULL_NS {
             self.lull(due_ns);
         }
     }
 
-    /// Counts a PING that was due at `due_ns`, while there was no connection.
+    /// Counts a PING that was due at `due_ns` while there was no connection.
     pub(super) fn book_unsendable(&mut self, due_ns: u64) {
         self.lull(due_ns);
         if let Some(Outage { kind, .. }) = &self.outage {

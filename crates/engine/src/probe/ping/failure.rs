@@ -9,13 +9,13 @@ use crate::{
     protocol::ProtocolError,
 };
 
-/// Why there is no connection.
+/// Why the ping probe has no connection.
 #[derive(Debug, Error)]
 pub(super) enum Failure {
     /// The name has no address.
     #[error("the host was not found: {0}")]
     Resolve(io::Error),
-    /// The system could not connect, write or read.
+    /// The system reported an error while connecting, writing or reading.
     #[error("{0}")]
     Io(#[from] io::Error),
     /// The server closed the connection.
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_connection_reports_what_the_server_said_before() {
+    fn a_closed_connection_reports_the_last_error_reply() {
         let after = Some("ERR max number of clients reached".to_owned());
         assert_eq!(
             Failure::Closed { after }.to_string(),

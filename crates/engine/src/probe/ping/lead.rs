@@ -1,16 +1,16 @@
-//! The lead of the ping thread: how long before a PING is due its sleep ends. The lead is about as long as recent
-//! wake-ups were late.
+//! The lead of the ping thread: how long before the due time of a PING the thread's sleep ends. The lead follows the
+//! lateness of recent wake-ups.
 //!
-//! A sleeping thread wakes up late: by a median of some 90 µs on an idle virtual machine where the round trip took 95
-//! µs. Without a lead, this delay would count as the server's. A thread that is awake sends the PING within 2 µs, but
-//! uses CPU time until then. So the lead follows a high percentile of the lateness: it is short on a busy machine that
-//! wakes its threads at once.
+//! A sleeping thread wakes up late. On an idle virtual machine with round trips of 95 µs, the median lateness was 90
+//! µs. Without a lead, the late wake-up would count as a delay of the server. A thread that is awake sends the PING
+//! within 2 µs, but uses CPU time until then. So the lead follows a high percentile of the lateness, and is short on a
+//! busy machine, which wakes its threads at once.
 
 use std::num::NonZeroU32;
 
 use crate::clock::SECOND_NS;
 
-/// The PING thread wakes at most this much before a PING is due: 150 µs.
+/// The longest lead: 150 µs.
 const MOST_NS: u64 = 150_000;
 /// At high rates, the lead is at most the time between two PINGs divided by this number.
 const MOST_PART: u64 = 10;
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn it_comes_to_rest_above_nine_of_ten_wake_ups() {
+    fn the_lead_settles_above_nine_of_ten_wake_ups() {
         let mut lead = lead(100);
         // Late by 0 to 99 µs, in an order without a trend.
         for n in 0..100_000_u64 {
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_never_longer_than_it_may_be() {
+    fn the_lead_never_exceeds_its_maximum() {
         let [mut usual, mut fast] = [lead(100), lead(10_000)];
         for _ in 0..1000 {
             usual.learn(5_000_000);
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_wakes_at_once_is_asked_for_next_to_nothing() {
+    fn on_a_machine_that_wakes_threads_at_once_the_lead_is_short() {
         let mut lead = lead(100);
         (0..1000).for_each(|_| lead.learn(3_000));
         assert!(lead.ns < 8_000, "{}", lead.ns);

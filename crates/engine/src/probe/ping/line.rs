@@ -17,17 +17,17 @@ use crate::{
     untrusted,
 };
 
-/// What happens on the connection of the ping probe.
+/// An event on the connection of the ping probe.
 #[derive(Debug)]
 pub(super) enum News<'a> {
-    /// PINGs can be sent from now on.
+    /// The connection is ready for PINGs.
     Up,
     /// The PING that was due at `due_ns` got a good reply. `parts` are the parts of its round trip; `None` without
     /// timestamps.
     Pong { due_ns: u64, parts: Option<Result<Parts, LeftOut>> },
     /// The oldest unanswered PING got an error reply.
     ErrorReply(&'a str),
-    /// The connection was lost or could not be opened; `unanswered` PINGs will never be answered, the first of which was
+    /// The connection was lost or could not be opened. `unanswered` PINGs will never be answered; the first of them was
     /// due at `first_due_ns`.
     Lost { failure: Failure, unanswered: u64, first_due_ns: Option<u64> },
 }
@@ -37,11 +37,11 @@ pub(super) enum News<'a> {
 struct Sent {
     due_ns: u64,
     sent_ns: u64,
-    /// What is known about the time at which the PING left this host; `None` without timestamps.
+    /// The information about the time at which the PING left this host; `None` without timestamps.
     departure: Option<Departing>,
 }
 
-/// What is known about the time at which a PING left this host.
+/// Information about the time at which a PING left this host.
 #[derive(Debug, Clone, Copy)]
 struct Departing {
     key: u32,
@@ -63,7 +63,7 @@ pub(super) struct PingLine {
     pub(super) socket: StampedSocket,
     ping: &'static [u8],
     skipper: Skipper,
-    /// The greeting in progress; PINGs follow after it.
+    /// The greeting in progress; `None` when PINGs can be sent.
     greeter: Option<Greeter>,
     outstanding: VecDeque<Sent>,
     /// The last reply, if it was an error.
@@ -95,7 +95,7 @@ impl Sent {
 }
 
 impl PingLine {
-    /// Starts the greeting over an open connection; its replies must arrive by `greeted_by_ns`.
+    /// Starts the greeting over an open connection. The replies to the greeting must arrive by `greeted_by_ns`.
     pub(super) fn begin(mut socket: StampedSocket, greeting: &Greeting, greeted_by_ns: u64) -> Self {
         socket.begin_stamps();
         let greeter = (!greeting.is_empty()).then(|| {
@@ -120,7 +120,7 @@ impl PingLine {
         self.greeter.is_none()
     }
 
-    /// Returns whether another connection is to be opened for the next PING.
+    /// Returns whether the next PING needs a new connection.
     pub(super) fn is_spent(&self) -> bool {
         self.is_spent
     }
@@ -156,7 +156,7 @@ impl PingLine {
     /// Writes the queued bytes.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.socket.flush()?;
-        // Departures are usually available at once; one that is not would wake up the wait.
+        // Departures are usually available at once; a departure that comes later would end the wait early.
         while self.awaits_departure() && self.take_departure() {}
         Ok(())
     }
@@ -168,18 +168,18 @@ impl PingLine {
         last.is_some_and(|departure| departure.left_wall_ns.is_none())
     }
 
-    /// Reads one departure timestamp from the kernel. Returns whether the kernel had one.
+    /// Reads one departure timestamp from the kernel. Returns whether there was a timestamp.
     fn take_departure(&mut self) -> bool {
         let Some(departed) = self.socket.next_departure() else { return false };
         let mut known = self.outstanding.iter_mut().filter_map(|sent| sent.departure.as_mut());
-        // The greeting's departure belongs to no PING; of a retransmitted segment the first departure counts.
+        // The departure of the greeting belongs to no PING. If a segment was retransmitted, its first departure counts.
         if let Some(departure) = known.find(|departure| departure.key == departed.key) {
             departure.left_wall_ns.get_or_insert(departed.wall_ns);
         }
         true
     }
 
-    /// Reads all departure timestamps from the kernel. Returns their number.
+    /// Reads all departure timestamps from the kernel. Returns the number of timestamps.
     pub(super) fn take_departures(&mut self) -> usize {
         std::iter::from_fn(|| self.take_departure().then_some(())).count()
     }
@@ -211,7 +211,7 @@ impl PingLine {
                 _ => None,
             };
             if let Some(greeter) = &mut self.greeter {
-                // The greeting has no further commands.
+                // All commands of the greeting were sent at once.
                 if greeter.hear(reply, greeting)? == GreetingStep::Done {
                     self.greeter = None;
                     emit(News::Up);
@@ -226,7 +226,7 @@ impl PingLine {
                 let pong = || News::Pong { due_ns: sent.due_ns, parts: sent.parts(arrived, wake_up) };
                 emit(error.as_deref().map_or_else(pong, News::ErrorReply));
             } else if let Some(text) = error {
-                // Sent without a request before a server disconnects: the end of the stream will report it.
+                // The server sends such an error before it disconnects: the end of the stream will report it.
                 self.last_error = Some(text);
                 continue;
             } else {
@@ -243,7 +243,7 @@ impl PingLine {
         Ok(())
     }
 
-    /// Ends a lost connection. Returns the last reply if it was an error, and the number of PINGs that will never be
+    /// Ends a lost connection. Returns the last reply, if it was an error, and the number of PINGs that will never be
     /// answered.
     pub(super) fn end(self) -> (Option<String>, u64) {
         (self.last_error, self.outstanding.len() as u64)

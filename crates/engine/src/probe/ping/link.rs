@@ -21,7 +21,7 @@ use crate::{
     probe::{TcpRtt, Timing},
 };
 
-/// The name of the connection in CLIENT LIST.
+/// The client name of the ping connection in CLIENT LIST.
 const NAME: &str = "redyno-ping";
 
 /// How often to check whether the lookup of the host name is done: 5 ms.
@@ -43,7 +43,7 @@ pub(super) struct PingLink {
     greeting: Greeting,
     timeout: Duration,
     back_off: BackOff,
-    /// Whether another connection is being opened because the server has announced the end of the last one.
+    /// Whether a new connection is being opened because the server announced the end of the last connection.
     is_renewing: bool,
     phase: PingPhase,
 }
@@ -80,7 +80,7 @@ impl PingLink {
         self.line().is_some_and(PingLine::is_quiet)
     }
 
-    /// Returns whether the kernel timestamps the connection, or why not; `None` without a connection.
+    /// Returns whether the kernel timestamps the connection, or why it does not; `None` without a connection.
     pub(super) fn timing(&self) -> Option<Timing> {
         self.line().and_then(|line| line.socket.timing())
     }
@@ -97,8 +97,8 @@ impl PingLink {
         }
     }
 
-    /// Queues a PING that was due at `due_ns`; leaves it out between two connections of a server that ends each after a
-    /// reply. Returns false if there is no connection.
+    /// Queues a PING that was due at `due_ns`. Returns false if there is no connection. Between two connections to a
+    /// server that closes each connection after a reply, the PING is skipped, and the function returns true.
     pub(super) fn queue_ping(&mut self, due_ns: u64, now_ns: u64) -> bool {
         match &mut self.phase {
             PingPhase::Connected(line) if line.is_greeted() => {
@@ -109,8 +109,8 @@ impl PingLink {
         }
     }
 
-    /// Writes the queued bytes and handles timeouts: begins the next attempt to connect, or ends one that takes too
-    /// long.
+    /// Writes the queued bytes and handles timeouts: begins the next attempt to connect, or ends an attempt that takes
+    /// too long.
     pub(super) fn advance(&mut self, now_ns: u64, emit: &mut dyn FnMut(News)) {
         if let Err(failure) = self.try_advance(now_ns) {
             self.lose(failure, now_ns, emit);
@@ -146,7 +146,7 @@ impl PingLink {
         }
     }
 
-    /// Returns when the next timeout is due.
+    /// Returns the time of the next timeout.
     fn deadline_ns(&self) -> u64 {
         match &self.phase {
             PingPhase::Resting { until_ns } => *until_ns,
@@ -217,7 +217,8 @@ impl PingLink {
         }
     }
 
-    /// Begins to open another connection if the server has announced the end of this one. Returns whether it has.
+    /// Begins to open a new connection if the server has announced the end of the present connection. Returns whether
+    /// the server has announced the end.
     fn renew_if_spent(&mut self, at_ns: u64) -> bool {
         let is_spent = self.line().is_some_and(PingLine::is_spent);
         if is_spent {
@@ -264,7 +265,7 @@ impl PingLink {
             PingPhase::Connected(line) => line.end(),
             _ => (None, 0),
         };
-        // A server that disconnects with unread PINGs resets the connection: the same event as a close.
+        // A server that disconnects with unread PINGs resets the connection, which counts as a close.
         let failure = match failure {
             Failure::Io(_) if failure.kind() == "reset" && last_error.is_some() => {
                 Failure::Closed { after: last_error }

@@ -6,7 +6,7 @@
 //! ```
 //! A PING is sent when it is due, even if older PINGs are unanswered. The round trip is the time from when the PING was
 //! due until the thread woke up with the last byte of the reply. So a server that stalls for a second causes a hundred
-//! late samples, and not one. Each PING that was due is counted as a sample or as an error of one of these kinds:
+//! late samples, not a single one. Each PING that was due is counted as a sample or as an error of one of these kinds:
 //!
 //! | kind | what happened |
 //! |---|---|
@@ -17,11 +17,11 @@
 //! | `missed` | this process itself did not run for longer than the timeout, and the PING was dropped |
 //!
 //! If the kernel timestamps the connection (TCP on Linux), each sample has three parts: the client's delay in sending,
-//! the time between the kernel's timestamps of departure and arrival, and the client's delay in reading. If the parts
-//! of a round trip are not known exactly, the round trip is counted in `left_out`.
+//! the time between the kernel's timestamps of departure and arrival, and the client's delay in reading. A round trip
+//! without exact parts is counted in `left_out`.
 //!
 //! The thread begins its schedule when the first attempt to connect has ended, successfully or not. When the probe is
-//! dropped, its last report contains the PINGs without a reply, with the time that each has waited.
+//! dropped, its last report contains the PINGs without a reply, and the time that each of them has waited.
 
 mod account;
 mod failure;

@@ -15,25 +15,26 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::clock::Clock;
 
-/// How many times both clocks are read, at most, if the thread is interrupted between the two.
+/// How many times both clocks are read at most, if the thread is interrupted between the two readings.
 const READINGS: usize = 4;
 /// If the two clocks are read within this time of each other, the readings count as simultaneous.
 const CLOSE_ENOUGH_NS: u64 = 200;
 /// The error that rounding and the order of readings can add to the difference between the two clocks.
 const ROUNDING_NS: u64 = 100;
-/// The largest time between the readings of the two clocks: with more, parts of a few microseconds would be wrong.
+/// The longest accepted time between the readings of the two clocks, 2 µs: a longer time would falsify parts of a few
+/// microseconds.
 const MOST_DOUBT_NS: u64 = 2_000;
 
 /// How far the wall clock is ahead of the session's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Wall {
     ahead_ns: i64,
-    /// The largest error of `ahead_ns`, since the two clocks cannot be read at once.
+    /// The largest error of `ahead_ns`; it is above 0 because the two clocks cannot be read at the same instant.
     doubt_ns: u64,
 }
 
 impl Wall {
-    /// Reads both clocks, and repeats this if the thread was interrupted between the two.
+    /// Reads both clocks. Repeats the readings if the thread was interrupted between them.
     pub(super) fn read(clock: &Clock) -> Self {
         let mut best = Self::read_once(clock);
         for _ in 1..READINGS {
@@ -57,12 +58,13 @@ impl Wall {
         Self::of(before_ns, wall_ns, after_ns)
     }
 
-    /// Creates a reading: the wall clock showed `wall_ns` between `before_ns` and `after_ns` of the session's clock.
+    /// Creates a reading from the wall clock's `wall_ns`, which was read between `before_ns` and `after_ns` of the
+    /// session's clock.
     fn of(before_ns: u64, wall_ns: i64, after_ns: u64) -> Self {
         Self { ahead_ns: wall_ns - before_ns as i64, doubt_ns: after_ns - before_ns }
     }
 
-    /// Converts a wall-clock timestamp to the session's clock; negative before the session began.
+    /// Converts a wall-clock timestamp to the session's clock; the result is negative before the session began.
     fn on_our_clock(self, wall_ns: i64) -> i64 {
         wall_ns - self.ahead_ns
     }
@@ -73,14 +75,14 @@ impl Wall {
     }
 }
 
-/// What is known about the times of a PING when its reply is read.
+/// The known times of a PING when its reply is read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stamps {
     /// When the PING was due.
     pub due_ns: u64,
     /// A time just before the PING was written.
     pub before_write_ns: u64,
-    /// The difference between the clocks at that time.
+    /// The difference between the clocks just before the PING was written.
     pub wall_then: Wall,
     /// The kernel's timestamp of the PING's departure.
     pub left_wall_ns: Option<i64>,
@@ -92,7 +94,7 @@ pub(super) struct Stamps {
     pub wall_now: Wall,
 }
 
-/// The parts of a round trip. Their sum is the round trip, within the error of the clock readings.
+/// The parts of a round trip. The sum of the parts is the round trip, within the error of the clock readings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Parts {
     /// From the due time of the PING to its departure.
@@ -136,7 +138,7 @@ impl Stamps {
     /// Computes the parts.
     ///
     /// # Errors
-    /// Why the parts are unknown; they are never guessed.
+    /// When the parts are unknown, with the reason; they are never estimated.
     pub(super) fn parts(&self) -> Result<Parts, LeftOut> {
         let arrived_wall_ns = self.arrived_wall_ns?;
         let left_wall_ns = self.left_wall_ns.ok_or(LeftOut::NoStamp)?;
@@ -156,7 +158,7 @@ impl Stamps {
             return Err(LeftOut::Order);
         }
         Ok(Parts {
-            // Within the error of the readings either part may come out below zero.
+            // Because of the reading error, a part may come out below zero.
             send_ns: (left_ns - self.due_ns as i64).max(0) as u64,
             kernel_ns: (arrived_wall_ns - left_wall_ns) as u64,
             pickup_ns: (self.at_ns as i64 - arrived_ns).max(0) as u64,
@@ -175,7 +177,7 @@ mod tests {
         Wall { ahead_ns, doubt_ns: 50 }
     }
 
-    /// Returns the times of a PING that was due at 10 µs, written after 11 µs and left at 13 µs; its reply arrived at
+    /// Returns the times of a PING that was due at 10 µs, written after 11 µs and left at 13 µs. The reply arrived at
     /// 80 µs and was noticed at 95 µs.
     fn usual() -> Stamps {
         Stamps {
@@ -213,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wall_clock_that_is_set_meanwhile_gives_no_parts_and_is_counted() {
+    fn a_wall_clock_that_is_set_during_a_round_trip_gives_no_parts_and_is_counted() {
         for step_ns in [-3_600_000_000_000, -50_000, -1_000, 1_000, 50_000, 3_600_000_000_000] {
             for after_ns in [12_000, 40_000, 90_000] {
                 assert_eq!(stepped(step_ns, after_ns), Err(LeftOut::ClockStep), "{step_ns} at {after_ns}");
@@ -223,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wall_clock_that_is_set_and_set_back_gives_no_nonsense() {
+    fn a_wall_clock_that_is_set_and_set_back_gives_no_parts() {
         let usual = usual();
         for stamps in [
             Stamps { left_wall_ns: Some(AHEAD_NS - 5_000_000), ..usual },
@@ -236,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_that_is_younger_than_the_wake_up_is_no_pickup_below_zero() {
+    fn a_reply_that_arrives_after_the_wake_up_gives_no_negative_pickup() {
         let late = Stamps { arrived_wall_ns: Ok(AHEAD_NS + 95_500), ..usual() };
         assert_eq!(late.parts(), Err(LeftOut::Order));
         // Within the error of the readings the part is zero.
@@ -245,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_stamp_is_left_out() {
+    fn round_trips_without_a_timestamp_are_left_out() {
         let unsent = Stamps { left_wall_ns: None, ..usual() };
         assert_eq!(unsent.parts(), Err(LeftOut::NoStamp));
         let shared = Stamps { arrived_wall_ns: Err(LeftOut::SharedRead), ..usual() };
@@ -255,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn two_readings_of_clocks_that_nobody_sets_agree() {
+    fn two_readings_agree_if_the_clocks_are_not_set() {
         let clock = Clock::start();
         // An interruption between the readings is an error of reading, not a clock step.
         let slow = Wall::of(1_000, AHEAD_NS + 400_000, 500_000);

@@ -32,7 +32,7 @@ use crate::{
 
 /// The default number of PINGs a second, the same as redis-cli's maximum.
 const PER_SECOND: NonZeroU32 = NonZeroU32::new(100).expect("100 is not 0");
-/// The longest wait for a reply by default.
+/// The default timeout of a reply: 5 s.
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// The longest wait for any event: it limits how long a drop of the probe takes.
 const LONGEST_WAIT_NS: u64 = 100_000_000;
@@ -40,20 +40,20 @@ const LONGEST_WAIT_NS: u64 = 100_000_000;
 /// The settings of a ping probe.
 #[derive(Debug, Clone)]
 pub struct PingPlan {
-    /// The server to measure. Its database is not selected.
+    /// The server to measure. The probe does not select the database of the target.
     pub target: Target,
-    /// PINGs a second.
+    /// The number of PINGs a second.
     pub per_second: NonZeroU32,
     /// How long a PING may wait for its reply before the connection is closed.
     pub timeout: Duration,
     /// How often to report.
     pub tick: Duration,
-    /// The node whose lulls the probe reports.
+    /// The node that the probe watches for outages.
     pub watched: Watched,
 }
 
 impl PingPlan {
-    /// Creates the default plan: 100 a second, 5 s, a report every 250 ms.
+    /// Creates the default plan: 100 PINGs a second, a timeout of 5 s, and a report every 250 ms.
     pub fn new(target: Target) -> Self {
         let (tick, watched) = (Duration::from_nanos(TICK_NS), Watched::default());
         Self { target, per_second: PER_SECOND, timeout: TIMEOUT, tick, watched }
@@ -80,7 +80,8 @@ impl PingProbe {
         Ok(Self { per_second, thread: ProbeThread::start("ping", body)? })
     }
 
-    /// Asks the thread to end, and does not wait: a session ends the probes of all its nodes at once.
+    /// Requests the end of the thread and does not wait for it, so that a session can end the probes of all nodes at
+    /// once.
     pub fn stop(&self) {
         self.thread.stop();
     }
@@ -91,10 +92,10 @@ impl PingProbe {
     }
 }
 
-/// The loop's state.
+/// The state of the ping loop.
 struct Pinging {
     clock: Clock,
-    /// The PINGs a second that are wanted, and those of the present schedule.
+    /// The requested number of PINGs a second, followed by the number of the present schedule.
     pace: Arc<AtomicU32>,
     per_second: NonZeroU32,
     missed_after_ns: u64,
@@ -144,7 +145,7 @@ impl Pinging {
         }
         let until_ns = self.next_event_ns(now_ns);
         let ready = self.link.wait(before_ns, until_ns);
-        // Read before the data: the reply was there when the wait returned.
+        // The clock is read before the data, because the reply was there when the wait returned.
         let at_ns = self.clock.now_ns();
         if (before_ns + 1..=at_ns).contains(&until_ns) && ready == Readiness::default() {
             self.lead.learn(at_ns - until_ns);
@@ -173,7 +174,7 @@ impl Pinging {
         let mut missed = 0;
         while let Some(due_ns) = schedule.take_due(now_ns) {
             if now_ns - due_ns > self.missed_after_ns {
-                // Sending hours of PINGs at once after a suspension would be a load, not a measurement.
+                // After a suspension of hours, sending all missed PINGs at once would be a load, not a measurement.
                 missed += 1;
             } else if !self.link.queue_ping(due_ns, now_ns) {
                 self.account.book_unsendable(due_ns);
@@ -197,7 +198,7 @@ impl Pinging {
     }
 }
 
-/// Returns the part of a report that is about the connection.
+/// Returns the state of the connection for a report.
 fn state(link: &PingLink, now_ns: u64) -> LinkState {
     let mut waits = Samples::default();
     link.due_ns().for_each(|due_ns| waits.record(now_ns.saturating_sub(due_ns)));

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use crate::clock::SECOND_NS;
 
-/// The due times of a series: PING k is due at `start + k / rate`.
+/// The due times of a series of PINGs: PING k is due at `start + k / rate`.
 #[derive(Debug)]
 pub(super) struct Schedule {
     start_ns: u64,
@@ -13,7 +13,7 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// Creates a series that begins at `start_ns`.
+    /// Creates a schedule that begins at `start_ns`.
     pub(super) fn new(start_ns: u64, per_second: NonZeroU32) -> Self {
         Self { start_ns, per_second: per_second.get().into(), next: 0 }
     }
@@ -25,7 +25,7 @@ impl Schedule {
         self.start_ns + s * SECOND_NS + rest * SECOND_NS / self.per_second
     }
 
-    /// Returns the due time of the next PING if that is not after `now_ns`, and moves on to the PING after it.
+    /// Returns the due time of the next PING, if it is not after `now_ns`, and moves on to the following PING.
     pub(super) fn take_due(&mut self, now_ns: u64) -> Option<u64> {
         let due_ns = self.next_due_ns();
         if due_ns > now_ns {
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_of_lateness_is_a_hundred_pings_that_were_due() {
+    fn after_a_second_of_lateness_a_hundred_pings_are_due() {
         let mut schedule = schedule(100);
         let due: Vec<_> = std::iter::from_fn(|| schedule.take_due(1_000 + SECOND_NS - 1)).collect();
         assert_eq!(due.len(), 100);

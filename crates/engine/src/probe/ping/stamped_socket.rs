@@ -1,7 +1,7 @@
 //! The ping probe's socket: a non-blocking TCP socket, with or without TLS, or a non-blocking unix socket.
 //!
-//! The socket sends and receives bytes, lets the kernel timestamp them if possible, and waits for readiness. It does
-//! not interpret the bytes.
+//! The socket sends and receives bytes, lets the kernel timestamp them if possible, and waits for readiness. The socket
+//! does not interpret the bytes.
 
 use std::{
     collections::VecDeque,
@@ -39,8 +39,8 @@ pub(super) struct Readiness {
 pub(super) struct Input<'a> {
     /// The bytes that were read; empty at the end of the stream.
     pub bytes: &'a [u8],
-    /// The kernel's timestamp of the last byte's arrival, by the wall clock. `None` without a timestamp, or if there
-    /// may have been more data: the timestamp could be that of a later byte.
+    /// The kernel's timestamp of the last byte's arrival, by the wall clock. `None` without a timestamp, or if more
+    /// data may have been waiting: then the timestamp could belong to a later byte.
     pub arrived_wall_ns: Option<i64>,
 }
 
@@ -57,7 +57,8 @@ pub(super) struct StampedSocket {
     queued: u64,
     written: u64,
     input: Box<[u8]>,
-    /// The reader of the kernel's timestamps, or why the connection has no timestamps; `None` before that is known.
+    /// The reader of the kernel's timestamps, or why the connection has no timestamps; `None` before the answer is
+    /// known.
     stamper: Option<Result<Stamper, Timing>>,
 }
 
@@ -93,7 +94,7 @@ impl StampedSocket {
         });
     }
 
-    /// Returns whether the kernel timestamps the connection, or why not; `None` before that is known.
+    /// Returns whether the kernel timestamps the connection, or why it does not; `None` before the answer is known.
     pub(super) fn timing(&self) -> Option<Timing> {
         self.stamper.as_ref().map(|stamper| stamper.as_ref().err().copied().unwrap_or(Timing::Kernel))
     }
@@ -139,7 +140,7 @@ impl StampedSocket {
     }
 
     /// Reads available data once; if more data is left, the connection stays readable. Returns `None` if there is no
-    /// data, and no bytes at the end of the stream.
+    /// data, and an input without bytes at the end of the stream.
     pub(super) fn read(&mut self) -> io::Result<Option<Input<'_>>> {
         let read = match &mut self.stamper {
             Some(Ok(stamper)) => stamper.read(self.transport.socket(), &mut self.input),
@@ -159,7 +160,7 @@ impl StampedSocket {
     pub(super) fn wait(&self, connecting: bool, timeout: Duration) -> Readiness {
         let has_more = self.transport.has_more();
         let flags = self.transport.wait(self.interest(), if has_more { Duration::ZERO } else { timeout });
-        // With timestamps the error flag usually means a timestamp, also without any error.
+        // With timestamps, the error flag usually means that a timestamp is available, not that there is an error.
         let stamped = matches!(self.stamper, Some(Ok(_)));
         let loss = PollFlags::HUP | PollFlags::NVAL;
         let ended = flags.intersects(if stamped { loss } else { loss | PollFlags::ERR });

@@ -1,9 +1,10 @@
 //! The kernel's timestamps of a TCP connection: when each write left the host, and when received data had arrived.
 //!
 //! Timestamps need no privileges on Linux (SO_TIMESTAMPING); other systems have none. The kernel identifies a write by
-//! the number of bytes that were written up to its end. The timestamp of a read is that of its last byte. All
-//! timestamps are those of the wall clock, in nanoseconds since 1970. The device driver timestamps the departure: after
-//! every delay within this host, including the device's queue, and before any delay of the network or the server.
+//! the number of bytes that were written up to its end. The timestamp of a read belongs to its last byte. All
+//! timestamps come from the wall clock, in nanoseconds since 1970. The device driver timestamps the departure. So the
+//! timestamp is taken after every delay within this host, including the device's queue, and before any delay of the
+//! network or the server.
 
 use socket2::Socket;
 
@@ -31,7 +32,7 @@ impl Departure {
 pub(super) struct Arrival {
     /// The number of bytes.
     pub length: usize,
-    /// When the last byte had arrived.
+    /// When the last byte arrived; `None` without a timestamp.
     pub wall_ns: Option<i64>,
 }
 
@@ -39,7 +40,7 @@ pub(super) struct Arrival {
 /// queue.
 ///
 /// # Errors
-/// Why there are no timestamps.
+/// When the connection cannot have timestamps, with the reason.
 pub(super) fn begin(socket: &Socket) -> Result<Stamper, Timing> {
     if socket.local_addr().is_ok_and(|address| address.is_unix()) {
         return Err(Timing::UnixSocket);

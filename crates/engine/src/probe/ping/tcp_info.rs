@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_unix_socket_has_none() {
+    fn a_unix_socket_has_no_round_trip_figures() {
         let (socket, _other) = std::os::unix::net::UnixStream::pair().unwrap();
         assert_eq!(tcp_rtt(&Socket::from(socket)), None);
     }

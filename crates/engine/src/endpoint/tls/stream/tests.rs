@@ -60,7 +60,7 @@ impl Write for Peer {
         let mut taken = &bytes[..n];
         while !taken.is_empty() {
             self.server.read_tls(&mut taken).unwrap();
-            // Our own alert is an error there.
+            // An alert of redyno is an error on the server's side.
             let _ = self.server.process_new_packets();
             let mut words = [0; 1 << 16];
             while let Ok(n @ 1..) = self.server.reader().read(&mut words) {
@@ -103,7 +103,7 @@ fn blocks(result: &io::Result<usize>) -> bool {
 }
 
 #[test]
-fn a_read_that_leaves_room_has_left_nothing_behind() {
+fn a_read_that_does_not_fill_the_buffer_leaves_no_data_behind() {
     let mut stream = stream();
     let said: Vec<u8> = (0..100_000_u32).map(|n| n as u8).collect();
     for part in [usize::MAX, 5_000, 4_096, 1_000, 7] {
@@ -133,7 +133,7 @@ fn a_read_that_leaves_room_has_left_nothing_behind() {
 }
 
 #[test]
-fn a_record_that_has_not_come_whole_is_waited_for() {
+fn an_incomplete_record_is_waited_for() {
     let mut stream = stream();
     stream.socket.say(b"+PONG\r\n");
     let last = stream.socket.arriving.pop_back().unwrap();
@@ -144,7 +144,7 @@ fn a_record_that_has_not_come_whole_is_waited_for() {
 }
 
 #[test]
-fn what_the_socket_does_not_take_waits_and_nothing_is_lost() {
+fn bytes_that_the_socket_does_not_accept_wait_and_nothing_is_lost() {
     let mut stream = stream();
     let words: Vec<u8> = (0..300_000_u32).map(|n| n as u8).collect();
     stream.socket.room = 20_000;
@@ -161,7 +161,7 @@ fn what_the_socket_does_not_take_waits_and_nothing_is_lost() {
 }
 
 #[test]
-fn the_end_comes_after_what_was_said_and_needs_no_goodbye() {
+fn the_end_comes_after_the_data_and_needs_no_close_message() {
     let mut stream = stream();
     stream.socket.say(b"-ERR bye\r\n");
     stream.socket.closed = true;
@@ -172,7 +172,7 @@ fn the_end_comes_after_what_was_said_and_needs_no_goodbye() {
 }
 
 #[test]
-fn the_reason_of_a_hang_up_is_reported_and_not_that_it_was_one() {
+fn the_servers_reason_for_closing_is_reported_instead_of_the_failed_write() {
     let mut stream = stream();
     // Plain text is as good a reason as an alert, and needs no keys.
     stream.socket.arriving.extend(*b"-DENIED\r\n");
@@ -182,7 +182,7 @@ fn the_reason_of_a_hang_up_is_reported_and_not_that_it_was_one() {
 }
 
 #[test]
-fn garbage_among_records_is_a_failure_behind_what_came_before_it() {
+fn garbage_among_records_is_a_failure_after_the_data_before_it() {
     let mut stream = stream();
     stream.socket.say(&[b'x'; 5_000]);
     stream.socket.arriving.extend(*b"HTTP/1.1 400 Bad Request\r\n");
