@@ -1,8 +1,8 @@
-//! An agent: an engine that carries out a share of a session's load, as the orders on the bus say, and reports its
-//! intervals and events.
+//! An agent: a load engine on another machine. An agent carries out a share of a session's load. The agent reads the
+//! session's orders from the bus, and writes intervals and events to the bus.
 //!
-//! The agent ends its load when there was no order for [`SILENCE`], and when the time of the load is over, whatever
-//! happens to the bus. It never cleans: the session owns the keys.
+//! The agent ends its load after [`SILENCE`] without an order. The agent also ends the load when the load's time is
+//! over, even if the bus is lost. An agent never removes keys: the session does.
 
 use std::{
     collections::VecDeque,
@@ -29,21 +29,21 @@ use crate::{
     workload::Share,
 };
 
-/// Without an order for this long, the load ends. The session repeats its order twice a second.
+/// The longest time without an order before the agent ends its load. The session repeats its order twice a second.
 const SILENCE: Duration = Duration::from_secs(4);
-/// How long a bus that does not answer is waited for at the end, so that the last reports are not lost.
+/// The longest time at the end in which the agent tries to send its last reports to a bus that does not answer.
 const LAST_REPORTS: Duration = Duration::from_secs(30);
-/// After this time without a session the agent says that it waits, and again after twice the time.
+/// The time without a session after which the agent prints that it still waits. The time doubles after each such line.
 const STILL_WAITS_AFTER: Duration = Duration::from_secs(10);
 /// How often the agent reports: four times a second, as the load's intervals end.
 const REPORT_EVERY: Duration = Duration::from_millis(250);
-/// How often the bus is asked for its time.
+/// The interval between two queries of the bus's time.
 const MEASURE_EVERY: Duration = Duration::from_secs(1);
-/// How many reports wait for a bus that takes none; after that the oldest are dropped, and the session notices the gap
-/// in their numbers.
+/// The largest number of unsent reports. Beyond it the oldest report is dropped, and the session notices the gap in the
+/// report numbers.
 const MOST_WAITING: usize = 400;
 
-/// Everything that an agent needs to know.
+/// The settings of an agent.
 pub struct AgentPlan {
     /// The bus.
     pub bus: Target,
@@ -53,7 +53,7 @@ pub struct AgentPlan {
     pub share: Share,
     /// What the agent permits.
     pub permit: Permit,
-    /// Whether the agent waits for the next session after the end of one.
+    /// Whether the agent waits for another session when a session has ended.
     pub stays: bool,
 }
 
@@ -68,10 +68,10 @@ pub enum AgentEnd {
     Silence,
 }
 
-/// Carries out the load of one session, or of one after the other; `say` prints a line.
+/// Carries out the load of one session, or of several sessions in turn; `say` prints a line.
 ///
 /// # Errors
-/// When the bus cannot be reached at first.
+/// When the bus cannot be reached at the start.
 pub fn attend(
     plan: &AgentPlan,
     signals: &Receiver<Signal>,
@@ -92,7 +92,7 @@ pub fn attend(
 struct Agent<'a> {
     plan: &'a AgentPlan,
     bus: Bus,
-    /// The last read order, by its identifier.
+    /// The stream identifier of the last order that was read.
     after: String,
     heard: Instant,
     report: Report,
@@ -101,7 +101,7 @@ struct Agent<'a> {
     waiting: VecDeque<(Report, Vec<String>)>,
     /// Why the bus did not take the last report.
     trouble: String,
-    /// The run that is over, whose orders are not carried out again.
+    /// The identifier of the run that has ended. Later orders of this run are ignored.
     over: String,
     running: Option<Follower>,
 }
@@ -130,13 +130,13 @@ impl<'a> Agent<'a> {
         loop {
             if signals.try_recv().is_ok() {
                 self.finish(signals, say);
-                // Without a session, the streams have only reports that agents repeat.
+                // Without a session the streams contain only repeated reports of waiting agents.
                 if self.over.is_empty() && self.bus.last(Stream::Orders).is_ok_and(|last| last.is_none()) {
                     drop(self.bus.remove());
                 }
                 return AgentEnd::Signal;
             }
-            // A bus that does not answer is asked again, and its silence counts.
+            // The read is repeated if the bus does not answer, and this time counts as silence.
             let was_paused = self.running.is_some() && self.after.is_empty();
             let read = self.orders();
             if was_paused && read.as_ref().is_ok_and(Vec::is_empty) {
@@ -145,7 +145,8 @@ impl<'a> Agent<'a> {
             }
             let trouble = read.as_ref().err().map(ToString::to_string);
             if self.running.as_mut().is_some_and(Follower::note_pause) {
-                // No order could be heard meanwhile. The last one is read again: without one, the session is over.
+                // The agent could not read orders while it was stopped. The agent reads the last order again; without
+                // an order the session is over.
                 self.heard = Instant::now();
                 self.after.clear();
             }
@@ -180,7 +181,7 @@ impl<'a> Agent<'a> {
         }
     }
 
-    /// Returns the new orders; the first time the last one, since each is the whole setting.
+    /// Returns the new orders. The first call returns the last order, because each order contains all settings.
     fn orders(&mut self) -> Result<Vec<Result<Order, String>>, BusError> {
         let read = if self.after.is_empty() {
             let last = self.bus.last(Stream::Orders)?;
@@ -222,12 +223,12 @@ impl<'a> Agent<'a> {
             return Ok(true);
         }
         if order.processes[index] != self.report.process {
-            // Another process has taken the number of this one, which was lost.
+            // The session had lost this agent, and another process has taken its number.
             return Ok(self.running.is_some());
         }
         self.heard = Instant::now();
         if order.is_over && self.running.is_none() {
-            // The session waits for the last report of each agent, also of one that has not begun.
+            // The session waits for the last report of every agent, even of an agent without a load.
             self.begin_reports(order.terms.run);
             return Ok(true);
         }
@@ -305,7 +306,7 @@ impl<'a> Agent<'a> {
         Ok(())
     }
 
-    /// Begins the reports about a run, which are numbered from 0.
+    /// Begins the reports about a run. Report numbers start at 0.
     fn begin_reports(&mut self, run: String) {
         let Report { host, process, .. } = std::mem::take(&mut self.report);
         self.report = Report { run, ..first_report(self.plan, host, process) };
@@ -316,7 +317,7 @@ impl<'a> Agent<'a> {
         let Some(running) = &mut self.running else { return };
         if self.measured.is_none_or(|measured| measured.elapsed() >= MEASURE_EVERY) {
             self.measured = Some(Instant::now());
-            // Without an answer, the former samples remain.
+            // If the bus does not answer, the earlier samples remain.
             drop(running.axis.measure(&mut self.bus, running.clock));
         }
     }
@@ -339,7 +340,7 @@ impl<'a> Agent<'a> {
         self.report.number += 1;
     }
 
-    /// Sends the reports that wait, until the bus takes no more; says once why it does not.
+    /// Sends the unsent reports until the bus refuses one. Prints each new reason for a refusal once.
     fn send(&mut self, say: &mut impl FnMut(&str)) {
         while let Some((report, lines)) = self.waiting.front() {
             let head = serde_json::to_vec(report).unwrap_or_default();
@@ -380,7 +381,7 @@ impl<'a> Agent<'a> {
     }
 }
 
-/// Returns the report of an agent that waits, on this machine.
+/// Returns the report of an agent on this machine that waits for a session.
 fn first_report(plan: &AgentPlan, host: String, process: u64) -> Report {
     let (version, Share { index, of }, most_clients) =
         (VERSION.to_owned(), plan.share, plan.permit.most_clients);

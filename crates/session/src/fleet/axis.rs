@@ -1,25 +1,26 @@
-//! The axis of a session: this process's clock beside the clock of the bus.
+//! Measures the offset between the clock of this process and the clock of the bus. All agents of a fleet take the time
+//! of the session from the bus.
 
 use std::collections::VecDeque;
 
 use super::bus::{Bus, BusError};
 use crate::clock::{Clock, SECOND_NS};
 
-/// How many samples are kept; the one with the smallest possible error is used.
+/// The number of clock samples that are kept. The sample with the smallest possible error is used.
 const KEPT: usize = 16;
-/// Two clocks differ by at most a ten-thousandth (100 ppm) more after some time.
+/// The assumed clock drift: two clocks move apart by at most 1/10,000 of the elapsed time (100 ppm).
 const DRIFT: u64 = 10_000;
-/// How often the bus is asked, in nanoseconds.
+/// The interval between two clock samples, in nanoseconds.
 const MEASURE_EVERY_NS: u64 = SECOND_NS;
 
-/// The offset of the bus's clock from this process's.
+/// The measured offset of the bus's clock from the clock of this process.
 #[derive(Debug, Default)]
 pub(super) struct Axis {
     samples: VecDeque<Sample>,
 }
 
 impl Axis {
-    /// Asks the bus for its time.
+    /// Queries the time of the bus, and keeps it as a sample.
     ///
     /// # Errors
     /// When the bus does not answer.
@@ -37,7 +38,7 @@ impl Axis {
             round_trip_ns: after_ns - before_ns,
             offset_ns: bus_ns.wrapping_sub(middle_ns) as i64,
         };
-        // A machine that was suspended, or another server as the bus, has another offset from now on.
+        // The offset has changed for good: this machine was suspended, or another server is the bus now.
         let is_other = |(offset_ns, error_ns): (i64, u64)| {
             offset_ns.abs_diff(sample.offset_ns) > error_ns + sample.error_ns(middle_ns)
         };
@@ -50,8 +51,8 @@ impl Axis {
         }
     }
 
-    /// Returns the bus's clock minus this process's, and the largest possible error until the next measurement, in
-    /// nanoseconds: half of a round trip, and the drift since then.
+    /// Returns the offset (the bus's clock minus the clock of this process) and its largest possible error until the
+    /// next sample, both in nanoseconds. The error is half of the sample's round trip plus the drift since the sample.
     pub(super) fn offset(&self) -> Option<(i64, u64)> {
         let until_ns = self.samples.back()?.at_ns + MEASURE_EVERY_NS;
         let known = self.samples.iter().map(|sample| (sample.error_ns(until_ns), sample.offset_ns));
@@ -59,18 +60,18 @@ impl Axis {
     }
 }
 
-/// An answer of the bus.
+/// A sample of the bus's clock.
 #[derive(Debug)]
 struct Sample {
     /// This process's clock at the middle of the round trip.
     at_ns: u64,
     round_trip_ns: u64,
-    /// The bus's clock minus this process's.
+    /// The bus's clock minus the clock of this process.
     offset_ns: i64,
 }
 
 impl Sample {
-    /// Returns the largest possible error of the offset at this time.
+    /// Returns the largest possible error of the sample's offset at `at_ns`.
     fn error_ns(&self, at_ns: u64) -> u64 {
         self.round_trip_ns / 2 + at_ns.saturating_sub(self.at_ns) / DRIFT
     }
@@ -81,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shortest_round_trip_counts_unless_it_is_old() {
+    fn the_shortest_round_trip_is_used_unless_it_is_old() {
         let mut axis = Axis::default();
         assert_eq!(axis.offset(), None);
         axis.push(1000, 1_000_600, 2000);
@@ -94,17 +95,17 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_stood_still_meanwhile_is_noticed_at_once() {
+    fn a_clock_that_stopped_is_noticed_at_once() {
         let mut axis = Axis::default();
         (0..5).for_each(|n| axis.push(n * SECOND_NS, n * SECOND_NS + 50, n * SECOND_NS + 100));
         axis.push(5 * SECOND_NS, 65 * SECOND_NS + 500_000, 5 * SECOND_NS + 1_000_000);
         assert_eq!(axis.offset(), Some((60 * SECOND_NS as i64, 600_000)));
     }
 
-    /// Clocks that are 3 s apart and drift by 100 ppm in both directions, and a bus whose replies take 0.1 to 3 ms, more on
-    /// the way there than back.
+    /// The clocks are 3 s apart and drift by 100 ppm in both directions. A round trip to the bus takes 0.1 to 3 ms, and
+    /// the request takes longer than the reply.
     #[test]
-    fn clocks_that_drift_give_one_axis_within_the_error_that_is_stated() {
+    fn the_axis_of_drifting_clocks_is_within_the_stated_error() {
         let own_ns = |at_ns: u64, apart_ns: u64, ppm: i64| {
             (apart_ns + at_ns).saturating_add_signed(at_ns as i64 / 1_000_000 * ppm)
         };

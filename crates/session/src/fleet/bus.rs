@@ -1,5 +1,5 @@
-//! The bus: two streams of a Redis or Valkey server. Each connection to it is for one thread, since a blocking read holds
-//! it.
+//! The bus: two streams of a Redis or Valkey server. Each thread has its own connection to the bus, because a blocking
+//! read occupies a connection.
 
 use std::{fmt, str::FromStr, time::Duration};
 
@@ -12,14 +12,15 @@ use crate::{
     untrusted,
 };
 
-/// How long the bus may take to connect, and to answer. An agent ends its load after few such waits.
+/// The timeout for connecting to the bus, and for each of its replies. The timeout is short, because an agent ends its
+/// load after 4 s without an order.
 const LIMIT: Duration = Duration::from_secs(1);
 /// The streams expire this many seconds after the last message.
 const EXPIRY_S: &str = "60";
-/// How many messages each stream keeps; the oldest are removed.
+/// The approximate number of orders that the stream keeps. Older orders are removed.
 const MOST_ORDERS: &str = "16";
 const MOST_REPORTS: &str = "20000";
-/// How many messages are read at a time.
+/// The largest number of messages in one read.
 const READ_AT_ONCE: &str = "500";
 /// The longest accepted reply, in bytes.
 const LONGEST: usize = 256 << 20;
@@ -38,7 +39,7 @@ pub enum BusError {
         /// The server's message.
         message: String,
     },
-    /// The bus is a cluster that names a node which cannot be used.
+    /// The bus is a cluster, and it names a node that cannot be used.
     #[error("the bus: {0}")]
     Node(#[from] TlsError),
     /// The bus sent a reply of another kind than expected.
@@ -86,11 +87,11 @@ pub(super) enum Stream {
 /// A message: the fields of an entry, in order.
 pub(super) type Fields = Vec<(String, Vec<u8>)>;
 
-/// A connection to the bus, which is opened when it is needed.
+/// A connection to the bus that is opened on demand.
 pub(super) struct Bus {
     /// The server that the user gave.
     given: Target,
-    /// The same, or the node of a cluster that owns the keys.
+    /// The server in use: the given server, or the cluster node that owns the keys of the streams.
     target: Target,
     name: FleetName,
     open: Option<Talk>,
@@ -102,7 +103,7 @@ impl Bus {
         Self { given: target.clone(), target, name: name.clone(), open: None }
     }
 
-    /// The key of a stream. Both keys are in one slot of a cluster.
+    /// The key of a stream. The keys of both streams hash to the same cluster slot.
     fn key(&self, stream: Stream) -> Vec<u8> {
         let end = if stream == Stream::Orders { "orders" } else { "reports" };
         format!("redyno:fleet:{{{}}}:{end}", self.name).into_bytes()
@@ -117,7 +118,7 @@ impl Bus {
         })
     }
 
-    /// Returns the number that a server has drawn for itself at its start.
+    /// Returns the server's `run_id`, a random text that each server process has of its own.
     pub(super) fn run_id(&mut self) -> Result<String, BusError> {
         self.ask(&[b"INFO", b"server"], LIMIT, |reply| {
             let text = untrusted::lines(reply.text()?);
@@ -135,8 +136,8 @@ impl Bus {
         self.ask(&[b"EXPIRE", &key, EXPIRY_S.as_bytes()], LIMIT, |_| Some(()))
     }
 
-    /// Returns the messages after the one with the identifier `after`, which becomes that of the last one. Waits for the
-    /// first at most `wait`.
+    /// Returns the messages that follow the stream identifier `after`, and sets `after` to the identifier of the last
+    /// message. Waits at most `wait` for the first message.
     pub(super) fn read(
         &mut self,
         stream: Stream,
@@ -164,7 +165,7 @@ impl Bus {
         Ok(entries.into_iter().map(|(_, fields)| fields).collect())
     }
 
-    /// Returns the last message of a stream with its identifier; `None` if the stream is empty.
+    /// Returns the last message of a stream and its identifier; `None` if the stream is empty.
     pub(super) fn last(&mut self, stream: Stream) -> Result<Option<(String, Fields)>, BusError> {
         let key = self.key(stream);
         let words: [&[u8]; 6] = [b"XREVRANGE", &key, b"+", b"-", b"COUNT", b"1"];
@@ -177,8 +178,8 @@ impl Bus {
         self.ask(&[b"DEL", &keys[0], &keys[1]], LIMIT, |_| Some(()))
     }
 
-    /// Sends a command, and returns what `understand` makes of its reply. A node of a cluster that does not own the keys is
-    /// replaced by the one that it names.
+    /// Sends a command, and returns its reply as parsed by `understand`. Follows a MOVED reply to the cluster node that
+    /// owns the keys.
     fn ask<T>(
         &mut self,
         words: &[&[u8]],
@@ -227,7 +228,8 @@ fn entries(reply: &RespValue) -> Option<Vec<(String, Fields)>> {
     reply.list()?.iter().map(entry).collect()
 }
 
-/// Returns the node that the node at `by` names for the keys; without a host it is on the same one.
+/// Returns the address in a MOVED reply of the node at `by`; `None` for another error. An address without a host is on
+/// the host of `by`.
 fn moved(line: &[u8], by: &Address) -> Option<Address> {
     let text = untrusted::bytes(line);
     let (host, port) = text.strip_prefix("MOVED ")?.split_once(' ')?.1.rsplit_once(':')?;
@@ -251,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_does_not_own_the_keys_names_the_one_that_does() {
+    fn moved_names_the_node_that_owns_the_keys() {
         let address = |host: &str, port| Address::Tcp { host: host.to_owned(), port };
         let by = address("10.0.0.1", 6379);
         assert_eq!(moved(b"MOVED 12 10.0.0.2:6380", &by), Some(address("10.0.0.2", 6380)));

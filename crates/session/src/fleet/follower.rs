@@ -12,31 +12,31 @@ use crate::{
     workload::{KeyNames, Share},
 };
 
-/// How long a node may take to connect, and again to name the nodes of its cluster.
+/// The timeout for connecting to a node, and again for its reply with the nodes of its cluster.
 const FIND_LIMIT: Duration = Duration::from_secs(1);
 
-/// A session in progress.
+/// An agent's part in a running session.
 pub(super) struct Follower {
     pub(super) clock: Clock,
     pub(super) axis: Axis,
-    /// The bus's time at which the session began.
+    /// The start of the session by the clock of the bus, in nanoseconds since 1970.
     pub(super) zero_ns: u64,
     pub(super) load: Load,
     pub(super) records: TargetRecords,
     pub(super) pauses: PauseWatch,
     pub(super) names: KeyNames,
     pub(super) target: Target,
-    /// The servers among which the load is divided, if they are several.
+    /// The servers that share the load, if there are several.
     pub(super) cluster: Option<Arc<Cluster>>,
-    /// The last setting, and why it was refused, if it was.
+    /// The last setting, and the reason if this agent refused it.
     pub(super) turn: Option<(Turn, Result<(), String>)>,
-    /// How many workers there are.
+    /// The number of workers.
     pub(super) threads: usize,
     pub(super) closed_tick: u64,
 }
 
 impl Follower {
-    /// Returns the session's axis minus this process's clock, in nanoseconds.
+    /// Returns the time on the session's axis minus the clock of this process, in nanoseconds.
     fn correction_ns(&self) -> i64 {
         self.axis.offset().map_or(0, |(offset_ns, _)| offset_ns.wrapping_sub(self.zero_ns as i64))
     }
@@ -48,7 +48,8 @@ impl Follower {
         nodes.map(|(_, node)| node.address.uri(self.target.dialect)).collect()
     }
 
-    /// Takes over a setting, if it is new. Under a setting that is refused the load is off.
+    /// Applies a setting if it is new. If the setting is not permitted, the load is switched off and the reason is
+    /// returned.
     pub(super) fn follow(&mut self, turn: Turn, permit: &Permit, share: Share) -> Result<(), String> {
         let now = self.load.turned().segment;
         if turn.generation < now {
@@ -67,7 +68,7 @@ impl Follower {
         }
         self.load.follow(&own);
         if turn.generation > now {
-            // Lost connections are some of the agent's own.
+            // The segment counts only the agent's own clients, because lost connections are compared with them.
             let clients = share.part(own.knobs.clients.into()) as u32;
             let knobs = Knobs { clients, ..own.knobs };
             self.records.turn(Segment::new(seconds(own.since_ns), own.generation, knobs));
@@ -76,7 +77,7 @@ impl Follower {
         checked
     }
 
-    /// Returns a setting without load in place of `refused`.
+    /// Returns a setting with the load switched off, to be used in place of `refused`.
     fn without_load(&self, refused: &Turn) -> Turn {
         let last = self.turn.as_ref().map(|(turn, _)| turn.knobs.clone());
         let knobs = Knobs { load: false, ..last.unwrap_or_default() };
@@ -84,7 +85,7 @@ impl Follower {
         Turn { knobs, phase, ..refused.clone() }
     }
 
-    /// Notes that the process was stopped and continued; returns whether it was.
+    /// Reports the pause if the process was stopped and continued. Returns whether there was such a pause.
     pub(super) fn note_pause(&mut self) -> bool {
         let pause = self.pauses.look(self.clock.now_ns());
         if let Some(pause) = pause {
@@ -94,7 +95,7 @@ impl Follower {
         pause.is_some()
     }
 
-    /// Waits until the load has ended, as the last setting says: at most a second.
+    /// Waits at most one second until the load has ended under the last setting.
     pub(super) fn await_end(&self) {
         let since_ns = self.clock.now_ns();
         while !self.load.is_over() && self.clock.now_ns() < since_ns + SECOND_NS {
@@ -102,7 +103,7 @@ impl Follower {
         }
     }
 
-    /// Returns the new intervals and events as lines, with the times of the session.
+    /// Returns the new intervals and events as JSON lines, with their times on the session's axis.
     pub(super) fn take_lines(&mut self) -> Vec<String> {
         let correction_ns = self.correction_ns();
         let shift = |t_s: &mut f64| *t_s = (*t_s + correction_ns as f64 / SECOND_NS as f64).max(0.0);
@@ -117,7 +118,7 @@ impl Follower {
                 Record::Event(event) => shift(&mut event.t_s),
                 _ => continue,
             }
-            // A distribution is encoded without an error unless memory is exhausted.
+            // Encoding a record fails only when memory is exhausted.
             lines.extend(line(&record));
         }
         let complete = self.records.complete_tick().saturating_add_signed(ticks);
@@ -126,7 +127,8 @@ impl Follower {
     }
 }
 
-/// Returns the servers among which the load is divided, if they are several. A cluster is found by the first node that answers.
+/// Returns the servers that share the load, if there are several. The first node that answers names the other nodes of
+/// its cluster.
 pub(super) fn find_cluster(targets: &[Target], layout: Layout) -> Result<Option<Cluster>, String> {
     let find = |target: &Target| match layout {
         Layout::Copies => Cluster::of_copies(target, FIND_LIMIT),

@@ -11,25 +11,27 @@ use super::{
 };
 use crate::{endpoint::Target, signals::Signal, units::counted, untrusted};
 
-/// An agent that waits and has not reported for this long is gone; it reports four times a second.
+/// The time without a report after which a waiting agent is considered gone. A waiting agent reports four times a
+/// second.
 const GONE_AFTER: Duration = Duration::from_secs(1);
-/// How often the missing agents are named.
+/// The interval between two lines that name the missing agents.
 const NAME_MISSING_EVERY: Duration = Duration::from_secs(5);
 
-/// The agents of a session that have answered, and the bus.
+/// The agents that have reported for a session, and the bus.
 pub struct Gathered {
     pub(super) bus: Target,
     pub(super) name: FleetName,
     pub(super) agents: Vec<Report>,
-    /// The last read report, by its identifier.
+    /// The stream identifier of the last report that was read.
     pub(super) after: String,
 }
 
-/// Waits until this many agents are there; `say` prints a line, and `check` is called meanwhile. Returns `None` if a
-/// signal arrives first.
+/// Waits until `agents` agents have reported. Calls `check` repeatedly while it waits; `say` prints a line. Returns
+/// `None` if a signal arrives first.
 ///
 /// # Errors
-/// When the bus does not answer, when an agent does not fit, or when `check` fails; a line.
+/// When the bus does not answer, when an agent does not match this session, or when `check` fails. The error is one
+/// line.
 pub fn gather(
     (target, name): (&Target, &FleetName),
     agents: usize,
@@ -39,7 +41,7 @@ pub fn gather(
 ) -> Result<Option<Gathered>, String> {
     let words = |error: BusError| error.to_string();
     let mut bus = Bus::new(target, name);
-    // A bus that is full, or permits no XADD, is found now.
+    // This write fails early if the bus is out of memory or permits no XADD.
     bus.send(Stream::Reports, &[("session", b"waits")]).map_err(words)?;
     let (mut after, mut there) = ("0".to_owned(), vec![None::<(Report, Instant)>; agents]);
     let mut named = Instant::now();
@@ -50,7 +52,7 @@ pub fn gather(
         check()?;
         for fields in bus.read(Stream::Reports, &mut after, WAIT).map_err(words)? {
             let Some(report) = read_report(&fields) else { continue };
-            // The other reports are of agents in an earlier session.
+            // A report with a run is of an agent that still works in an earlier session.
             if !report.run.is_empty() {
                 continue;
             }
@@ -76,7 +78,7 @@ pub fn gather(
     Ok(Some(Gathered { bus: target.clone(), name: name.clone(), agents, after }))
 }
 
-/// Returns whether the bus is one of these servers, whatever its address is called.
+/// Returns whether the bus is one of `servers`, also if the two addresses are written differently.
 pub fn is_one_of(bus: &Target, mut servers: impl Iterator<Item = Target>) -> bool {
     let name = FleetName::default();
     let id = Bus::new(bus, &name).run_id().ok();
@@ -88,16 +90,16 @@ pub fn is_one_of(bus: &Target, mut servers: impl Iterator<Item = Target>) -> boo
     })
 }
 
-/// Removes the streams of a session, whose agents have ended.
+/// Removes the streams of a session after its agents have ended.
 pub fn forget(bus: &Target, name: &FleetName) {
-    // They expire if the bus does not answer now.
+    // If the bus does not answer now, the streams expire.
     drop(Bus::new(bus, name).remove());
 }
 
-/// Removes what an earlier session with this name has left. Do this before any agent is started.
+/// Removes the streams that an earlier session with this name has left. Call this before any agent is started.
 ///
 /// # Errors
-/// When the bus does not answer, or when that session is running; a line.
+/// When the bus does not answer, or when a session with this name is running. The error is one line.
 pub fn clear(target: &Target, name: &FleetName) -> Result<(), String> {
     let (mut bus, words) = (Bus::new(target, name), |error: BusError| error.to_string());
     if let Some((first, fields)) = bus.last(Stream::Orders).map_err(words)?
@@ -111,7 +113,7 @@ pub fn clear(target: &Target, name: &FleetName) -> Result<(), String> {
     bus.remove().map_err(words)
 }
 
-/// Checks that an agent can be one of `agents`.
+/// Checks that the agent of a report has this version of redyno, and a number that fits a fleet of `agents` agents.
 pub(super) fn fits(report: &Report, agents: usize) -> Result<(), String> {
     let Report { version, index, of, host, .. } = report;
     let host = untrusted::text(host);
@@ -126,13 +128,13 @@ pub(super) fn fits(report: &Report, agents: usize) -> Result<(), String> {
 }
 
 impl Gathered {
-    /// Returns the largest number of clients that all agents take together.
+    /// Returns the largest number of clients that the agents together permit.
     pub fn most_clients(&self) -> u32 {
         let least = self.agents.iter().map(|agent| agent.most_clients).min().unwrap_or(0);
         least.saturating_mul(self.agents.len() as u32)
     }
 
-    /// Returns the agents and their machines as text: `2 agents: 0 on a, 1 on b`.
+    /// Returns the agents and their machines as text, such as `2 agents: 0 on a, 1 on b`.
     pub fn text(&self) -> String {
         let agent = |agent: &Report| format!("{} on {}", agent.index, untrusted::text(&agent.host));
         let agents: Vec<_> = self.agents.iter().map(agent).collect();

@@ -1,35 +1,37 @@
-//! Joins the intervals of agents that ran at the same time: counts add up, histograms are merged, lengths do not add up.
+//! Joins the intervals that several agents measured at the same time: counts are added, histograms are merged, and
+//! lengths are not added.
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
 use crate::session::{AgentState, Interval};
 
-/// The intervals of agents that are not complete yet.
+/// The agents' intervals of the ticks that are not complete yet.
 pub(super) struct Join {
-    /// The last tick of each agent of which all intervals are here; `None` if the agent is not awaited: it has not begun, or is
-    /// lost.
+    /// For each agent, the last tick with all its intervals received. `None` if the join does not wait for the agent,
+    /// because the agent has not begun or is lost.
     closed: Vec<Option<u64>>,
     ticks: BTreeMap<u64, BTreeMap<u32, Joined>>,
-    /// The end of the last interval of each segment; the next one begins there, so that lengths add up to the time.
+    /// The end of the last interval of each segment. The segment's next interval begins there, so that the lengths add
+    /// up to the elapsed time.
     reached_s: BTreeMap<u32, f64>,
 }
 
-/// The intervals of a segment in a tick.
+/// The joined intervals of one segment in one tick.
 struct Joined {
     interval: Interval,
     start_s: f64,
-    /// The clients of each agent.
+    /// The number of clients of each agent.
     clients: BTreeMap<usize, u32>,
 }
 
 impl Join {
-    /// Returns a join of the intervals of this many agents.
+    /// Returns an empty join for `agents` agents.
     pub(super) fn new(agents: usize) -> Self {
         Self { closed: vec![None; agents], ticks: BTreeMap::new(), reached_s: BTreeMap::new() }
     }
 
-    /// Adds an interval of an agent whose times are wrong by at most `error_us`. Returns it if it is not joined, since it
-    /// has no length under load, such as the agent's part of a drain.
+    /// Adds an interval of an agent. The agent's times have an error of at most `error_us` microseconds. An interval
+    /// without a length under load, such as a drain, is not joined: the call returns it.
     pub(super) fn add(&mut self, agent: usize, error_us: f64, mut interval: Interval) -> Option<Interval> {
         let number = agent as u16;
         let workers = interval.client.iter_mut().flat_map(|client| &mut client.workers);
@@ -44,7 +46,7 @@ impl Join {
             Entry::Occupied(joined) => {
                 let joined = joined.into_mut();
                 joined.start_s = joined.start_s.min(start_s);
-                // What one agent did not do in its pause, the others did.
+                // A pause of one agent is no pause of the load, because the other agents went on.
                 let paused_s = joined.interval.paused_s.min(interval.paused_s);
                 joined.interval.join(&interval);
                 joined.interval.paused_s = paused_s;
@@ -56,13 +58,14 @@ impl Join {
         None
     }
 
-    /// Notes that all intervals of an agent up to this tick are here; it is awaited again if it was not.
+    /// Notes that all intervals of an agent up to `tick` have been received. After this call the join waits for the
+    /// agent, even if the agent was lost before.
     pub(super) fn close(&mut self, agent: usize, tick: u64) {
         let closed = &mut self.closed[agent];
         *closed = (*closed).max(Some(tick));
     }
 
-    /// Does not wait for an agent any more.
+    /// Stops waiting for an agent.
     pub(super) fn leave(&mut self, agent: usize) {
         self.closed[agent] = None;
     }
@@ -80,8 +83,8 @@ impl Join {
 }
 
 impl Joined {
-    /// Returns the interval, which begins where the last one of its segment has ended. One that ends before that was
-    /// reported late, and has no length.
+    /// Returns the joined interval. The joined interval begins at the end of the segment's previous interval. An
+    /// interval that ends before that was reported late, and gets the length 0.
     fn finish(self, reached_s: &mut BTreeMap<u32, f64>) -> Interval {
         let Self { interval, start_s, clients } = self;
         let reached_s = reached_s.entry(interval.segment).or_insert(start_s);
@@ -127,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_and_counts_add_up_lengths_do_not_and_percentiles_are_those_of_all_requests() {
+    fn counts_add_up_lengths_do_not_and_percentiles_cover_all_requests() {
         let mut join = Join::new(2);
         assert_eq!(join.add(0, 0.0, interval(3, 99, 1000)), None);
         join.close(1, 2);
@@ -143,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_of_one_agent_is_no_pause_of_the_load_and_one_of_all_agents_is() {
+    fn only_a_pause_of_all_agents_is_a_pause_of_the_load() {
         let paused = |tick, paused_s| Interval { paused_s, ..interval(tick, 10, 1000) };
         for (pauses, length_s) in [([2.0, 0.0], 2.25), ([2.0, 1.5], 0.75)] {
             let mut join = Join::new(2);
@@ -152,7 +155,7 @@ mod tests {
                 join.close(agent, 20);
             }
             assert_eq!(join.take().remove(0).length_s, length_s);
-            // One that is no longer waited for adds its results, and no time.
+            // An agent that the join no longer waits for adds its results, and no time.
             assert_eq!(join.add(0, 0.0, paused(19, 3.0)), None);
             let late = join.take().remove(0);
             assert_eq!((late.ops, late.length_s, late.paused_s), (10, 0.0, 0.0));
@@ -160,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_agent_holds_nothing_up_and_what_it_reports_late_is_not_lost() {
+    fn a_lost_agent_delays_no_tick_and_its_late_results_are_kept() {
         let mut join = Join::new(2);
         assert_eq!(join.add(0, 0.0, interval(3, 10, 1000)), None);
         join.close(1, 1);

@@ -1,4 +1,4 @@
-//! The session's side of a fleet: it publishes each setting to the agents, and joins what they report.
+//! The session's side of a fleet: publishes each setting to the agents, and knows what each agent last reported.
 
 use std::{
     sync::Arc,
@@ -20,18 +20,18 @@ use crate::{
     untrusted,
 };
 
-/// How long the last reports of the agents are waited for. Agents that are lost, and a bus that does not answer, are given up
-/// before.
+/// The longest wait for the last reports of the agents. The wait ends earlier for lost agents, and for a bus that does
+/// not answer.
 pub(super) const LAST_WORDS: Duration = Duration::from_secs(15);
 
-/// The session's side of a fleet.
+/// The settings for the agents of a session, and the state of each agent.
 #[derive(Debug)]
 pub(super) struct Lead {
     pub(super) terms: Terms,
-    /// The servers among which the load is divided, if they are several, with their numbers in the session.
+    /// The servers that share the load, if there are several, with their node numbers in the session.
     pub(super) cluster: Option<Arc<Cluster>>,
     state: Mutex<State>,
-    /// Signalled when there is a new setting.
+    /// Signalled when there is a new setting, and when the agents have ended.
     pub(super) news: Condvar,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct State {
     pub(super) is_new: bool,
     /// Since when the session is over.
     pub(super) over_since: Option<Instant>,
-    /// Why the last order could not be given; empty if it was.
+    /// The reason why the last order could not be sent; empty if it was sent.
     pub(super) trouble: String,
     /// Whether all agents have ended, or are lost.
     pub(super) has_ended: bool,
@@ -53,7 +53,7 @@ pub(super) struct State {
 /// An agent.
 #[derive(Debug)]
 pub(super) struct Known {
-    /// Its first report.
+    /// The first report of the agent's process.
     pub(super) first: Report,
     pub(super) heard: Instant,
     pub(super) state: AgentState,
@@ -65,7 +65,7 @@ impl Known {
         untrusted::text(&self.first.host)
     }
 
-    /// Takes over what a report says; returns what is to be shown of it.
+    /// Updates the agent's state from a report. Returns the events that follow from the report.
     pub(super) fn hear(&mut self, report: &Report, is_over: bool) -> Vec<EventKind> {
         self.heard = Instant::now();
         let (agent, host, state) = (report.index, self.host(), &mut self.state);
@@ -106,7 +106,7 @@ impl Known {
     }
 }
 
-/// What the last report of an agent says.
+/// The state of an agent after its last report.
 #[derive(Debug, Clone, Default)]
 pub(super) struct AgentState {
     /// The number of the next report about the run.
@@ -115,8 +115,9 @@ pub(super) struct AgentState {
     pub(super) is_done: bool,
     pub(super) refusal: String,
     pub(super) is_lost: bool,
-    /// Whether it has reported about the run, and whether that was its last report.
+    /// Whether the agent has reported about the run.
     pub(super) has_begun: bool,
+    /// Whether the agent has sent its last report about the run.
     pub(super) has_ended: bool,
 }
 
@@ -131,7 +132,7 @@ impl Agents for Lead {
         let mut state = self.state();
         (state.over_since, state.is_new) = (Some(Instant::now()), true);
         self.news.notify_all();
-        // Their keys are removed after this.
+        // The keys are removed after this wait.
         self.news.wait_while_for(&mut state, |state| !state.has_ended, LAST_WORDS);
     }
 
@@ -144,7 +145,7 @@ impl Agents for Lead {
 }
 
 impl Lead {
-    /// Returns the session's side for these agents, by their first reports.
+    /// Returns the session's side of a fleet with the agents of these first reports.
     pub(super) fn new(terms: Terms, cluster: Option<Arc<Cluster>>, agents: Vec<Report>) -> Self {
         let now = Instant::now();
         let known = |first: Report| Known { first, heard: now, state: AgentState::default() };
@@ -156,7 +157,7 @@ impl Lead {
         self.state.lock()
     }
 
-    /// Publishes each new order, and repeats the last one, until the agents have ended.
+    /// Publishes each new order, and repeats the last order, until the agents have ended.
     pub(super) fn give_orders(&self, mut bus: Bus) {
         let mut axis = Axis::default();
         loop {
@@ -164,7 +165,7 @@ impl Lead {
             self.news.wait_while_for(&mut state, |state| !state.is_new && !state.has_ended, REPEAT_EVERY);
             if state.has_ended {
                 drop(state);
-                // The streams expire if the bus does not answer now.
+                // If the bus does not answer now, the streams expire.
                 drop(bus.remove());
                 return;
             }
@@ -172,7 +173,8 @@ impl Lead {
             let (turn, is_over) = (state.turn.clone(), state.over_since.is_some());
             drop(state);
             let Some((turn, clock)) = turn else { continue };
-            // The first order waits for the axis, and the others do not: without an answer the former samples remain.
+            // Only the first order waits for a clock sample. If the bus does not answer later, the earlier samples
+            // remain.
             let is_measured = axis.measure(&mut bus, clock);
             let Some((zero_ns, _)) = axis.offset() else {
                 drop(is_measured);

@@ -1,12 +1,12 @@
-//! Fleets: a session whose load several machines carry out. The session and its agents meet on a bus, which is a Redis or
-//! Valkey server that is not under load.
+//! Fleets: several machines carry out the load of one session. The session and its agents exchange messages over a bus,
+//! a Redis or Valkey server that is not under load.
 //!
 //! ```text
 //!  session ── orders: the whole setting, twice a second ──► stream `…:orders`  ──► every agent
 //!  agents  ── reports: intervals and events, 4 a second ──► stream `…:reports` ──► the session joins them by time
 //! ```
-//! All times on the bus are nanoseconds of the session's axis, which is the bus's own clock less the time at which the
-//! session began. No password is ever sent: an agent takes those of the target from its own command line.
+//! All times in messages are nanoseconds since the session's start, by the clock of the bus. No password is sent over
+//! the bus: an agent takes the target's password from its own command line.
 
 mod agent;
 mod axis;

@@ -1,4 +1,4 @@
-//! What an agent permits, whatever the bus says.
+//! The limits that an agent sets for the orders of a session.
 
 use super::{Layout, Terms};
 use crate::{
@@ -7,28 +7,28 @@ use crate::{
     workload::{KeyNames, RunId, Share},
 };
 
-/// What an agent permits.
+/// The targets, rates, clients and commands that an agent permits.
 #[derive(Debug, Clone)]
 pub struct Permit {
-    /// The targets that may be loaded, as `HOST:PORT`, where `*` stands for any text. At least one.
+    /// The targets that the agent may load, as `HOST:PORT`; `*` matches any text. The list is not empty.
     pub targets: Vec<String>,
-    /// The target's credentials and TLS; its address is another.
+    /// The credentials and the TLS settings for all targets. The address in this value is not used.
     pub credentials: Target,
-    /// The most operations a second of this agent.
+    /// The largest rate of this agent, in operations per second; `None` if there is no limit.
     pub most_rate: Option<u32>,
-    /// The most clients of this agent.
+    /// The largest number of clients of this agent.
     pub most_clients: u32,
-    /// Whether commands are sent that administer the server, call scripts or block, and keys of the user are written
-    /// (`--allow`).
+    /// Whether the agent may write the user's keys, and may send commands that administer the server, call scripts or
+    /// block (`--allow`).
     pub allows_all: bool,
 }
 
 impl Permit {
-    /// Returns the targets with these URIs, with the agent's own credentials. Of a cluster's nodes one must be permitted,
-    /// which names the others; of other servers all, and all Sentinels.
+    /// Returns the targets with these URIs, with the agent's own credentials. For a cluster, one permitted node is
+    /// enough. For all other layouts every named server and Sentinel must be permitted.
     ///
     /// # Errors
-    /// When a target is not permitted, or a URI is not valid; a line.
+    /// When a target is not permitted, or a URI is invalid. The error is one line.
     pub(super) fn targets(&self, uris: &[String], layout: Layout) -> Result<Vec<Target>, String> {
         let targets: Vec<_> = uris.iter().map(|uri| self.target(uri)).collect();
         match layout {
@@ -39,10 +39,10 @@ impl Permit {
         }
     }
 
-    /// Returns the names of the keys of this run, or those with the prefix of the user.
+    /// Returns the key names of this run, or key names with the user's prefix if the order has one.
     ///
     /// # Errors
-    /// When keys of the user are not permitted, or the order names no run; a line.
+    /// When the user's keys are not permitted, or the order has no valid run. The error is one line.
     pub(super) fn names(&self, terms: &Terms) -> Result<KeyNames, String> {
         match &terms.prefix {
             Some(prefix) if self.allows_all => Ok(KeyNames::given(prefix)),
@@ -72,10 +72,10 @@ impl Permit {
         target.at(parsed.address).map_err(|error| error.to_string())
     }
 
-    /// Checks the load settings of all agents, of which this agent carries out `share` with this number of workers.
+    /// Checks the load settings of the whole fleet. This agent carries out `share` of the load with `threads` workers.
     ///
     /// # Errors
-    /// What is not permitted, in one line.
+    /// When a setting is not permitted. The error is one line.
     pub(super) fn check(
         &self,
         knobs: &Knobs,
@@ -119,7 +119,7 @@ impl Permit {
     }
 }
 
-/// Returns whether `text` is of this pattern, in which `*` stands for any text.
+/// Returns whether `text` matches `pattern`; `*` matches any text.
 fn matches(pattern: &str, text: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == text,
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_star_stands_for_a_part_of_a_target() {
+    fn a_star_matches_a_part_of_a_target() {
         assert!(matches("10.0.0.*:6379", "10.0.0.7:6379") && matches("*", "a:1") && matches("a:1", "a:1"));
         assert!(!matches("10.0.0.*:6379", "10.0.0.7:6380") && !matches("a:1", "a:12") && !matches("", "a"));
     }

@@ -1,4 +1,4 @@
-//! Begins to lead the agents of a fleet: reads their reports, and joins them to the records of the session.
+//! Reads the reports of a fleet's agents, and joins them to the records of the session.
 
 use std::{
     collections::BTreeSet,
@@ -26,23 +26,24 @@ use crate::{
     untrusted,
 };
 
-/// How long a bus that does not answer is waited for at the end.
+/// The longest wait at the end for a bus that does not answer.
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(10);
-/// How many ticks an interval may be ahead of this machine.
+/// The number of ticks by which an interval may be ahead of this machine's clock.
 const SOON_TICKS: u64 = 20;
-/// The most different messages about what cannot be used.
+/// The largest number of different messages about unusable reports.
 const MOST_SHOWN: usize = 20;
-/// An agent that was last heard this long ago sends nothing more: it ends its load when there is no order for 4 s. The
-/// keys are removed after that.
+/// The longest time that a lost agent may still send load after its last report: an agent ends its load after 4 s
+/// without an order. The keys are removed after this time.
 const STOPS_AFTER: Duration = Duration::from_secs(6);
-/// An agent without a report for this long is lost.
+/// The time without a report after which an agent counts as lost.
 const LOST_AFTER: Duration = Duration::from_millis(2500);
-/// So long may an agent take to begin, which needs several answers of the bus and connections to the servers.
+/// The longest time that an agent may take to begin its load. To begin, an agent waits for several replies of the bus,
+/// and connects to the servers.
 const BEGINS_WITHIN: Duration = Duration::from_secs(10);
 
 impl Gathered {
-    /// Begins to lead the agents. Returns the handle for the load's plan, and the receiver of the joined records, which is
-    /// closed after the last one.
+    /// Starts the threads that send orders and read reports. Returns the handle for the load's plan, and the receiver
+    /// of the joined records. The receiver is closed after the last record.
     ///
     /// # Errors
     /// When a thread cannot be started.
@@ -80,22 +81,22 @@ impl Gathered {
 /// Reads the reports of the agents.
 struct Reading {
     lead: Arc<Lead>,
-    /// The thread that gives orders.
+    /// The thread that publishes orders.
     orders: Option<JoinHandle<()>>,
     records: Sender<Record>,
     join: Join,
     lines: RecordLines,
     after: String,
-    /// Since when the bus does not answer, or takes no orders.
+    /// The time of the first failure of the bus: it does not answer, or refuses orders. `None` while the bus works.
     bus_lost: Option<Instant>,
-    /// What was shown of messages that cannot be used, each once.
+    /// The messages about unusable reports that were shown. Each message is shown once.
     shown: BTreeSet<String>,
-    /// Whether no agent was left before the end of the load.
+    /// Whether all agents ended or were lost before the end of the load.
     is_forsaken: bool,
 }
 
 impl Reading {
-    /// Reads reports until all agents have ended or are lost after the end of the load.
+    /// Reads reports until the load is over and every agent has ended or is lost.
     fn read_all(&mut self, mut bus: Bus) {
         loop {
             let read = bus.read(Stream::Reports, &mut self.after, WAIT);
@@ -118,7 +119,7 @@ impl Reading {
         }
     }
 
-    /// Reports that the bus does not answer, or refuses orders, and that this is over.
+    /// Emits an event when the bus stops accepting commands, and another event when it accepts them again.
     fn note_trouble(&mut self, trouble: String) {
         match (trouble.is_empty(), self.bus_lost) {
             (false, None) => {
@@ -126,7 +127,7 @@ impl Reading {
                 self.event(EventKind::BusLost { cause: trouble });
             }
             (true, Some(_)) => {
-                // No agent could be heard meanwhile.
+                // No report could be read meanwhile.
                 let now = Instant::now();
                 self.lead.state().agents.iter_mut().for_each(|agent| agent.heard = now);
                 self.bus_lost = None;
@@ -136,7 +137,7 @@ impl Reading {
         }
     }
 
-    /// Shows once that a message cannot be used.
+    /// Shows the reason why a report cannot be used; each reason is shown once.
     fn refuse(&mut self, cause: String) {
         if self.shown.len() < MOST_SHOWN && self.shown.insert(cause.clone()) {
             self.event(EventKind::AgentRefused { agent: None, cause });
@@ -165,7 +166,7 @@ impl Reading {
                 let cause = format!("the number {index} of an agent that is there is also used on {host}");
                 return self.refuse(cause);
             }
-            // It was started again: its reports are counted from 0.
+            // The agent was started again: its reports are numbered from 0.
             (agent.first, agent.heard) = (report.clone(), Instant::now());
             (agent.state.next, agent.state.has_ended) = (0, false);
             state.is_new = true;
@@ -212,7 +213,7 @@ impl Reading {
         }
     }
 
-    /// Gives the nodes of an interval the numbers that they have in this session.
+    /// Replaces the agent's node numbers in an interval with the node numbers of this session.
     fn renumber(&mut self, report: &Report, interval: &mut Interval) {
         let lead = Arc::clone(&self.lead);
         let known = |node: u16| {
@@ -224,7 +225,7 @@ impl Reading {
         }
     }
 
-    /// Returns an event of an agent; its pause is not the session's.
+    /// Returns an event of an agent with the agent's name, if it is a pause: the session itself was not paused.
     fn named(&self, event: Event, agent: usize) -> Event {
         match event.what {
             EventKind::Paused { length_s } => {
@@ -235,7 +236,7 @@ impl Reading {
         }
     }
 
-    /// Returns whether an interval is of a segment that was published, and not of the future.
+    /// Returns whether an interval is plausible: it is of a published segment, and not of the future.
     fn can_be(&self, interval: &Interval) -> bool {
         let turn = self.lead.state().turn.clone();
         turn.is_some_and(|(turn, clock)| {
@@ -251,7 +252,7 @@ impl Reading {
         })
     }
 
-    /// Returns whether this is a time of the session, and not of the future.
+    /// Returns whether `t_s` is between the session's start and a few seconds from now.
     fn is_time(&self, t_s: f64) -> bool {
         let state = self.lead.state();
         let now_ns = state.turn.as_ref().map_or(0, |(_, clock)| clock.now_ns());
@@ -278,7 +279,7 @@ impl Reading {
         self.look_for_the_last();
     }
 
-    /// Ends the load if no agent is left before its end.
+    /// Ends the load if all agents have ended or are lost before the end of the load.
     fn look_for_the_last(&mut self) {
         let is_away = |agent: &Known| agent.state.is_lost || agent.state.has_ended;
         let state = self.lead.state();
@@ -308,7 +309,7 @@ impl Reading {
         is_late || is_given_up || self.bus_lost.is_none() && state.agents.iter().all(is_away)
     }
 
-    /// Passes on what is left at the end, and names the agents whose last report has not come.
+    /// Sends the remaining intervals at the end, and reports the agents without a last report as lost.
     fn close(&mut self) {
         let away: Vec<_> =
             self.lead.state().agents.iter().map(|agent| (agent.state.clone(), agent.host())).collect();

@@ -1,5 +1,5 @@
-//! A load without a session around it: no ping probe, no control plane, and no commands to the server except the load's
-//! own.
+//! A load without a session: there is no ping probe and no control plane, and the server gets only the commands of the
+//! load.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -10,12 +10,12 @@ use crate::{
     load::{Load, LoadError, Plan},
 };
 
-/// A running load, whose records the caller fetches; dropping this value stops the load.
+/// A running load without a session. The caller fetches its records. Dropping this value stops the load.
 pub struct Alone {
     clock: Clock,
     load: Load,
     knobs: Knobs,
-    /// Later load settings, and when they take effect, in ns.
+    /// Later load settings, each with the time at which it takes effect, in nanoseconds.
     later: VecDeque<(u64, Knobs)>,
     records: TargetRecords,
 }
@@ -38,19 +38,20 @@ impl Alone {
         Ok(alone)
     }
 
-    /// Changes the load settings later, each after this time of the load, in this order.
+    /// Schedules changes of the load settings. Each change takes effect at the given time after the start of the load.
     pub fn turn_later(&mut self, later: impl IntoIterator<Item = (Duration, Knobs)>) {
         let since_ns = self.load.turned().since_ns;
         let at = |(after, knobs): (Duration, Knobs)| (since_ns + after.as_nanos() as u64, knobs);
         self.later.extend(later.into_iter().map(at));
     }
 
-    /// Makes the results of each worker available by themselves too. Call this before any results are taken.
+    /// Also collects the results of each worker separately. Call this before any results are taken.
     pub fn divide_by_worker(&mut self) {
         self.records.divide_by_worker();
     }
 
-    /// Returns the new results of each worker, with its number, if they are made available.
+    /// Returns the new results of each worker with the worker's number, after a call of
+    /// [`divide_by_worker`](Self::divide_by_worker).
     pub fn take_of_workers(&mut self) -> impl Iterator<Item = (usize, Interval)> {
         self.records.take_of_workers()
     }
@@ -60,8 +61,8 @@ impl Alone {
         self.records.turn(Segment::begun(turned, self.knobs.clone(), None));
     }
 
-    /// Returns the records since the last call. The call also ends a warm-up whose time has passed, or a complete
-    /// prefill, and applies load settings that are due.
+    /// Returns the records since the last call. The call also ends a warm-up after its time, ends a complete prefill,
+    /// and applies load settings that are due.
     pub fn take(&mut self) -> Vec<Record> {
         let now_ns = self.clock.now_ns();
         let due = self.later.pop_front_if(|(at_ns, _)| *at_ns <= now_ns && !self.load.is_over());

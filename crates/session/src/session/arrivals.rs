@@ -1,4 +1,4 @@
-//! What the receivers of a workload got: delivery, hand-over and invalidation, beside the service times of the senders.
+//! The results of a workload's receivers: times of delivery, hand-over and invalidation, and counts of lost messages.
 //!
 //! ```text
 //! "delivery":{"count":…,"p50_us":…,…,"hdr":"…","receivers":10,"lost":3,"by_receiver":[{"receiver":7,"received":…,"lost":3}]}
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::part::{add_up, is_nothing, merge_some};
 use crate::{load::Arrived, stats::Latency, units, workload::ReceiverKind};
 
-/// The most receivers that are named in a sum.
+/// The largest number of receivers that are named in a sum.
 const MOST_NAMED: usize = 64;
 
-/// What the receivers got, by what is timed.
+/// The results of a workload's receivers, by the kind of time that is measured.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Arrivals {
@@ -27,16 +27,16 @@ pub struct Arrivals {
     pub invalidation: Option<Box<Received>>,
 }
 
-/// What receivers got.
+/// The messages that receivers got, and their times.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Received {
-    /// The times from sending to receipt; their count is that of the receipts.
+    /// The times from sending to receipt, one for each received message.
     #[serde(flatten)]
     pub times: Latency,
     /// How many receivers were connected.
     #[serde(default)]
     pub receivers: u32,
-    /// How many receivers there were to be; 0 if it is unknown.
+    /// The wanted number of receivers; 0 if it is unknown.
     #[serde(default)]
     pub ordered: u32,
     /// Messages that were sent and not received.
@@ -45,16 +45,16 @@ pub struct Received {
     /// Messages that the server still kept at the end.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub left: u64,
-    /// Messages of another session or workload, which are in no other count.
+    /// Messages of another session or workload. The other counts exclude these messages.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub foreign: u64,
     /// Messages that were received after they had been counted as lost.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub late: u64,
-    /// Messages that came again, which are in no time.
+    /// Messages that were received a second time. The times exclude the second receipt.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub doubled: u64,
-    /// Invalidations whose write is not known, because the key was written several times meanwhile.
+    /// Invalidations without a time, because their key was written several times before they arrived.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub unclear: u64,
     /// Messages that a receiver took over from another one.
@@ -63,30 +63,31 @@ pub struct Received {
     /// Lost connections of receivers.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub reconnects: u64,
-    /// Receivers that stand out; at most 64.
+    /// Receivers that lost messages or their connection, or were slower than the others; at most 64.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_receiver: Vec<OneReceiver>,
 }
 
-/// What one receiver got, in the intervals in which it stands out.
+/// The results of one receiver, in the intervals in which it lost messages or its connection, or was slower than the
+/// others.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct OneReceiver {
-    /// Its number, from 1.
+    /// The number of the receiver, from 1.
     pub receiver: u32,
-    /// Its messages.
+    /// The number of messages that the receiver got.
     pub received: u64,
-    /// Messages that it lost.
+    /// Messages that the receiver lost.
     pub lost: u64,
-    /// Its lost connections.
+    /// Lost connections of this receiver.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub reconnects: u64,
-    /// Its times, if it was slower than the others.
+    /// The receiver's times, if it was slower than the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<Latency>,
 }
 
 impl Arrivals {
-    /// Returns what is timed, with its name in records.
+    /// Returns the results of each kind of time, with the name of the kind in records.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Received)> {
         let all = [
             ("delivery", &self.delivery),
@@ -96,7 +97,7 @@ impl Arrivals {
         all.into_iter().filter_map(|(name, received)| Some((name, received.as_deref()?)))
     }
 
-    /// Adds what receivers got in an interval.
+    /// Adds the results of one kind of receivers in an interval.
     pub(super) fn add(&mut self, arrived: &Arrived) {
         self.of(arrived.kind).get_or_insert_default().merge(&Received::from(arrived));
     }
@@ -153,8 +154,9 @@ impl From<&Arrived> for Received {
 }
 
 impl Received {
-    /// Returns the counts in words, and a line for each receiver that stands out, the worst first, at most `most`. Losses
-    /// are named if they are counted, which those of `invalidation` are not.
+    /// Returns a line with the counts, and a line for each receiver that lost messages or was slow: the worst first, at
+    /// most `most` lines. The number of lost messages is shown even if it is 0, except for `invalidation`, where lost
+    /// messages are not counted.
     pub fn lines(&self, name: &str, most: usize) -> Vec<String> {
         let of = self.ordered.max(self.receivers);
         let connected =
@@ -193,7 +195,7 @@ impl Received {
     /// Adds `later`.
     fn merge(&mut self, later: &Self) {
         self.times.merge(&later.times);
-        // What comes after the end of a segment is of no number of receivers.
+        // Results that arrive after the end of a segment have no number of receivers.
         if later.receivers.max(later.ordered) > 0 {
             (self.receivers, self.ordered) = (later.receivers, later.ordered);
         }

@@ -28,7 +28,7 @@ pub(super) struct Assembly {
     workers: Vec<Worker>,
     /// The last tick that any worker has reported.
     newest: u64,
-    /// The number of the thread of the receivers.
+    /// The worker number of the receivers' thread.
     receives: usize,
     ticks: BTreeMap<u64, BTreeMap<u32, Pending>>,
     /// The drains that are not complete yet, by number of the segment.
@@ -69,7 +69,7 @@ struct Drain {
 }
 
 impl Assembly {
-    /// Returns an assembly without reports, for this number of workers.
+    /// Returns an assembly without reports, for `workers` workers.
     pub(super) fn new(workers: usize) -> Self {
         let workers = vec![Worker::default(); workers];
         Self {
@@ -82,7 +82,7 @@ impl Assembly {
         }
     }
 
-    /// Adds the thread of the receivers, which begins later than the workers.
+    /// Adds the receivers' thread, which starts later than the workers.
     pub(super) fn join(&mut self) {
         self.receives = self.workers.len();
         self.workers.push(Worker { closed: self.newest, connected: 0 });
@@ -141,7 +141,7 @@ impl Assembly {
         tick <= self.complete_tick()
     }
 
-    /// Returns the last tick of which no more results with a length are expected.
+    /// Returns the last complete tick: no more results with a length are expected for it.
     pub(super) fn complete_tick(&self) -> u64 {
         let closed = self.workers.iter().map(|worker| worker.closed).min().unwrap_or(u64::MAX);
         closed.max(self.newest.saturating_sub(PATIENCE))
@@ -219,7 +219,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Returns results of segment 1 from `from_ms` to `to_ms`, the last results of `tick`.
+    /// Returns results of segment 1 from `from_ms` to `to_ms` that close `tick`.
     fn closing(tick: u64, from_ms: u64, to_ms: u64, ops: u64) -> Box<IntervalBuffer> {
         let mut buffer = testing::interval(1, from_ms * MS..to_ms * MS, &[("GET", ops)], true);
         buffer.tick = tick;
@@ -273,7 +273,7 @@ mod tests {
     /// In an earlier version each worker counted its own ticks: after a stop of one second, a worker stayed four ticks
     /// behind.
     #[test]
-    fn a_worker_that_stood_still_is_paired_by_the_number_of_its_tick() {
+    fn results_of_a_stopped_worker_are_merged_by_tick_number() {
         let mut assembly = Assembly::new(2);
         let mut taken = Vec::new();
         for tick in 1..=8 {
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_after_its_tick_was_reported_has_no_length_and_is_not_lost() {
+    fn results_after_their_tick_have_no_length_and_are_not_lost() {
         let mut assembly = Assembly::new(2);
         assembly.add(1, &closing(1, 0, 250, 1));
         (1..=4).for_each(|tick| assembly.add(0, &closing(tick, tick * 250 - 250, tick * 250, 100)));
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_connections_took_to_open_stands_beside_the_operations() {
+    fn opening_times_of_connections_are_separate_from_operations() {
         let mut assembly = Assembly::new(2);
         for (worker, took_ns) in [(0, 3 * MS), (1, 5 * MS)] {
             let mut buffer = closing(7, 1500, 1750, 0);
@@ -334,7 +334,7 @@ mod tests {
 
     /// The worker waited longer for its last replies than the load lasted, and waited for a core meanwhile.
     #[test]
-    fn no_share_is_above_all_where_the_worker_went_on_after_the_load() {
+    fn a_share_never_exceeds_one_if_the_worker_outlasts_the_load() {
         let mut assembly = Assembly::new(1);
         let mut buffer = testing::interval(1, 0..50, &[], true);
         buffer.client.add_lap(Lap { length_ns: 50, cpu_ns: 20, run_delay_ns: Some(5), core: Some(3) });
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_after_the_end_is_one_drain_when_no_worker_waits_for_more() {
+    fn replies_after_the_end_are_one_drain_when_no_worker_waits() {
         let mut assembly = Assembly::new(2);
         let drain = |tick: u64, from_ms: u64, to_ms: u64, ops: u64, in_flight: u64| {
             let mut buffer = closing(tick, from_ms, to_ms, ops);
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_ends_with_requests_in_flight_holds_no_drain_back() {
+    fn a_worker_that_ends_with_requests_in_flight_does_not_delay_the_drain() {
         let mut assembly = Assembly::new(1);
         let mut buffer = closing(1, 100, 250, 3);
         (buffer.drain, buffer.in_flight) = (true, 7);

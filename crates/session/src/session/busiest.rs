@@ -14,7 +14,7 @@ impl Interval {
 }
 
 impl OperationInterval {
-    /// Returns the sum of these operations' results.
+    /// Returns the sum of the results of several operations.
     pub fn sum<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut sum = Self::default();
         parts.into_iter().for_each(|part| sum.merge(part));
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn those_that_are_answered_most_come_first_and_errors_are_answers() {
+    fn operations_with_the_most_replies_come_first_and_errors_count_as_replies() {
         let part = |ops: u64, errors: u64| OperationInterval {
             ops,
             errors: [("ERR".to_owned(), errors)].into(),

@@ -2,10 +2,12 @@
 
 use super::{AgentState, Client, Interval, OperationInterval, part::per_s};
 
-/// The largest number of slots in an interval. In the sum of many intervals, those with the fewest requests are left out.
+/// The largest number of slots in an interval. In the sum of many intervals, the slots with the fewest requests are
+/// left out.
 const MOST_SLOTS: usize = 64;
 
-/// The numbers of a cluster's nodes in a session. With several targets, only the first of each is a node of the session.
+/// The numbering of a cluster's nodes in a session. If a session compares two clusters, each of them uses every second
+/// number.
 #[derive(Debug, Clone, Copy)]
 pub struct Numbering {
     /// The number of the cluster's first node.
@@ -15,17 +17,18 @@ pub struct Numbering {
 }
 
 impl Numbering {
-    /// The numbers are those of the cluster itself.
+    /// The numbering that keeps the cluster's own node numbers.
     pub const OF_CLUSTER: Self = Self { first: 0, step: 1 };
 
-    /// Returns the number of node `node` of the cluster; a topology has at most 4 000.
+    /// Returns the session's number of the cluster's node `node`; a topology has at most 4 000 nodes.
     pub fn of(self, node: usize) -> u16 {
         self.first + self.step * node as u16
     }
 }
 
 impl AgentState {
-    /// Returns the state of an agent that reports this interval, whose times are wrong by at most `error_us`.
+    /// Returns the state of the agent that reported `interval`. The agent's times have an error of at most `error_us`
+    /// microseconds.
     pub fn of(interval: &Interval, error_us: f64) -> Self {
         let client = interval.client.as_ref();
         let late_ns = client.and_then(|client| client.late.as_ref()?.percentile(0.99));
@@ -39,8 +42,8 @@ impl AgentState {
 }
 
 impl Interval {
-    /// Gives each node the number that `known` returns for its present one. Returns those without a number, whose results
-    /// by node are removed.
+    /// Replaces each node number with the number that `known` returns for it. If `known` returns `None`, the results of
+    /// that node are removed; the call returns the numbers of such nodes.
     pub fn renumber(&mut self, known: impl Fn(u16) -> Option<u16>) -> Vec<u16> {
         let mut unknown = Vec::new();
         for (node, part) in std::mem::take(&mut self.nodes) {
@@ -52,7 +55,7 @@ impl Interval {
         unknown
     }
 
-    /// Adds the results by node and by agent, and the busiest slots, of `later`.
+    /// Adds the results of `later` by node and by agent, and its busiest slots.
     pub(super) fn add_nodes(&mut self, later: &Self) {
         for (node, part) in &later.nodes {
             self.nodes.entry(*node).or_default().merge(part);
@@ -68,7 +71,7 @@ impl Interval {
     pub fn join(&mut self, other: &Self) {
         let length_s = self.length_s.max(other.length_s);
         let connected = self.clients.saturating_add(other.clients);
-        // Without a connection of any agent there was none.
+        // There is an outage only while no agent has a connection.
         let outage_s = self.outage_s.min(other.outage_s);
         let clients = [&self.client, &other.client].into_iter().flatten();
         let mut workers: Vec<_> = clients.flat_map(|client| client.workers.clone()).collect();

@@ -4,7 +4,8 @@
 //! {"cpu":0.71,"run_delay":0.004,"workers":[{"cpu":0.71,"run_delay":0.004},…],
 //!  "readable_to_read":{…,"p99_us":…,"max_us":…},"late":null,"held":null}
 //! ```
-//! These distributions have [coarse] histograms: they only serve to check whether redyno itself is the bottleneck.
+//! The distributions of redyno's own cost have coarse histograms, because they only serve to check whether redyno
+//! itself is the bottleneck.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,24 +20,24 @@ pub struct Client {
     /// The share of the time in which a worker was ready to run but had no core, 0 to 1, for the worker that waited
     /// longest; `null` except on Linux.
     pub run_delay: Option<f64>,
-    /// The cost of each worker, `load-0` first, and then that of the thread of the receivers.
+    /// The cost of each worker, `load-0` first; the cost of the receivers' thread is last.
     pub workers: Vec<WorkerCost>,
     /// The share of the time in which clients could send requests but waited for records of the dataset, 0 to 1, for
     /// the worker that waited longest; absent if no client waited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record_wait: Option<f64>,
-    /// How long replies waited in redyno: the time from the return of the poll to the read, one sample for each
-    /// connection that the poll reported as readable. A service time ends when the poll returns; the timestamp is
-    /// renewed after each 32 connections, so service times include a part of this wait.
+    /// How long replies waited in redyno: the time from the return of `poll` to the read, one sample for each
+    /// connection that `poll` reported as readable. A service time ends at a timestamp that redyno takes when `poll`
+    /// returns, and again after each 32 connections. Service times therefore include a part of the wait in redyno.
     #[serde(serialize_with = "coarse::serialize")]
     pub readable_to_read: Latency,
     /// How late requests were sent: the time from when a batch of requests was due to its write; `null` if no batch was
     /// late.
     #[serde(serialize_with = "coarse::optional")]
     pub late: Option<Latency>,
-    /// The latencies of requests during which redyno waited for a core: at least half of the latency, and at least 100
-    /// µs. The latencies are response times, in closed loop service times; `null` if no request waited, or the system
-    /// does not report such waits.
+    /// The latencies of requests during which redyno waited for a core for at least half of the latency, and at least
+    /// 100 µs. The value is `null` if no request was affected, or if the system does not report such waits. The
+    /// latencies are response times in open loop, and service times in closed loop.
     #[serde(serialize_with = "coarse::optional")]
     pub held: Option<Latency>,
 }
@@ -47,15 +48,15 @@ pub struct WorkerCost {
     /// The agent of a fleet whose worker this is; absent for a worker of the session itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<u16>,
-    /// Whether this is the thread of the receivers.
+    /// Whether this is the receivers' thread.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub receives: bool,
     /// The share of one core that the worker used, 0 to 1.
     pub cpu: f64,
     /// The share of the time in which the worker waited for a core, 0 to 1; `null` if the system does not report it.
     pub run_delay: Option<f64>,
-    /// The share of the time in which a worker that never sleeps (`--busy`) had nothing to read or write, 0 to 1: a part of
-    /// `cpu`; absent for workers that sleep.
+    /// The share of the time in which a worker that never sleeps (`--busy`) had nothing to read or write, 0 to 1. `cpu`
+    /// includes this share; it is absent for workers that sleep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spun: Option<f64>,
     /// The core on which the worker ran last, from 0; absent except on Linux.
@@ -87,7 +88,7 @@ pub struct AgentState {
 pub(crate) const RECEIVERS: &str = "the receivers' thread";
 
 impl Client {
-    /// Returns the name of a worker: `load-0`, `load-0 of agent 3`, or that of the receivers.
+    /// Returns the name of a worker: `load-0`, `load-0 of agent 3`, or the name of the receivers' thread.
     pub fn name_of(&self, worker: usize) -> String {
         let workers = &self.workers;
         if workers[worker].receives {
@@ -98,20 +99,20 @@ impl Client {
         format!("load-{number} of agent {agent}")
     }
 
-    /// Returns the cost of these workers, without the times that replies waited.
+    /// Returns the cost of these workers. The latencies in it are empty.
     pub fn of(workers: Vec<WorkerCost>) -> Self {
         Self { workers, ..Self::default() }.with_the_busiest()
     }
 
-    /// Returns the same cost, with `cpu` and `run_delay` set to the largest values of a worker.
+    /// Sets `cpu` and `run_delay` to the largest value of any worker.
     pub(super) fn with_the_busiest(mut self) -> Self {
         self.cpu = self.workers.iter().map(|worker| worker.cpu).fold(0.0, f64::max);
         self.run_delay = self.workers.iter().filter_map(|worker| worker.run_delay).reduce(f64::max);
         self
     }
 
-    /// Adds the measurements of `later_s` seconds to the measurements of `mine_s` seconds. Shares are averaged by these
-    /// lengths; if only one of the two values was measured, it is the result.
+    /// Adds `later`, measured over `later_s` seconds, to `mine`, measured over `mine_s` seconds. Shares are averaged
+    /// with these lengths as weights. A share that was measured in only one of `mine` and `later` stays unchanged.
     pub(super) fn merge(mine: &mut Option<Self>, mine_s: f64, later: Option<&Self>, later_s: f64) {
         let Some(later) = later else { return };
         let Some(client) = mine else {
@@ -122,7 +123,7 @@ impl Client {
         let mix = |mine: f64, later: f64| mine + (later - mine) * weight;
         let mut at = 0;
         for later in &later.workers {
-            // Both lists are in the order of the agents, of which some may be missing.
+            // Both lists are sorted by agent; some agents may be missing.
             at += client.workers[at..].iter().take_while(|worker| worker.agent < later.agent).count();
             match client.workers.get_mut(at).filter(|worker| worker.agent == later.agent) {
                 None => client.workers.insert(at, *later),
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_busiest_worker_stands_for_all() {
+    fn the_cost_is_that_of_the_busiest_worker() {
         let client = Client::of(vec![
             WorkerCost { cpu: 0.9, run_delay: Some(0.01), ..WorkerCost::default() },
             WorkerCost { cpu: 0.2, run_delay: Some(0.3), ..WorkerCost::default() },
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_weighted_with_the_length_of_their_stretch() {
+    fn shares_are_weighted_by_the_lengths_of_the_intervals() {
         let mut second = interval(0.75, &[(0.4, Some(0.0)), (0.8, None)]);
         second.merge(&interval(0.25, &[(0.8, Some(0.2)), (0.4, None)]));
         let client = second.client.unwrap();
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stretch_without_length_changes_no_share() {
+    fn an_interval_without_length_changes_no_share() {
         let mut tick = interval(0.25, &[(0.6, Some(0.1))]);
         let before = tick.client.clone();
         tick.merge(&Interval { ops: 3, ..Interval::default() });
@@ -193,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_measured_under_load_is_in_the_sum() {
+    fn the_sum_contains_only_cost_under_load() {
         let mut summary = Summary::default();
         summary.add(&interval(1.0, &[(0.5, None)]), true);
         summary.add(&interval(1.0, &[(0.7, None)]), true);
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_workers_of_agents_stay_apart_although_an_agent_is_missing_in_between() {
+    fn workers_of_agents_stay_separate_when_an_agent_is_missing() {
         let of = |agents: &[(u16, f64)]| {
             let worker = |(agent, cpu): &(u16, f64)| WorkerCost {
                 agent: Some(*agent),

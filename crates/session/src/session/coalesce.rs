@@ -10,7 +10,7 @@ use super::{
 };
 use crate::probe;
 
-/// The largest delay, in seconds, of a second's last interval: a worker ends an interval when it next wakes up.
+/// The largest delay of a second's last interval, in seconds: a worker ends an interval only when it wakes up.
 pub(super) const LATE_S: f64 = 0.125;
 
 /// Merges the records of a session: keeps intervals until their second is over.
@@ -24,8 +24,8 @@ pub struct Coalesce {
 #[derive(Debug, Default)]
 struct HeldBack {
     second: Option<f64>,
-    /// The kept intervals, by segment, by whether their length is 0, and by whether they are a drain; only intervals
-    /// with the same key are merged.
+    /// The kept intervals. The key is the segment, whether the length is 0, and whether the interval is a drain; only
+    /// intervals with the same key are merged.
     intervals: BTreeMap<(u32, bool, bool), Box<Interval>>,
     ping: Option<Span<probe::Ping>>,
     wake: Option<Span<probe::Wake>>,
@@ -106,7 +106,8 @@ fn hold_span<T: Clone>(held: &mut Option<Span<T>>, span: &Span<T>, merge: impl F
     }
 }
 
-/// Adds the ping interval `new`, which follows `held`; states at the end of the interval are those of `new`.
+/// Adds the ping record `new` to the earlier ping record `held`. Fields that describe the end of the period are taken
+/// from `new`.
 fn merge_pings(held: &mut probe::Ping, new: &probe::Ping) {
     held.rtt.merge(&new.rtt);
     held.timing = new.timing.or(held.timing);
@@ -164,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pings_of_a_second_lose_no_part() {
+    fn merged_pings_keep_all_their_parts() {
         let tick = |ns: u64| probe::Ping {
             rtt: latency_of([ns + 7, ns + 9]),
             timing: Some(Timing::Kernel),
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn late_replies_are_no_rate_of_the_second_in_which_they_came() {
+    fn late_replies_are_not_merged_into_the_rate_of_their_second() {
         let mut late = interval(1, 1.0, 90);
         if let Record::Interval(late) = Arc::make_mut(&mut late) {
             (late.length_s, late.ops_per_s) = (0.0, 0.0);
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drain_is_merged_with_nothing_else() {
+    fn a_drain_is_merged_only_with_the_same_drain() {
         let mut drain = interval(1, 1.0, 90);
         if let Record::Interval(drain) = Arc::make_mut(&mut drain) {
             (drain.drain, drain.drained) = (true, 90);
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_border_is_never_merged_over() {
+    fn intervals_of_two_segments_are_never_merged() {
         let border = Arc::new(Record::Segment(Segment::new(0.6, 2, Knobs::default())));
         let records =
             [interval(1, 0.25, 1), interval(1, 0.5, 1), border, interval(1, 0.6, 1), interval(2, 1.0, 5)];

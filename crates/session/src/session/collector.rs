@@ -33,15 +33,15 @@ const ROUND: Duration = Duration::from_millis(20);
 
 /// The messages of the session to the collector.
 pub(super) enum Message {
-    /// The load settings of this target, counted from 0, have changed.
+    /// The load settings of a target have changed. The number of the target counts from 0.
     Segment(usize, Segment),
-    /// A server with this address has joined: the next target, with its first segment and the time of its first record.
+    /// A server with this address has joined the session as the next target.
     Join { address: String, inputs: Box<TargetInputs>, first: Box<Segment> },
     /// A user's note, or an event of the session itself.
     Record(Record),
     /// A new listener, which receives the first record, the records of the current segments, and all later records.
     Listen(Feed<Arc<Record>>),
-    /// The workers were asked to stop: the collector reads their remaining reports, and ends.
+    /// The workers are about to stop: the collector reads their remaining reports, and ends.
     Finish,
 }
 
@@ -61,8 +61,7 @@ pub(super) struct Collector {
     machine: Receiver<probe::Message>,
     session: Receiver<Message>,
     listeners: Vec<Feed<Arc<Record>>>,
-    /// The first records for a listener that is added later: the session's first record, and each target's current
-    /// segment.
+    /// The session's first record, for a listener that is added later.
     start: Option<SessionStart>,
     segments: Vec<Option<Arc<Record>>>,
     /// Whether private texts of servers are removed from records (`--redact`).
@@ -87,7 +86,7 @@ impl Collector {
         }
     }
 
-    /// Returns the same collector; if `redacts` is set, it removes private texts of servers from records.
+    /// Sets whether the collector removes private texts of servers from records.
     pub(super) fn redacting(self, redacts: bool) -> Self {
         Self { redacts, ..self }
     }
@@ -98,7 +97,7 @@ impl Collector {
         self.start = Some(session);
     }
 
-    /// Sends the reports of a target's control plane from before the session, and then the target's first segment.
+    /// Sends the first segment of a target, and the report that the target's control plane made before the session.
     pub(super) fn begin_target(&mut self, target: usize, first: Segment, heard: Option<server::Message>) {
         self.targets[target].turn(first);
         if let Some(message) = heard {
@@ -129,7 +128,7 @@ impl Collector {
         }
     }
 
-    /// Excludes a pause, in which the process was stopped, from the measurements.
+    /// Excludes a pause of the process from the measurements.
     fn pause(&mut self, pause: (u64, u64)) {
         self.pauses.push(pause);
         self.targets.iter_mut().for_each(|target| target.pause(pause));

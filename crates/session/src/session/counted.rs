@@ -9,8 +9,8 @@ use crate::{
     stats::{Latency, Recorder},
 };
 
-/// Adds the cost of a worker, which may be the thread of the receivers; missing entries for earlier workers are added as
-/// zero. For each tick and segment a worker reports only one buffer with a length.
+/// Adds the cost of a worker; `receives` is set for the receivers' thread. Missing entries for workers with lower
+/// numbers are added as zero. A worker reports only one buffer with a length for each tick and segment.
 pub(super) fn add_client(
     client: &mut Option<Client>,
     (worker, receives): (usize, bool),

@@ -17,7 +17,7 @@ use crate::events::EventKind;
 pub struct Event {
     /// The time of the event, in seconds of the session.
     pub t_s: f64,
-    /// The node of the event, from 0.
+    /// The number of the event's node, from 0.
     #[serde(default)]
     pub node: u16,
     /// The kind of the event, and the fields of this kind.
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_is_written_with_its_fields_and_in_words_and_read_back_by_its_fields() {
+    fn an_event_is_written_as_fields_and_text_and_read_from_its_fields() {
         let what = EventKind::SlowCommand {
             us: 14_200,
             command: "KEYS *".to_owned(),

@@ -15,7 +15,7 @@ pub enum Unit {
     Number,
     /// A time or a duration, shown as hours, minutes and seconds; the value is in seconds.
     Clock,
-    /// The text `connections × pipeline`; the value is the product of the two.
+    /// The text `connections × pipeline`. The value is the product of these two numbers.
     Shape,
     /// A load setting, shown with all its digits.
     Setting,
@@ -117,7 +117,7 @@ fn counted(row: &Row, of: fn(&Received) -> u64) -> Option<f64> {
     Some(all.iter().map(|(_, received)| of(received)).sum::<u64>() as f64)
 }
 
-/// The figures that comparisons add if there are receivers.
+/// The figures that comparisons show in addition if there are receivers.
 pub const OF_RECEIVERS: [Figure; 7] =
     [DELIVERY_P50, DELIVERY_P99, HANDOVER_P50, HANDOVER_P99, INVALIDATION_P50, INVALIDATION_P99, LOST];
 
@@ -210,13 +210,13 @@ figures! {
     RESPONSE_P9999 "response_p9999_us" "resp p99.99" Latency |row| quantile(row.response, 0.9999);
     /// The longest response time.
     RESPONSE_MAX "response_max_us" "resp max" Latency |row| level(row.response, Level::Max);
-    /// The longest time that a due request waited to be sent.
+    /// The longest time from when a request was due to its sending.
     SEND_LAG "send_lag_us" "send lag" Latency |row| {
         row.whole.filter(|_| row.is_open()).map(|whole| whole.behind_us as f64 * 1e3)
     };
     /// Requests that were due.
     DUE "due" "due" Count |row| row.whole.map(|whole| whole.due as f64);
-    /// Requests that were due and were dropped unsent (`--backlog shed`).
+    /// Requests that were due and were dropped without being sent (`--backlog shed`).
     SHED "shed" "shed" Trouble |row| row.whole.filter(|_| row.is_open()).map(|whole| whole.shed as f64);
     /// Requests that were due and not sent when the load ended or was switched off.
     UNSENT "unsent" "unsent" Trouble |row| row.whole.filter(|_| row.is_open()).map(|whole| whole.unsent as f64);
@@ -272,10 +272,10 @@ figures! {
     INVALIDATION_MAX "invalidation_max_us" "inval max" Latency |row| arrived(row, Level::Max, |all| &all.invalidation);
 }
 
-/// Defines figures that only sessions without load are compared by; exports have them in rows of their own.
+/// Defines the figures that compare sessions without load. In exports these figures have rows of their own.
 macro_rules! monitored {
     ($($name:literal $heading:literal $unit:ident $about:literal $of:expr;)*) => {
-        /// The figures by which sessions without load are compared: PING, then means of gauges.
+        /// The figures for comparisons of sessions without load: first PING, then means of gauges.
         pub static MONITORED: &[Figure] = &[$(
             Figure { name: $name, heading: $heading, unit: Unit::$unit, about: $about, of: $of },
         )*];
@@ -300,16 +300,16 @@ monitored! {
     "evicted_per_s" "evicted/s" Count "Evicted keys." |row| mean_of(row, Gauge::EvictedKeys);
     "expired_per_s" "expired/s" Count "Expired keys." |row| mean_of(row, Gauge::ExpiredKeys);
     "used_memory" "memory" Bytes "The memory that the server uses." |row| mean_of(row, Gauge::UsedMemory);
-    "event_loop_us" "event loop" Latency "The time of a cycle of the event loop."
+    "event_loop_us" "event loop" Latency "The mean time of a cycle of the event loop."
         |row| mean_of(row, Gauge::LoopMean).map(|us| us * 1e3);
-    "host_cpu" "host cpu" Ratio "The use of all cores of the machine." |row| mean_of(row, Gauge::HostCpu);
-    "host_disk" "disk" Ratio "The time in which the disk was busy." |row| mean_of(row, Gauge::HostDisk);
-    "run_delay" "core wait" Ratio "The time for which the server waited for a core."
+    "host_cpu" "host cpu" Ratio "The CPU use of the machine, over all cores." |row| mean_of(row, Gauge::HostCpu);
+    "host_disk" "disk" Ratio "The share of the time in which the disk was busy." |row| mean_of(row, Gauge::HostDisk);
+    "run_delay" "core wait" Ratio "The share of the time in which the server waited for a core."
         |row| mean_of(row, Gauge::ServerRunDelay);
 }
 
-/// The number of figures in [`MONITORED`] of which lower is better: the percentiles of PING. The others are single values,
-/// or means of gauges, which are neither better nor worse.
+/// The number of figures at the start of [`MONITORED`] for which lower is better: the percentiles of PING. The other
+/// figures are single values or means of gauges, and neither direction is better.
 pub const MONITORED_LEVELS: usize = 4;
 
 /// The percentiles and the maximum of the service time, for tables.
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_and_the_session_of_it_have_the_same_figures() {
+    fn an_interval_and_its_session_have_the_same_figures() {
         let errors = [("OOM".to_owned(), 3)].into();
         let interval = Interval {
             length_s: 2.0,
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn of_an_operation_only_what_is_its_own_is_shown() {
+    fn the_row_of_an_operation_has_only_its_own_figures() {
         let interval = Interval { length_s: 2.0, response: Some(repeated(9, 50)), ..Interval::default() };
         let part =
             OperationInterval { ops: 50, service: repeated(7_000, 50), ..OperationInterval::default() };

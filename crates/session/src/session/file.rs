@@ -42,7 +42,7 @@ pub enum FileError {
     /// The file system accepts no data, and redyno has stopped waiting.
     #[error("recording to {0} failed: nothing more could be written for 2 s")]
     Stuck(PathBuf),
-    /// This number of records is missing from the file.
+    /// Records are missing from the file; the number of missing records is given.
     #[error("recording to {0} is incomplete: {1} records were left out, since the disk took too long")]
     Lost(PathBuf, u64),
 }
@@ -142,7 +142,7 @@ impl Writer {
     }
 
     /// Continues the recording in a new file at each multiple of `every`, counted from the session's beginning. The
-    /// later files have the name of this file and the time of their start.
+    /// name of each later file consists of this file's name and the time at which the later file was created.
     pub fn rotated(self, every: Duration) -> Self {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let extensions = [".jsonl.zst", ".jsonl", ".zst"];
@@ -161,7 +161,7 @@ impl Writer {
         Self { rotation: Some(rotation), ..self }
     }
 
-    /// Returns whether a record of `t_s` belongs to the next file.
+    /// Returns whether a record with the time `t_s` belongs to the next file.
     pub(super) fn is_due(&self, t_s: f64) -> bool {
         self.rotation.as_ref().is_some_and(|rotation| t_s >= rotation.next_s + LATE_S)
     }
@@ -187,10 +187,11 @@ impl Writer {
         Ok(from_s)
     }
 
-    /// Appends the output for a record; each piece of it is one write.
+    /// Appends the output for a record. Each piece of the output is one write.
     ///
     /// # Errors
-    /// When the system refuses, which may leave a part of a piece in the file; when the file was removed.
+    /// When the system refuses a write, which may leave an incomplete piece in the file, or when another process has
+    /// removed or changed the file.
     pub fn write(&mut self, record: &Record) -> Result<(), FileError> {
         let pieces = self.sink.push(record);
         self.append(&pieces)
@@ -235,7 +236,7 @@ impl Writer {
     }
 }
 
-/// Returns a file name without the time at its end; a new file gets a new time.
+/// Returns a file name without the time at its end.
 fn without_time(stem: &str) -> &str {
     let is_time = |time: &&str| {
         time.len() == 15

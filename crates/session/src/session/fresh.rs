@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_one_second_stand_beside_each_other() {
+    fn files_of_the_same_second_get_different_names() {
         let folder = tempfile::tempdir().unwrap();
         let paths: BTreeSet<_> =
             (0..5).map(|_| fresh_file(folder.path(), "redyno", "svg").unwrap().0).collect();
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_not_there_is_reported_with_the_file() {
+    fn a_missing_folder_is_reported_with_the_file() {
         let (path, error) = fresh_file(Path::new("/nowhere"), "redyno", "svg").unwrap_err();
         assert!(path.starts_with("/nowhere/") && error.kind() == io::ErrorKind::NotFound);
     }

@@ -18,7 +18,7 @@ use super::{
 pub struct Glance {
     /// The first record of the recording.
     pub session: SessionStart,
-    /// The end record of the recording; if the recording has none, it is computed from all records.
+    /// The end record of the recording. If the recording has no end record, it is computed from all records.
     pub end: End,
     /// Whether the recording has an end record. A recording without an end record is still being written, or was cut
     /// off.
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn its_end_is_what_it_says_or_what_was_written() {
+    fn the_end_is_the_end_record_or_computed_from_the_records() {
         let (whole, cut) = (glance(true), glance(false));
         assert_eq!((whole.has_end, whole.end.t_s, whole.end.peak_ops_per_s), (true, 7.0, Some(250.0)));
         assert_eq!((cut.has_end, cut.end.t_s, cut.end.peak_ops_per_s), (false, 2.0, Some(250.0)));
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_recording_is_reported() {
+    fn a_file_that_is_not_a_recording_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x");
         std::fs::write(&path, "{}\n").unwrap();

@@ -1,7 +1,7 @@
 //! Reads the bytes of a recording; the first bytes of the file show whether it is compressed with zstd.
 //!
-//! If a compressed file was cut, everything up to its last complete block is read; if it is damaged, everything before
-//! the damage. The file may be malicious, so memory and compression ratio are limited.
+//! A compressed file that was cut off is read up to its last complete block, and a damaged file up to the damage. The
+//! file may be malicious, so memory and compression ratio are limited.
 
 use std::{
     fmt,
@@ -22,8 +22,8 @@ const PACKED: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const LARGEST_WINDOW: u32 = 23;
 /// The largest accepted compression ratio: ten times the ratio of a recording without any load.
 const MOST_OF_ONE: u64 = 500;
-/// The number of decompressed bytes that are accepted at any compression ratio, because little of the file is read at
-/// first.
+/// The number of decompressed bytes that are accepted at any compression ratio: at first too little of the file has
+/// been read to compute the ratio.
 const MOST_OF_FIRST: u64 = 16 << 20;
 const BUFFER: usize = 1 << 18;
 
@@ -61,7 +61,7 @@ struct Unpacking {
     file: File,
     taken: Arc<AtomicU64>,
     unpacked: u64,
-    /// Whether damage was found, and the file is now decompressed byte by byte to the damaged position.
+    /// Whether damage was found. After that the file is decompressed byte by byte, up to the damaged position.
     is_careful: bool,
     /// The reason why the file ends early, as text.
     damage: Option<String>,
@@ -140,7 +140,7 @@ impl Input {
         io::copy(&mut self.by_ref().take(offset), &mut io::sink()).map(drop)
     }
 
-    /// Returns the damage at which a compressed file ends; `None` if it is complete or was cut off.
+    /// Returns a description of the damage that ends a compressed file; `None` if the file is complete or was cut off.
     pub(super) fn damage(&self) -> Option<&str> {
         match &self.bytes {
             Bytes::Plain(_) => None,
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_found_again_in_a_packed_file() {
+    fn seek_finds_a_position_in_a_compressed_file() {
         let text: Vec<u8> = (0..400_000_u32).flat_map(u32::to_be_bytes).collect();
         let mut input = opened(&zstd::encode_all(&text[..], 3).unwrap()).unwrap();
         let mut all = Vec::new();
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn little_that_becomes_very_much_is_refused() {
+    fn a_compression_bomb_is_refused() {
         let bomb = zstd::encode_all(io::repeat(b'\n').take(4 << 30), 1).unwrap();
         assert!(bomb.len() < 1 << 20, "{}", bomb.len());
         let mut input = opened(&bomb).unwrap();
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_takes_a_gigabyte_is_refused() {
+    fn a_zstd_window_of_a_gigabyte_is_refused() {
         let mut packer = zstd::Encoder::new(Vec::new(), 1).unwrap();
         packer.long_distance_matching(true).unwrap();
         packer.window_log(30).unwrap();

@@ -38,14 +38,15 @@ macro_rules! of_the_load {
             pub hits: u64,
             /// Reads that did not find their key.
             pub misses: u64,
-            /// Requests refused because another client has changed their key: memcached's `cas`, reply `EXISTS`.
+            /// Requests that were refused because another client had changed their key: memcached's `cas` with the
+            /// reply `EXISTS`.
             #[serde(default, skip_serializing_if = "is_nothing")]
             pub conflicts: u64,
             /// Failed requests by kind: answered with an error, lost with their connection, or due without a
             /// connection. `ops` and the distributions exclude them.
             pub errors: BTreeMap<String, u64>,
-            /// Requests that a node of a cluster refused and that were sent again, by kind, and reads from primaries for
-            /// lack of a replica that answers (`no-replica`); `errors` excludes them.
+            /// Redirected requests by kind: requests that a cluster node refused and that were sent again, and reads
+            /// that went to a primary because no replica answered (`no-replica`). `errors` excludes them.
             #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
             pub redirects: BTreeMap<String, u64>,
             /// Lost connections by kind, including idle connections.
@@ -54,13 +55,14 @@ macro_rules! of_the_load {
             /// Failed attempts to connect by kind.
             #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
             pub connects_failed: BTreeMap<String, u64>,
-            /// The longest time, in µs, that a due request waited to be sent; 0 in closed loop.
+            /// The longest time from when a request was due to its sending, in µs; 0 in closed loop.
             pub behind_us: u64,
-            /// Requests that were due: those sent, and in open loop also those dropped. When the last replies of a
-            /// segment have arrived, `due` is the sum of its `ops`, `errors`, `shed` and `unsent`.
+            /// Requests that were due: the sent requests, and in open loop also the dropped requests. When the last
+            /// replies of a segment have arrived, `due` is the sum of the segment's `ops`, `errors`, `shed` and
+            /// `unsent`.
             pub due: u64,
-            /// Requests of an open loop that were dropped unsent: they would have been too late (`--backlog shed`), or
-            /// the rate changed before a connection was free.
+            /// Requests of an open loop that were dropped without being sent, because they would have been too late
+            /// (`--backlog shed`), or because the rate changed before a connection was free.
             pub shed: u64,
             /// Requests of an open loop that were due but not sent when the load ended or was switched off.
             pub unsent: u64,
@@ -69,7 +71,7 @@ macro_rules! of_the_load {
             /// The times from when a request was due to the last byte of its reply; `null` in closed loop, where they
             /// equal `service`.
             pub response: Option<Latency>,
-            /// What the receivers of the workload got.
+            /// The results of the workload's receivers.
             #[serde(flatten)]
             pub arrivals: Arrivals,
             /// The times that connections took to open.
@@ -132,8 +134,8 @@ of_the_load! {
         pub clients: u32,
         /// The results by operation.
         pub commands: BTreeMap<String, OperationInterval>,
-        /// The results by node of a cluster. `ops` is the sum of all nodes. Errors without a node, such as those of a
-        /// slot without owner, are in none.
+        /// The results by node of a cluster. `ops` is the sum of all nodes. Errors that belong to no node, such as
+        /// requests for a slot without an owner, are not in these results.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub nodes: BTreeMap<u16, OperationInterval>,
         /// The results by agent of a fleet. `ops` is the sum of all agents.
@@ -142,7 +144,7 @@ of_the_load! {
         /// The state of each agent of a fleet.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub agent_states: BTreeMap<u16, AgentState>,
-        /// Requests by slot of a cluster, for the slots that stand out; there may have been more.
+        /// Requests by hash slot of a cluster, for the busiest slots only. The counts are lower bounds.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub slots: BTreeMap<u16, u64>,
         /// Answered requests by command, as the server's statistics count them. An operation may consist of several
@@ -183,7 +185,8 @@ impl Summary {
     }
 }
 
-/// The results of one operation, or of one node of a cluster, in an [`Interval`]. Hits and misses are not counted by node.
+/// The results of one operation, or of one node of a cluster, in an [`Interval`]. The results of a node do not include
+/// hits and misses.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct OperationInterval {
     /// Good replies to the operation.
@@ -210,8 +213,8 @@ pub struct OperationInterval {
     pub bytes_out: u64,
     /// The times from the write of a request to the last byte of its reply.
     pub service: Latency,
-    /// The times from when a request was due to the last byte of its reply, in an open loop. Recordings have them for
-    /// all operations together.
+    /// The times from when a request was due to the last byte of its reply; `None` in closed loop. Recordings do not
+    /// contain this distribution by operation.
     #[serde(skip)]
     pub response: Option<Latency>,
 }
@@ -273,7 +276,8 @@ impl Interval {
         Latency::merged(self.commands.values().map(|operation| &operation.service))
     }
 
-    /// Returns the results of the operation `label`. The number of operations is limited as in a workload.
+    /// Returns the results of the operation `label`, for adding to them. Operations beyond the largest number in a
+    /// workload share one entry.
     pub(super) fn operation(&mut self, label: &str) -> &mut OperationInterval {
         let is_known = self.commands.contains_key(label) || self.commands.len() < MAX_OPERATIONS;
         self.commands.entry(if is_known { label } else { OTHER }.to_owned()).or_default()
@@ -304,10 +308,10 @@ impl OperationInterval {
     }
 }
 
-/// Reads an interval, and restores the histogram of `service`, which recordings leave out.
+/// Reads an interval. Recordings leave out the histogram of `service`; this function computes it from the operations.
 ///
 /// # Errors
-/// When the input is not an interval, or its service times disagree with those of its operations.
+/// When the input is not an interval, or when its service times disagree with the service times of its operations.
 pub(super) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<Interval>, D::Error> {
     let mut fields = Map::<String, Value>::deserialize(deserializer)?;
     if fields.get("service").is_none_or(|service| !service.is_object() || service.get("hdr").is_some()) {
@@ -318,7 +322,7 @@ pub(super) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<In
     let mut interval: Box<Interval> = Box::deserialize(Value::Object(fields)).map_err(D::Error::custom)?;
     interval.service = interval.of_operations();
     if service["count"].as_u64() != Some(interval.service.count()) {
-        return Err(D::Error::custom("'service' has no cells, and is not what its operations are together"));
+        return Err(D::Error::custom("'service' has no cells, and differs from the sum of its operations"));
     }
     Ok(interval)
 }
@@ -337,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn replies_after_the_end_are_in_the_rate_of_an_open_loop_alone() {
+    fn drained_replies_are_in_the_rate_of_an_open_loop_only() {
         for (is_open, rate) in [(false, 100.0), (true, 180.0)] {
             let (mut total, mut sum) = (Interval::default(), Summary::default());
             for (ops, drain) in [(50, false), (50, false), (80, true)] {
@@ -351,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_of_both_loops_counts_each_by_its_rule() {
+    fn a_sum_of_open_and_closed_loop_counts_each_by_its_rule() {
         let mut sum = Summary::default();
         for is_open in [false, true] {
             for drain in [false, true] {
@@ -362,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_in_which_the_process_was_stopped_is_time_of_the_segment_and_of_no_interval() {
+    fn a_pause_is_in_the_length_of_the_segment_and_not_of_the_interval() {
         let paused = Interval { paused_s: 2.0, ..interval(50, false, true) };
         let (mut total, mut sum) = (Interval::default(), Summary::default());
         total.add(&paused);

@@ -25,7 +25,7 @@ const MOST_BYTES: u64 = 1 << 30;
 /// The reasons why the records of a session are not available.
 #[derive(Debug, Error)]
 pub enum KeptError {
-    /// Records were not kept, or not all of them.
+    /// Not all records were kept.
     #[error("not all records of this session are kept for exports ({0}); r records from now on")]
     Lost(String),
     /// The recording comes from a pipe, which can be read only once.
@@ -56,7 +56,7 @@ struct Own {
 }
 
 impl Kept {
-    /// Returns a value that reads the records of a recording in these files, of which there is at least one.
+    /// Returns the records of a replayed recording that consists of these files. `paths` must not be empty.
     pub fn recording(paths: Vec<PathBuf>) -> Self {
         Self(Place::Recording(paths))
     }
@@ -78,7 +78,7 @@ impl Kept {
         Self(Place::Own(Own { file, trouble }))
     }
 
-    /// Returns the name of the recording; an empty name for a live session, which has no named file.
+    /// Returns the path of the recording's first file as text; empty for a live session, whose file has no name.
     pub fn name(&self) -> String {
         match &self.0 {
             Place::Recording(paths) => untrusted::path(&paths[0]),
@@ -86,8 +86,8 @@ impl Kept {
         }
     }
 
-    /// Returns the records up to the last complete second. Only one reader at a time is possible, because it borrows
-    /// `self`.
+    /// Returns the records up to the last complete second. The returned iterator borrows `self`, so only one can exist
+    /// at a time.
     ///
     /// # Errors
     /// When the records cannot be read, or not all of them were kept.
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_read_again_and_again_and_has_no_name() {
+    fn kept_records_can_be_read_repeatedly_from_an_unnamed_file() {
         let folder = tempfile::tempdir().unwrap();
         let (mut kept, mut file) = own(folder.path());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_all_is_not_handed_out_and_says_why() {
+    fn incomplete_records_are_refused_with_the_reason() {
         let folder = tempfile::tempdir().unwrap();
         let (kept, mut file) = own(folder.path());
         let why = file.write_all(&[mark(&"x".repeat(5000))], &mut Lean).unwrap_err();

@@ -31,7 +31,7 @@ impl Sink for Lean {
     }
 }
 
-/// Returns the line of a record, as [`line()`] does but without computable parts; `None` if it cannot be encoded.
+/// Returns the JSON line of a record without the computable parts; `None` if the record cannot be encoded.
 fn lean(record: &Record) -> Option<String> {
     let Ok(Value::Object(mut fields)) = serde_json::to_value(record) else { return None };
     if let Record::Interval(interval) = record
@@ -52,7 +52,8 @@ fn lean(record: &Record) -> Option<String> {
     ))
 }
 
-/// Removes the computable fields of a distribution except `kept`, and all computable fields of distributions inside it.
+/// Removes the computable fields of a distribution, except the fields named in `kept`. Distributions inside the value
+/// lose all their computable fields.
 fn slim(part: &mut Value, kept: &[&str]) {
     let Value::Object(fields) = part else { return };
     if fields.get("sum_ns").is_some_and(Value::is_u64) {
@@ -116,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_there_again_when_it_is_read() {
+    fn parts_that_were_left_out_are_restored_on_reading() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.jsonl");
         let mut writer = Writer::create(&path).unwrap();
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_can_be_computed_is_left_out() {
+    fn only_computable_parts_are_left_out() {
         let lines = lines(&records());
         let value = |n: usize| serde_json::from_str::<Value>(&lines[n]).unwrap();
         let (load, ping) = (value(0), value(2));
@@ -151,11 +152,11 @@ mod tests {
     }
 
     #[test]
-    fn service_times_that_are_not_those_of_the_operations_are_refused() {
+    fn service_times_that_differ_from_the_operations_are_refused() {
         let line = &lines(&records())[0];
         let other = line.replacen("\"count\":4000", "\"count\":4001", 1);
         assert_ne!(&other, line);
         let error = serde_json::from_str::<Record>(&other).unwrap_err().to_string();
-        assert!(error.contains("its operations are together"), "{error}");
+        assert!(error.contains("the sum of its operations"), "{error}");
     }
 }

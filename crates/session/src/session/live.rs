@@ -34,7 +34,7 @@ use crate::{
     workload::KeyNames,
 };
 
-/// A running session. If it is dropped without a call of [`finish`](Self::finish), there is no end record.
+/// A running session. Call [`finish`](Self::finish) to end it: a session that is dropped has no end record.
 pub struct Live {
     clock: Clock,
     /// The targets, at least one.
@@ -42,9 +42,10 @@ pub struct Live {
     lulls: Lulls,
     wake: WakeProbe,
     host: HostProbe,
-    /// The watch over failovers, if the targets are a cluster or the first has a name.
+    /// The probe that notices failovers; it exists if the targets are a cluster, or the first target has a host name.
     failover: Option<FailoverProbe>,
-    /// The load settings for which the recall of searches was looked at last, and its probe, if they have such searches.
+    /// The load settings of the last call of `look_at_recall`, and the recall probe, if their workload has vector
+    /// searches.
     recall: Option<(Knobs, Option<RecallProbe>)>,
     /// The probe of the replicas' lag, if it was started.
     lag: Option<LagProbe>,
@@ -63,9 +64,9 @@ pub struct Beginning {
     pub warmup: Option<Duration>,
     /// Whether private texts of servers are removed from all records (`--redact`).
     pub redacts: bool,
-    /// The folder with the `proc` and `sys` of the host: `/`.
+    /// The folder that contains the host's `proc` and `sys`, usually `/`.
     pub host_root: PathBuf,
-    /// The cluster to which the targets belong, if they do.
+    /// The cluster to which the targets belong, if they belong to one.
     pub cluster: Option<Arc<Cluster>>,
     /// The targets that are measured at the same time, at least one.
     pub targets: Vec<TargetBeginning>,
@@ -136,7 +137,7 @@ impl Live {
         })
     }
 
-    /// Begins to measure a further target, which gets the next number.
+    /// Adds a target with the next target number to the running session.
     ///
     /// # Errors
     /// When a thread cannot be started.
@@ -153,7 +154,7 @@ impl Live {
         Ok(())
     }
 
-    /// Begins to measure the lag of the replicas, which writes to their primaries.
+    /// Begins to measure the replication lag. The lag probe writes keys to the primaries.
     ///
     /// # Errors
     /// When a thread cannot be started.
@@ -162,11 +163,11 @@ impl Live {
         Ok(())
     }
 
-    /// Measures the recall of the searches of target number 0 while its load is on, apart from a prefill. Call this as
-    /// often as [`settle`](Self::settle).
+    /// Starts the measurement of recall for the vector searches of target 0 when its load is on, and ends it when the
+    /// load is off. A prefill does not count as load. Call this as often as [`settle`](Self::settle).
     ///
     /// # Errors
-    /// Why the recall is not measured, once for each workload.
+    /// The reason why the recall is not measured; it is returned once for each workload.
     pub fn look_at_recall(&mut self, target: &Target, names: &KeyNames) -> Result<(), String> {
         let Some(knobs) = self.targets[0].under_load() else {
             self.recall = None;
@@ -182,7 +183,7 @@ impl Live {
         let (_, probe) = self.recall.insert((knobs.clone(), None));
         let Some(search) = search? else { return Ok(()) };
         if self.targets.len() > 1 {
-            return Err("each of several servers has a part of the vectors".to_owned());
+            return Err("the vectors are spread over several servers".to_owned());
         }
         let of = (Arc::clone(&knobs.workload), knobs.keyspace);
         let started = RecallProbe::start(target.clone(), (search, of), self.clock, self.machine.clone());
@@ -190,7 +191,7 @@ impl Live {
         Ok(())
     }
 
-    /// Sends this many PINGs a second to each target from now on.
+    /// Sets the number of PINGs per second to each target.
     pub fn pace_pings(&self, per_second: NonZeroU32) {
         self.targets.iter().for_each(|target| target.ping.pace(per_second));
     }
@@ -200,14 +201,15 @@ impl Live {
         &mut self.targets[usize::from(n)]
     }
 
-    /// Requests other load settings for target number `n`. The settings take effect at once, or in a later
-    /// [`settle`](Self::settle) if the last change was less than a tenth of a second ago.
+    /// Requests other load settings for target number `n`. The settings take effect at once. If the last change was
+    /// less than a tenth of a second ago, they take effect in a later call of [`settle`](Self::settle).
     pub fn turn(&mut self, n: u16, knobs: Knobs) {
         self.target(n).wanted = knobs;
         self.settle();
     }
 
-    /// Moves the whole load to target number `n`. The load begins there when it has ended at all other targets.
+    /// Moves the whole load to target number `n`. The load begins at this target when it has ended at all other
+    /// targets.
     pub fn carry(&mut self, n: u16) {
         self.targets.iter_mut().for_each(|target| target.carries = false);
         self.target(n).carries = true;
@@ -220,8 +222,8 @@ impl Live {
         self.settle();
     }
 
-    /// Applies requested settings that are due, and ends a warm-up whose time has passed. Call this ten times a second
-    /// or more often.
+    /// Applies requested settings that are due, and ends a warm-up after its time. Call this ten times a second or more
+    /// often.
     pub fn settle(&mut self) {
         self.targets.iter_mut().filter(|target| target.ends_soon()).for_each(Measured::settle);
         if !self.targets.iter().any(Measured::ends_soon) {

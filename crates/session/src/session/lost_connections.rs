@@ -16,8 +16,8 @@ use crate::{
     load::LossReport,
 };
 
-/// The shortest time between two reported outages, in nanoseconds; outages in between are reported together, because a
-/// server that closes connections after each reply causes hundreds a second.
+/// The shortest time between two reported outages, in nanoseconds. The outages in between are only counted, because a
+/// server that closes connections after each reply causes hundreds of outages per second.
 const REPORT_EVERY_NS: u64 = SECOND_NS;
 
 /// An outage: it lasts from the first lost connection until every client is connected again.
@@ -41,16 +41,17 @@ pub(super) struct LostConnections {
     clients: u64,
     current: Option<Outage>,
     last_reported_ns: Option<u64>,
-    /// The number of lost connections that are in no event yet, because there were too many.
+    /// The number of lost connections that no event has reported yet, because there were too many outages.
     unreported: u64,
-    /// The time since when there is no connection, in nanoseconds; `None` if there is one.
+    /// The time at which the last connection was lost, in nanoseconds; `None` if there is a connection.
     down_since_ns: Option<u64>,
-    /// Earlier times without any connection, as far back as later intervals may include them.
+    /// The start and end of earlier times without any connection. An entry is kept as long as new intervals may include
+    /// its time.
     past: VecDeque<(u64, u64)>,
 }
 
 impl LostConnections {
-    /// Returns a state without lost connections, for this number of workers.
+    /// Returns a tracker without lost connections, for `workers` workers.
     pub(super) fn new(workers: usize) -> Self {
         Self { lost: vec![0; workers], down: vec![false; workers], ..Self::default() }
     }
@@ -68,7 +69,7 @@ impl LostConnections {
     }
 
     fn settle(&mut self, at_ns: u64) {
-        // Clients are distributed from the first worker on; a worker without any has none to lose.
+        // Clients are distributed from the first worker on. A worker without clients has no connection to lose.
         let with_clients = self.down.len().min(self.clients as usize);
         let is_down = with_clients > 0 && self.down[..with_clients].iter().all(|down| *down);
         match self.down_since_ns {
@@ -98,7 +99,7 @@ impl LostConnections {
         }
     }
 
-    /// Returns the events to report, each with its time. Call this after every worker has reported its tick.
+    /// Returns the new events, each with its time. Call this after every worker has reported its tick.
     pub(super) fn report(&mut self, now_ns: u64) -> Vec<(u64, EventKind)> {
         let mut events = Vec::new();
         let still_lost: u64 = self.lost.iter().sum();
@@ -125,7 +126,8 @@ impl LostConnections {
         events
     }
 
-    /// Returns the event for losses that are not reported at the end of the session, if there are any.
+    /// Returns an event about the lost connections that no event has reported by the end of the session, if there are
+    /// any.
     pub(super) fn rest(&mut self, now_ns: u64) -> Option<(u64, EventKind)> {
         let times = std::mem::take(&mut self.unreported);
         (times > 0).then_some((now_ns, EventKind::MoreConnectionsLost { times }))
@@ -138,7 +140,7 @@ impl LostConnections {
         seconds(self.past.iter().copied().chain(now).map(overlap).sum())
     }
 
-    /// Removes the outages that ended before this moment.
+    /// Removes the outages that ended before `before_ns`.
     pub(super) fn forget(&mut self, before_ns: u64) {
         while self.past.front().is_some_and(|(_, end_ns)| *end_ns < before_ns) {
             self.past.pop_front();
@@ -200,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_closes_after_each_reply_does_not_flood_and_is_counted() {
+    fn many_short_outages_are_counted_without_flooding_events() {
         let mut connections = LostConnections::new(1);
         connections.want(1, 0);
         let mut events = Vec::new();

@@ -19,12 +19,12 @@ use crate::{
     server::{self, ConfigChange},
 };
 
-/// The shortest time between two changes of the load settings, in nanoseconds. Faster changes become one segment,
-/// because a key that is held down repeats.
+/// The shortest time between two changes of the load settings, in nanoseconds. Faster changes become one segment: a key
+/// on the keyboard that is held down repeats its change.
 const SETTLE_NS: u64 = 100_000_000;
 
-/// The number of PINGs a second below which they are reported once a second: a report of a quarter of a second would be
-/// about one or two of them, and a session with that few PINGs to each node has many nodes.
+/// Below this number of PINGs per second, ping records cover a whole second. A record of a quarter second would contain
+/// only a few PINGs, and a session with so few PINGs to each node has many nodes.
 const FEW_PINGS: NonZeroU32 = NonZeroU32::new(20).expect("20 is not 0");
 
 /// The reasons why a session cannot start.
@@ -50,15 +50,15 @@ pub struct TargetBeginning {
     pub server: Receiver<server::Message>,
     /// The joined records of the agents, if a fleet carries the load out.
     pub fleet: Option<Receiver<Record>>,
-    /// Whether this target gets the load when it is switched on; otherwise another target gets it.
+    /// Whether the load goes to this target when it is switched on. If not, the load goes to another target.
     pub carries: bool,
     /// Whether this target is only watched: it never gets load.
     pub is_watched: bool,
-    /// PINGs a second; with many targets less than with one.
+    /// PINGs per second. A session with many targets sends fewer PINGs to each target.
     pub pings_per_s: NonZeroU32,
 }
 
-/// Where the reports about a target go.
+/// The clock of a session, and the senders for the reports about a target.
 pub(super) struct Way {
     pub(super) clock: Clock,
     pub(super) collector: Sender<Message>,
@@ -75,11 +75,12 @@ pub struct Measured {
     pub(super) ping: PingProbe,
     collector: Sender<Message>,
     in_force: Knobs,
-    /// The requested load settings, which take effect soon; the load itself only if this target gets it.
+    /// The requested load settings, which take effect soon. If another target gets the load, this target's load stays
+    /// off.
     pub(super) wanted: Knobs,
     pub(super) carries: bool,
     changed_ns: u64,
-    /// Whether the receivers of the requested settings are not ready yet.
+    /// Whether the requested settings wait for receivers that are not ready yet.
     awaits_receivers: bool,
 }
 
@@ -132,14 +133,15 @@ impl Measured {
         &self.in_force
     }
 
-    /// Returns the load settings in effect while the load is on, apart from a prefill.
+    /// Returns the load settings in effect; `None` if the load is off or a prefill runs.
     pub(super) fn under_load(&self) -> Option<&Knobs> {
         let is_filling = |load: &Load| load.turned().prefill.is_some();
         let is_on = self.in_force.load && !self.load.as_ref().is_none_or(is_filling);
         is_on.then_some(&self.in_force)
     }
 
-    /// Returns the load settings that are in effect after the pending change, if there is one.
+    /// Returns the load settings after the pending change. Without a pending change, the settings in effect are
+    /// returned.
     fn next(&self) -> Knobs {
         carried(&self.wanted, self.carries)
     }
@@ -149,7 +151,7 @@ impl Measured {
         self.in_force.load && !self.next().load
     }
 
-    /// Applies requested settings that are due, and ends a warm-up whose time has passed.
+    /// Applies requested settings that are due, and ends a warm-up after its time.
     pub(super) fn settle(&mut self) {
         let now_ns = self.clock.now_ns();
         let is_turned = (self.next() != self.in_force || self.awaits_receivers)
@@ -186,7 +188,7 @@ impl Measured {
         self.begin_segment(Load::set, Some(change));
     }
 
-    /// Begins a new segment with the knobs in force, by this function of the load, and sends its record to the
+    /// Begins a new segment with the settings in force: calls `turn` on the load, and sends the segment's record to the
     /// collector.
     fn begin_segment(&mut self, turn: fn(&Load, &Knobs) -> Turned, config: Option<ConfigChange>) {
         let Some(load) = &self.load else { return };
@@ -196,7 +198,7 @@ impl Measured {
         drop(self.collector.send(Message::Segment(self.target, self.segment(turned, config))));
     }
 
-    /// Returns the first segment. A target that is only watched has no other.
+    /// Returns the first segment. A target that is only watched has only this segment.
     pub(super) fn first_segment(&self) -> Segment {
         match &self.load {
             Some(load) => self.segment(load.turned(), None),
@@ -209,7 +211,7 @@ impl Measured {
     }
 }
 
-/// Returns these load settings, with the load switched off if another target gets it.
+/// Returns these load settings. The load is switched off in them unless `carries` is set.
 fn carried(knobs: &Knobs, carries: bool) -> Knobs {
     Knobs { load: knobs.load && carries, ..knobs.clone() }
 }

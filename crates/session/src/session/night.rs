@@ -1,12 +1,12 @@
-//! Reads one recording from one or several files: the files of a night, in the order of their wall clocks.
+//! Reads several files as one recording, in the order of their start times, for example the files of one night.
 //!
 //! ```text
 //!   a.jsonl  22:00 ├──────────┤ 23:10
 //!   b.jsonl                        23:15 ├───────────┤ 02:00
 //!   session  0 s   ├──────────┤   gap    ├───────────┤
 //! ```
-//! Times count from the start of the first session. The segments of later sessions have the next free numbers. Files of
-//! one session, as `--record-rotate` makes them, continue its times and its segments.
+//! Times count from the start of the first session. The segments of later sessions get the next free numbers. Files of
+//! one session, written with `--record-rotate`, keep the times and the segment numbers of that session.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,35 +20,36 @@ use super::{
     timeline::{Excerpt, Reread},
 };
 
-/// The start of a session is recorded in whole seconds, so two sessions may seem to overlap by this, in seconds.
+/// The accepted overlap of two sessions, in seconds: the start of a session is recorded in whole seconds, so sessions
+/// can seem to overlap.
 const ROUNDED_S: f64 = 1.0;
 
-/// A reader of all files.
+/// A reader that returns the records of one or several files as one session.
 #[derive(Debug)]
 pub struct Night {
     parts: Vec<Part>,
-    /// The part that is being read.
+    /// The index in `parts` of the file that is being read.
     at: usize,
-    /// The segments that began so far, by node and number.
+    /// The node and the number of each segment that has begun so far.
     segments: BTreeSet<(u16, u32)>,
-    /// The summaries of all parts by node, if there are several.
+    /// The summary of all files by node, if there are several files.
     sums: BTreeMap<u16, Tally>,
 }
 
 #[derive(Debug)]
 struct Part {
     reader: Reader,
-    /// When its session started, as recorded.
+    /// The start of the file's session, as recorded.
     started: String,
-    /// Where the file begins, in seconds of its session.
+    /// The start of the file, in seconds of its session.
     from_s: f64,
-    /// What is added to the times of the file, in seconds.
+    /// The number of seconds that is added to all times of the file.
     shift_s: f64,
-    /// What is added to the numbers of its segments.
+    /// The number that is added to the numbers of the file's segments.
     numbers: u32,
 }
 
-/// Returns the record with the times and segments of the whole session.
+/// Returns the record with its time and its segment number adjusted to the whole session.
 fn moved(mut record: Record, shift_s: f64, numbers: u32) -> Record {
     record.shift(shift_s);
     match &mut record {
@@ -63,7 +64,7 @@ impl Night {
     /// Opens the files, and reads the first record of each. A single file may be a pipe.
     ///
     /// # Errors
-    /// When a file cannot be read or is no recording, or when files are of other targets or overlap.
+    /// When a file cannot be read or is not a recording, or when the files are of different targets or overlap in time.
     pub fn open(paths: &[PathBuf]) -> Result<Self, ReadError> {
         if let [path] = paths {
             return Ok(Self::of(Reader::open(path)?));
@@ -152,18 +153,18 @@ impl Night {
         next.numbers = if next.started == started { numbers } else { last };
     }
 
-    /// Returns whether a record of several files belongs to the whole session.
+    /// Returns whether a record of a file belongs to the joined session; only for several files.
     fn takes(&mut self, record: &Record, is_last: bool) -> bool {
         match record {
             Record::Session(_) => self.at == 0,
             Record::End(_) => is_last,
-            // The next file of a session begins with the segments in force.
+            // Each later file of a session repeats the segments in force, which must not begin twice.
             Record::Segment(segment) => self.segments.insert((segment.node, segment.segment)),
             _ => true,
         }
     }
 
-    /// Returns the record; the end record of several files is about all of them.
+    /// Returns the record. The end record of several files is replaced with an end record that covers all files.
     fn summed(&mut self, record: Record) -> Record {
         if self.parts.len() == 1 {
             return record;
@@ -176,10 +177,10 @@ impl Night {
         record
     }
 
-    /// Reads a stretch of the session again, after everything was read once.
+    /// Reads a part of the session again. Call this only after all records were read once.
     ///
     /// # Errors
-    /// When a file cannot be read, or only from its beginning, like a pipe.
+    /// When a file cannot be read, or can be read only once, like a pipe.
     pub fn stretch(&mut self, asked: Reread) -> Result<Excerpt, ReadError> {
         let (from_s, to_s) = asked.reach_s();
         let mut stretch = Excerpt::new(asked);
@@ -209,7 +210,7 @@ mod tests {
         stats::fixture::repeated,
     };
 
-    /// Writes a recording of one second under load for each of `ops`, which began at `started`.
+    /// Writes a recording that began at `started`, with one second under load for each number in `ops`.
     fn file(folder: &Path, name: &str, started: &str, from_s: f64, ops: &[u64]) -> PathBuf {
         let target = ServerIdentity { address: "10.0.0.7:6379".to_owned(), ..ServerIdentity::default() };
         let started = format!("2026-01-01T{started}Z");
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_a_night_are_one_session_with_a_gap_whatever_their_order() {
+    fn files_in_any_order_are_one_session_with_a_gap() {
         let folder = tempfile::tempdir().unwrap();
         let late = file(folder.path(), "a.jsonl", "23:01:00", 0.0, &[50; 10]);
         let early = file(folder.path(), "b.jsonl", "23:00:00", 0.0, &[100; 20]);

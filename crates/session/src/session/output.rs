@@ -9,8 +9,8 @@ use std::{
 
 use zstd::stream::write::Encoder;
 
-/// The compression level, the default of zstd: higher levels do not compress histograms better, and recordings consist
-/// mostly of histograms.
+/// The compression level, which is the default of zstd. Recordings consist mostly of histograms, and higher levels do
+/// not compress histograms better.
 const LEVEL: i32 = 3;
 
 /// A file that is being written.
@@ -19,7 +19,7 @@ pub(super) enum Output {
     Packed(Box<Encoder<'static, Counted>>),
 }
 
-/// What another process has done to a file that is being written.
+/// A change that another process has made to a file that is being written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Harm {
     /// The file was removed.
@@ -40,7 +40,7 @@ impl Output {
     /// Returns an output into `file`, compressed if the name of `path` ends in `.zst`.
     ///
     /// # Errors
-    /// When zstd gets no memory.
+    /// When zstd cannot allocate memory.
     pub(super) fn new(file: File, path: &Path) -> io::Result<Self> {
         let counted = Counted { file, path: path.to_owned(), written: 0, is_finished: false };
         match path.extension() {

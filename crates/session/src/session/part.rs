@@ -1,4 +1,4 @@
-//! Parts of records, and functions for their fields: leave empty values out of a line, and add counts and
+//! Parts of records, and functions for the fields of records: leaving empty values out of a line, and adding counts and
 //! distributions.
 
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ pub(super) fn merge_some(into: &mut Option<Latency>, from: Option<&Latency>) {
     }
 }
 
-/// Adds these fields of the second record to those of the first.
+/// Adds the named fields of the second record to the same fields of the first record.
 macro_rules! add_up {
     ($sum:ident += $part:expr, $($field:ident)+) => {
         $($sum.$field += $part.$field;)+

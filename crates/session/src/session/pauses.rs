@@ -1,15 +1,15 @@
 //! Pauses: times in which the whole process was stopped (Ctrl-Z, `kill -STOP`). Nothing was measured then, so the
 //! lengths of records exclude pauses, and charts show them as gaps.
 //!
-//! redyno reads replies that arrived during a pause only afterwards. Their latencies include the pause, and the event
-//! about the pause says so.
+//! redyno reads replies that arrived during a pause only after the pause. The latencies of these replies include the
+//! pause, and the event about the pause says so.
 
 use crate::{
     clock::{SECOND_NS, seconds},
     signals::Continued,
 };
 
-/// The shortest pause, in nanoseconds: a shorter one cannot be distinguished from a busy machine.
+/// The shortest pause, in nanoseconds. A shorter pause looks like a busy machine.
 const SHORTEST_NS: u64 = SECOND_NS / 2;
 /// The largest number of pauses that are kept: new records only need the last few.
 const KEPT: usize = 16;
@@ -27,7 +27,8 @@ impl Pauses {
         self.0.push(pause);
     }
 
-    /// Returns the length, in seconds and without pauses, of the `length_s` seconds that ended at `end_s`.
+    /// Returns the length of a period without its pauses, in seconds. The period is `length_s` seconds long, and ends
+    /// at `end_s`.
     pub(super) fn left_s(&self, end_s: f64, length_s: f64) -> f64 {
         let start_s = end_s - length_s;
         let overlap =
@@ -61,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stretch_is_as_long_as_somebody_measured() {
+    fn the_length_of_a_period_excludes_pauses() {
         let mut pauses = Pauses::default();
         pauses.push((6 * SECOND_NS, 14 * SECOND_NS));
         assert_eq!(pauses.left_s(14.25, 8.5), 0.5);
@@ -71,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_round_is_a_pause_only_where_the_process_was_continued() {
+    fn a_long_round_is_a_pause_only_after_sigcont() {
         let mut watch = PauseWatch::begin(0);
         assert_eq!(watch.look(SECOND_NS), None, "a busy machine");
         signal_hook::low_level::raise(signal_hook::consts::SIGCONT).unwrap();

@@ -27,7 +27,7 @@ pub(super) struct Place {
     pub(super) t_s: f64,
     /// The state of the validation after the records before the position.
     pub(super) known: Known,
-    /// The current segment of each node; all positions within the segment share this map.
+    /// The current segment of each node. Positions between the same two segment records share this map.
     in_force: Arc<BTreeMap<u16, Record>>,
 }
 
@@ -56,13 +56,13 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Returns an index with the position `first`, the earliest that will be needed.
+    /// Returns an index with the position `first`, the earliest position that will be needed.
     pub(super) fn new(first: Place) -> Self {
         Self { known: vec![first], apart_s: APART_S }
     }
 
-    /// Adds a position, unless its time is close to that of the last one. If there are too many positions, every second
-    /// one is removed.
+    /// Adds a position, unless its time is close to the time of the last position. If there are too many positions,
+    /// every second position is removed.
     pub(super) fn note(&mut self, place: &Place) {
         let is_near = |last: &Place| place.t_s < last.t_s + self.apart_s;
         if self.known.last().is_some_and(is_near) {
@@ -79,8 +79,8 @@ impl Places {
         }
     }
 
-    /// Returns the last position before which all records are of `t_s` or earlier; if there is none, the first
-    /// position.
+    /// Returns the last position that follows only records of `t_s` or earlier. If no position is that early, returns
+    /// the first position.
     pub(super) fn before(&self, t_s: f64) -> Place {
         let later = self.known.partition_point(|place| place.t_s <= t_s);
         self.known.get(later.max(1) - 1).cloned().unwrap_or_default()
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_is_found_close_before_it_however_many_places_there_were() {
+    fn an_index_of_any_size_finds_a_position_shortly_before_a_moment() {
         let mut places = Places::new(Place { offset: 7, ..Place::default() });
         for second in 0..1_000_000_u32 {
             places.note(&Place { t_s: second.into(), offset: 7 + u64::from(second), ..Place::default() });

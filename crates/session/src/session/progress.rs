@@ -33,7 +33,7 @@ impl fmt::Display for Progress {
     /// Writes the progress as `43 %, 120 k keys/s, 5 s left`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let share = self.answered as f64 / self.requests.max(1) as f64;
-        // 100 % only when it is complete.
+        // 100 % is shown only for a complete prefill.
         let percent = if self.answered < self.requests { (share * 100.0).min(99.0).floor() } else { 100.0 };
         write!(f, "{percent:.0} %, {} keys/s", units::count(self.per_s))?;
         match self.left_s().filter(|_| self.answered < self.requests) {
@@ -49,7 +49,7 @@ mod tests {
     use crate::{knobs::Knobs, load::Prefilling};
 
     #[test]
-    fn a_prefill_says_how_far_it_is_and_how_long_it_still_takes() {
+    fn the_text_has_the_progress_and_the_remaining_time() {
         let prefill = Some(Prefilling { requests: 1000, pipeline: 16 });
         let segment = |prefill| Segment { prefill, ..Segment::new(0.0, 1, Knobs::default()) };
         let said = |ops, ops_per_s| {

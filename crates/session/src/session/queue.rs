@@ -36,13 +36,13 @@ struct Counts {
 pub struct Feed<T> {
     to: Sender<T>,
     counts: Arc<Counts>,
-    /// Whether measurements are left out: from when the queue is full until it is half empty.
+    /// Whether measurements are left out: from a full queue until the queue is half empty.
     is_full: bool,
     /// The number of left-out records that is not reported to the listener yet.
     unreported: u64,
     /// Whether the listener gets the arguments of commands in the slow log.
     keeps_arguments: bool,
-    /// Whether the listener gets no queries of paths.
+    /// Whether the queries of URL paths are removed from the listener's records.
     redacts: bool,
 }
 
@@ -80,7 +80,7 @@ impl<T: From<Arc<Record>>> Feed<T> {
         if self.is_full && is_measurement(record) {
             self.unreported += 1;
             self.counts.lost.fetch_add(1, Ordering::Relaxed);
-            // If the listener is gone, nobody takes the waiting records.
+            // A listener that no longer exists takes no records from the queue.
             return !self.counts.is_gone.load(Ordering::Relaxed);
         }
         let ends = matches!(**record, Record::End(_));
@@ -96,7 +96,8 @@ impl<T: From<Arc<Record>>> Feed<T> {
     }
 }
 
-/// Returns the record without the arguments of a command in the slow log beyond those in its text.
+/// Returns the record without the full arguments of a slow-log command. The event's text still contains the first
+/// arguments.
 fn without_arguments(record: &Arc<Record>) -> Arc<Record> {
     match &**record {
         Record::Event(
@@ -110,14 +111,14 @@ fn without_arguments(record: &Arc<Record>) -> Arc<Record> {
 }
 
 impl<T> Feed<T> {
-    /// Returns the same end; if it `keeps` them, the listener also gets all arguments of commands in the slow log that
-    /// the server kept. They may be private: without `--with-arguments` only the screen shows them.
+    /// Sets whether the listener gets all arguments of a slow-log command that the server kept. The arguments may be
+    /// private: without `--with-arguments` only the screen shows them.
     #[must_use]
     pub fn keeping_arguments(self, keeps: bool) -> Self {
         Self { keeps_arguments: keeps, ..self }
     }
 
-    /// Returns the same end; if it `redacts`, the listener gets no queries of paths.
+    /// Sets whether the queries of URL paths are removed from the listener's records.
     #[must_use]
     pub fn redacting(self, redacts: bool) -> Self {
         Self { redacts, ..self }
@@ -141,15 +142,16 @@ impl<T> Queue<T> {
         self.from.try_recv().ok().inspect(|_| self.took_one())
     }
 
-    /// Waits at most `limit` for the next item and returns it; the error shows whether more items may come.
+    /// Waits at most `limit` for the next item, and returns it.
     ///
     /// # Errors
-    /// [`RecvTimeoutError::Disconnected`] when no more items will come.
+    /// [`RecvTimeoutError::Timeout`] if no item arrived in time, and [`RecvTimeoutError::Disconnected`] if no more
+    /// items will come.
     pub fn next_within(&self, limit: Duration) -> Result<T, RecvTimeoutError> {
         self.from.recv_timeout(limit).inspect(|_| self.took_one())
     }
 
-    /// Returns all items until the sender is dropped, and waits for each.
+    /// Returns an iterator that waits for each item, and ends when the sender is dropped.
     pub fn rest(&self) -> impl Iterator<Item = T> {
         self.from.iter().inspect(|_| self.took_one())
     }
@@ -188,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listener_that_takes_nothing_costs_no_more_than_the_bound_and_hears_what_it_missed() {
+    fn a_stuck_listener_uses_bounded_memory_and_is_informed_about_lost_records() {
         let (mut feed, queue) = queue::<Arc<Record>>();
         (0..5000).for_each(|n| assert!(feed.record(&interval(f64::from(n)))));
         let mark = Arc::new(Record::Mark(Mark { t_s: 1.0, text: "m".into() }));
@@ -230,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listener_that_is_gone_is_noticed_even_when_its_queue_is_full() {
+    fn a_dropped_listener_is_noticed_even_with_a_full_queue() {
         let (mut feed, queue) = queue::<Arc<Record>>();
         (0..2000).for_each(|n| assert!(feed.record(&interval(f64::from(n)))));
         drop(queue);

@@ -35,7 +35,7 @@ pub enum ReadError {
     Io(PathBuf, io::Error),
     /// No part of the file can be read again, for example because it is a pipe.
     #[error(
-        "{0} cannot be read a second time ({1}), so what is long past is shown no closer; replay a file instead of a pipe"
+        "{0} cannot be read a second time ({1}), so its older parts have no details; replay a file instead of a pipe"
     )]
     Once(PathBuf, io::Error),
     /// The file is empty.
@@ -49,20 +49,20 @@ pub enum ReadError {
         "{0} has records of schema {1}, and this redyno reads schema {SCHEMA}: use the version that wrote it"
     )]
     OtherSchema(PathBuf, u32),
-    /// A file of several has another target than an earlier one.
+    /// One of several files has another target than the first file.
     #[error("{0} is a recording of {1}, and {2} of {3}: replay files of one server together")]
     OtherTarget(PathBuf, String, PathBuf, String),
-    /// Two files of several were recorded at the same time.
-    #[error("{0} begins before {1} ends: replay files together that follow one another")]
+    /// Two of several files were recorded at the same time.
+    #[error("{0} begins before {1} ends: files that are replayed together must not overlap in time")]
     Overlap(PathBuf, PathBuf),
-    /// The start of a recording has no known time.
+    /// The recording has no valid start time.
     #[error(
         "{0} has no time at which it was started, so it cannot be put in sequence with other files; replay it alone"
     )]
     NoClock(PathBuf),
 }
 
-/// A reader of a recording: it returns the records in order, and events about invalid lines.
+/// A reader of a recording. It returns the records in order, and events about invalid lines.
 #[derive(Debug)]
 pub struct Reader {
     path: PathBuf,
@@ -70,7 +70,7 @@ pub struct Reader {
     /// The position of the next line.
     at: Place,
     places: Places,
-    /// The largest delay of a record after a record with a later time, in seconds.
+    /// The largest number of seconds by which a record is earlier than a record before it in the file.
     lag_s: f64,
     first: Option<Record>,
     skipped: u64,
@@ -181,7 +181,7 @@ impl Reader {
     /// read, because `lag_s` must be known.
     ///
     /// # Errors
-    /// When the file cannot be read, or only from its beginning, like a pipe.
+    /// When the file cannot be read, or can be read only once, like a pipe.
     pub(super) fn reread(
         &mut self,
         from_s: f64,
@@ -212,14 +212,15 @@ impl Reader {
         Ok(record)
     }
 
-    /// Counts an invalid line; returns an event about it, unless too many were reported.
+    /// Counts an invalid line. Returns an event about the line, unless too many lines were reported already.
     fn skip(&mut self, why: &str) -> Option<Record> {
         self.skipped += 1;
         let (line, why) = (self.at.line, why.to_owned());
         (self.skipped <= MOST_REPORTED).then(|| self.event(EventKind::LineSkipped { line, why }))
     }
 
-    /// Returns the events about the end of the file and unreported invalid lines, one for each call.
+    /// Returns one event for each call: about the unreported invalid lines, then about damage, then about a missing end
+    /// record. Returns `None` when all were returned.
     fn close(&mut self, in_a_record: bool) -> Option<Record> {
         if self.skipped > MOST_REPORTED {
             let lines = std::mem::take(&mut self.skipped) - MOST_REPORTED;

@@ -12,8 +12,8 @@
 //! ```
 //! Times (`t_s`) are in seconds since the session began. If a record is about a period, `t_s` is the end and `length_s`
 //! the length of the period. The names of durations end with their unit. Distributions are
-//! [`Latency`](crate::stats::Latency) documents. In a record about one server, `node` is the number of the server; if
-//! it is missing, the server is the first one, usually the only one.
+//! [`Latency`](crate::stats::Latency) documents. In a record about one server, `node` is the number of the server. A
+//! record without `node` is about the first server, which is usually the only server.
 
 use serde::{Deserialize, Serialize};
 
@@ -38,13 +38,13 @@ pub enum Record {
     Session(SessionStart),
     /// The knobs have changed.
     Segment(Segment),
-    /// The load.
+    /// The results of the load in a part of one segment.
     Interval(#[serde(deserialize_with = "whole")] Box<Interval>),
-    /// The ping probe.
+    /// The measurements of the ping probe.
     Ping(Box<Span<probe::Ping>>),
-    /// The wake probe.
+    /// The measurements of the wake probe.
     Wake(Span<probe::Wake>),
-    /// The intrinsic probe.
+    /// The measurements of the intrinsic probe.
     Intrinsic(Span<probe::Intrinsic>),
     /// The server's own figures.
     Server(Box<Moment<server::Status>>),
@@ -58,7 +58,8 @@ pub enum Record {
     End(Box<End>),
 }
 
-/// Evaluates an expression for the body of a record of the first kinds; `None` for the others.
+/// Evaluates `$value` with the body of a record if the record's kind is in the first list; returns `None` for a kind in
+/// the second list.
 macro_rules! of_kinds {
     ($record:expr, |$of:ident| $value:expr, $($kind:ident)+, not $($other:ident)+) => {
         match $record {
@@ -80,7 +81,7 @@ impl Record {
         of_kinds!(self, |of| of.length_s, Interval Ping Wake Intrinsic, not Session Segment Server Host Event Mark End)
     }
 
-    /// Moves the record in time by so many seconds.
+    /// Adds `by_s` seconds to the time of the record.
     pub(super) fn shift(&mut self, by_s: f64) {
         of_kinds!(self, |of| of.t_s += by_s, Segment Interval Ping Wake Intrinsic Server Host Event Mark End, not Session);
         of_kinds!(self, |of| of.tick = tick_at(of.t_s), Ping Wake Intrinsic, not Session Segment Interval Server Host Event Mark End);
@@ -91,13 +92,14 @@ impl Record {
         of_kinds!(self, |of| of.node, Segment Interval Ping Server Host Event End, not Session Wake Intrinsic Mark)
     }
 
-    /// Returns whether the record is about this node or about the whole session, such as a node that joined.
+    /// Returns whether the record is about this node or about the whole session. For example, an event about a node
+    /// that joined is about the whole session.
     pub fn is_of(&self, node: u16) -> bool {
         let is_of_all = matches!(self, Self::Event(event) if event.what.is_of_all_nodes());
         is_of_all || self.node().is_none_or(|own| own == node)
     }
 
-    /// Returns the same record with the number of this node; a record about the whole session is unchanged.
+    /// Sets the record's node number. A record about the whole session is unchanged.
     #[must_use]
     pub fn at_node(mut self, node: u16) -> Self {
         of_kinds!(&mut self, |of| of.node = node, Segment Interval Ping Server Host Event End, not Session Wake Intrinsic Mark);
@@ -108,7 +110,7 @@ impl Record {
 /// Returns the JSON line of a record, with its line end.
 ///
 /// # Errors
-/// When a distribution cannot be encoded, for lack of memory.
+/// When a distribution cannot be encoded because memory is exhausted.
 pub fn line(record: &Record) -> serde_json::Result<String> {
     let mut line = serde_json::to_string(record)?;
     line.push('\n');
@@ -184,19 +186,20 @@ pub struct SessionStart {
     /// The servers of nodes 1, 2 and so on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<ServerIdentity>,
-    /// The servers that get load and are no nodes of the session: the further nodes of two clusters that are compared.
+    /// The servers that get load but are not nodes of the session. In a comparison of two clusters, all cluster nodes
+    /// except the two targets are listed here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<Member>,
     /// The machine that redyno runs on: its name, system and cores.
     pub host: Host,
 }
 
-/// A server that gets load and is no node of the session.
+/// A server that gets load but is not a node of the session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
-    /// The number of its results in intervals.
+    /// The server's node number in the intervals' results by node.
     pub node: u16,
-    /// Its address.
+    /// The server's address.
     pub address: String,
 }
 
@@ -227,8 +230,8 @@ pub enum Encryption {
     None,
     /// The connection uses TLS, and the server's certificate is verified.
     Verified,
-    /// The connection uses TLS, and a trusted CA has signed the server's certificate, whatever its name
-    /// (`--tls-ca-only`).
+    /// The connection uses TLS, and a trusted CA has signed the server's certificate. The name in the certificate is
+    /// not checked (`--tls-ca-only`).
     CaOnly,
     /// The connection uses TLS, and the server's certificate is not verified (`--insecure`).
     Unverified,
@@ -288,7 +291,8 @@ impl Segment {
         Self { warmup, prefill, config, ..Self::new(seconds(since_ns), segment, knobs) }
     }
 
-    /// Returns why the summary leaves the segment out, `prefill` or `warm-up`; `None` if it includes the segment.
+    /// Returns the reason why the summary leaves this segment out, `prefill` or `warm-up`; `None` if the summary
+    /// includes this segment.
     pub fn aside(&self) -> Option<&'static str> {
         let prefill = self.prefill.map(|_| "prefill");
         prefill.or(self.warmup.then_some("warm-up"))
@@ -338,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn each_node_has_its_own_records_and_all_have_those_of_the_session() {
+    fn each_node_has_its_own_records_and_the_records_of_the_session() {
         let records = [interval(1), interval(2).at_node(1), mark().at_node(1), interval(3).at_node(0)];
         let of = |node| records.iter().filter(|record| record.is_of(node)).cloned().collect::<Vec<_>>();
         assert_eq!(of(0), [interval(1), mark(), interval(3)]);
@@ -347,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_the_node_stands_in_its_line_and_that_of_the_first_does_not() {
+    fn a_line_contains_the_node_number_except_for_the_first_node() {
         let event = |node| Record::Event(Event::new(1.0, crate::events::EventKind::Reachable)).at_node(node);
         let line = serde_json::to_string(&event(2)).unwrap();
         assert!(line.starts_with(r#"{"kind":"event","t_s":1.0,"node":2,"#), "{line}");

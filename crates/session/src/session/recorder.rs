@@ -25,7 +25,7 @@ use super::{
 
 /// The longest time that the recorder waits at the end for a file that accepts no data.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How often a waiting thread checks whether the recording has ended.
+/// The interval at which a waiting thread checks whether the recording has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// A running recording, which ends when the session ends or when it is stopped.
@@ -70,7 +70,8 @@ impl Recording {
         self.state.written.load(Ordering::Relaxed)
     }
 
-    /// Ends the recording at the next record, with an end record about its content. The session continues.
+    /// Ends the recording at the next record. The recording gets an end record about its content, and the session
+    /// continues.
     pub fn stop(&self) {
         self.state.stopped.store(true, Ordering::Relaxed);
     }
@@ -89,7 +90,7 @@ impl Recording {
     /// ended or the recording was stopped.
     ///
     /// # Errors
-    /// Why the recording broke off or is incomplete, if so.
+    /// When the recording stopped early or is incomplete.
     pub fn finish(self) -> Result<(), FileError> {
         let (mut taken, mut since) = (self.written(), Instant::now());
         while !self.thread.is_finished() {
@@ -172,7 +173,7 @@ impl RecordingFile {
         Ok(())
     }
 
-    /// Ends this file, and writes all records from `t_s` on to the next one.
+    /// Ends this file. All records from `t_s` on are written to the next file.
     fn go_on(&mut self, t_s: f64) -> Result<(), FileError> {
         self.end()?;
         let from_s = self.writer.go_on(t_s)?;
@@ -253,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_is_in_the_file_when_it_is_finished() {
+    fn all_sent_records_are_in_the_finished_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("session.jsonl");
         let (recording, mut sender) = Recording::start(Writer::create(&path).unwrap()).unwrap();
@@ -265,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_that_is_stopped_ends_whole_while_records_go_on() {
+    fn a_stopped_recording_is_complete_while_the_session_continues() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("session.jsonl");
         let (recording, mut sender) = Recording::start(Writer::create(&path).unwrap()).unwrap();
@@ -279,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_follow_each_other_open_by_themselves_and_have_everything_once() {
+    fn each_rotated_file_opens_alone_and_together_they_have_each_record_once() {
         let folder = tempfile::tempdir().unwrap();
         for name in ["night.jsonl", "night.jsonl.zst"] {
             let writer = Writer::create(&folder.path().join(name)).unwrap().rotated(Duration::from_secs(10));
@@ -291,7 +292,7 @@ mod tests {
             };
             send(Record::Session(SessionStart::now(ServerIdentity::default())));
             send(Record::Segment(Segment::new(0.0, 1, Knobs { load: true, ..Knobs::default() })));
-            // A tick ends when its worker wakes up, which may be late; a reply may be later still.
+            // A tick ends when its worker wakes up, perhaps late. A reply may be even later.
             for tick in 1..=136_u32 {
                 let t_s = f64::from(tick) * 0.25 + 0.003;
                 let ops = u64::from(tick) * 7;
@@ -354,7 +355,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_file_that_takes_nothing_is_given_up_and_what_it_lacks_is_counted() {
+    fn a_blocked_file_is_abandoned_and_its_missing_records_are_counted() {
         use rustix::fs::{CWD, FileType, Mode, mknodat};
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pipe.jsonl");

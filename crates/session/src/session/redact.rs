@@ -1,5 +1,5 @@
-//! `--redact` removes private texts that come from servers from the records of a session, before they are shown,
-//! written, reported or exported.
+//! `--redact`: private texts of servers are removed from the records of a session before any record is shown, written
+//! or exported.
 //!
 //! | removed | kept |
 //! |---|---|
@@ -10,7 +10,7 @@
 //! | the address of a replica's master | that the replica has another master |
 //! | the query of a path in the workload, from recordings and JSON lines | the rest of the workload |
 //!
-//! Other texts that the user has typed are kept: the target's address, notes.
+//! All other texts from the user are kept, such as the target's address and notes.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -41,15 +41,15 @@ impl Record {
                 end.summary.first_errors.iter_mut().for_each(|(kind, message)| message.clone_from(kind));
                 Self::End(end)
             }
-            // These texts are redyno's or the user's, or kinds of errors.
+            // These records contain only texts of redyno and of the user, and kinds of errors.
             own @ redyno_engine::any_of!(Self Session Segment Interval Ping Wake Intrinsic Mark) => own,
         }
     }
 }
 
 impl Record {
-    /// Returns the same record without the queries of paths in its workload. For recordings and JSON lines, which alone have
-    /// steps: within a session, experiments set the workload of a segment again.
+    /// Returns the same record without the queries of URL paths in its workload. Use this only for recordings and JSON
+    /// lines: within a session, experiments need the complete workload of a segment.
     #[must_use]
     pub fn without_queries(mut self) -> Self {
         if let Self::Segment(segment) = &mut self {
@@ -63,7 +63,7 @@ impl Record {
     }
 }
 
-/// Removes what identifies processes.
+/// Removes the names and numbers of processes.
 fn nameless(sample: &mut Sample) {
     for process in sample.busy.iter_mut().chain(&mut sample.server) {
         (process.pid, process.name) = (0, LEFT_OUT.to_owned());
@@ -74,7 +74,8 @@ fn nameless(sample: &mut Sample) {
     }
 }
 
-/// This function names all fields, so that it does not compile with a new field until it handles the field.
+/// Removes private texts from a status. The function names all fields, so it does not compile until a new field is
+/// handled here.
 fn status(status: &mut Status) {
     let Status {
         process_id,
@@ -103,7 +104,7 @@ fn status(status: &mut Status) {
     *clients = clients.take().map(Clients::redacted);
 }
 
-// All kinds are listed, so that a new one does not compile undecided.
+// All kinds are listed, so this does not compile until a new kind is handled here.
 fn event_kind(mut what: EventKind) -> EventKind {
     use EventKind::*;
     match &mut what {
@@ -139,7 +140,7 @@ fn event_kind(mut what: EventKind) -> EventKind {
         FirstError { error, message } => message.clone_from(error),
         // The reason quotes the line.
         LineSkipped { why, .. } => LEFT_OUT.clone_into(why),
-        // Numbers, redyno's own words, and words from a fixed set of the servers.
+        // These kinds contain only numbers, texts of redyno, and words from a fixed set.
         redyno_engine::any_of!(EventKind Reachable MoreSlowCommands SlowBefore MoreLargeCommands ExpiryBegan ExpiryEnded
             RecallMeasured LoadingBegan LoadingEnded ConfigChanged SlowEvent Forked SnapshotBegan
             SnapshotEnded RewriteBegan RewriteEnded EvictionBegan EvictionEnded RejectionBegan
@@ -264,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_is_stays() {
+    fn the_kind_of_an_error_is_kept() {
         assert_eq!(code("WRONGTYPE Operation against key:7"), "WRONGTYPE");
         assert_eq!(code("no such key"), LEFT_OUT);
         let arguments = vec!["key:*".to_owned()];
@@ -287,9 +288,9 @@ mod tests {
     }
 
     #[test]
-    fn each_field_that_holds_a_text_was_decided_on() {
+    fn every_text_field_is_either_removed_or_allowed() {
         let own = [
-            // Redyno's own, or typed by a person.
+            // Texts of redyno and of the user.
             "kind",
             "event",
             "tool",

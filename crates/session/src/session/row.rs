@@ -45,7 +45,7 @@ pub struct Row<'a> {
     pub service: &'a Latency,
     /// The times from when a request was due to its reply; `None` in closed loop.
     pub response: Option<&'a Latency>,
-    /// What the receivers of the workload got; `None` for one operation.
+    /// The results of the workload's receivers; `None` for one operation.
     pub arrivals: Option<&'a Arrivals>,
     /// The times that connections took to open; `None` for one operation.
     pub opening: Option<&'a Opening>,
@@ -64,13 +64,13 @@ pub struct Row<'a> {
 pub struct Whole {
     /// Requests that were due.
     pub due: u64,
-    /// Requests that were due and were dropped unsent (`--backlog shed`).
+    /// Requests that were due and were dropped without being sent (`--backlog shed`).
     pub shed: u64,
     /// Requests that were due and not sent when the load ended.
     pub unsent: u64,
-    /// The longest time that a due request waited to be sent, in microseconds.
+    /// The longest time from when a request was due to its sending, in microseconds.
     pub behind_us: u64,
-    /// Seconds without any connection, because all were lost.
+    /// Seconds without any connection, because all connections were lost.
     pub outage_s: f64,
 }
 
@@ -171,7 +171,7 @@ impl<'a> Row<'a> {
         row!(summary, 0.0, summary.length_s, 0, summary.response.is_some())
     }
 
-    /// Returns the same row with these load settings.
+    /// Sets the row's load settings.
     pub fn under(self, knobs: &'a Knobs) -> Self {
         Self { knobs: Some(knobs), ..self }
     }

@@ -21,8 +21,8 @@ pub trait Sink {
         Vec::new()
     }
 
-    /// Returns the text that replaces this number of lost pieces of output at `t_s`. Sinks that only write files return
-    /// an empty text.
+    /// Returns the text that takes the place of `pieces` lost pieces of output at `t_s` seconds. A sink for files only
+    /// returns an empty text.
     fn lost(&self, t_s: f64, pieces: u64) -> String {
         let _ = (t_s, pieces);
         String::new()
@@ -35,7 +35,7 @@ pub struct JsonLines;
 
 impl Sink for JsonLines {
     fn push(&mut self, record: &Record) -> Vec<String> {
-        // Encoding a record can only fail for lack of memory.
+        // Encoding a record can only fail if memory is exhausted.
         line(record).into_iter().collect()
     }
 

@@ -1,4 +1,5 @@
-//! Finds stalls: times in which PINGs wait much longer than usual. Works without load, and for every server.
+//! Finds stalls: periods in which PINGs wait much longer than usual. Stalls are found with and without load, on every
+//! kind of server.
 //!
 //! ```text
 //!   PINGs due   │ │ │ │ │ │ │ │ │ │ │ │
@@ -14,15 +15,17 @@ use crate::{
     probe::{Ping, Wake},
 };
 
-/// The shortest stall in seconds: a delay that a person notices.
+/// The length of the shortest stall, in seconds: a delay that users notice.
 const SHORTEST_S: f64 = 0.1;
-/// The same while nothing is known of the server: half a second is long for every server.
+/// The length of the shortest stall while the server's usual round trips are unknown, in seconds. Half a second is long
+/// for any server.
 const SHORTEST_UNKNOWN_S: f64 = 0.5;
-/// A stall is this many times as long as the usual median of PING, its 99th percentile and its maximum in a second.
+/// A stall is at least this many times as long as the usual p50, the usual p99 and the usual maximum of PING, in this
+/// order.
 const TIMES_THE_USUAL: [f64; 3] = [10.0, 4.0, 2.0];
 /// A stall is over after this time without a late PING, in seconds.
 const QUIET_S: f64 = 1.0;
-/// The number of reports of the wake probe that are kept: a second.
+/// The number of wake probe reports that are kept: the reports of one second.
 const WAKES: usize = 4;
 
 /// The present stall.
@@ -54,7 +57,8 @@ fn shortest_s(usual_us: [Option<f64>; 3]) -> f64 {
 }
 
 impl StallWatch {
-    /// Adds a report of the wake probe: what it measures is not the server's delay.
+    /// Adds a report of the wake probe. The delay that it measures is this machine's, and is not counted as a stall of
+    /// the server.
     pub(super) fn push_wake(&mut self, wake: &Wake) {
         self.own_s.push_back(wake.late.max_ns() as f64 / 1e9);
         if self.own_s.len() > WAKES {
@@ -73,7 +77,8 @@ impl StallWatch {
         self.waiting_since_s = (waiting_s > 0.0).then_some(to_s - waiting_s);
         let mut late = None;
         if replied_s >= shortest_s {
-            // When the reply came within the tick is known only if the PING waited at its beginning.
+            // The time of a reply within the tick is known only if its PING was already waiting at the start of the
+            // tick.
             let known_s = waited_since_s.filter(|since_s| (from_s..=to_s).contains(&(since_s + replied_s)));
             let since_s = known_s.unwrap_or(to_s - replied_s);
             late = Some((since_s, since_s + replied_s, replied_s));
@@ -95,7 +100,7 @@ impl StallWatch {
                     stall.longest_s = stall.longest_s.max(longest_s);
                 }
                 if span.body.rtt.is_empty() {
-                    // PINGs that ran into their timeout are not among those that wait.
+                    // The waiting PINGs do not include PINGs that have reached their timeout.
                     stall.until_s = to_s;
                     stall.longest_s = stall.longest_s.max(to_s - stall.replied_s);
                 } else {
@@ -120,7 +125,8 @@ mod tests {
 
     const USUAL: [Option<f64>; 3] = [Some(400.0), Some(900.0), Some(3000.0)];
 
-    /// Returns the report of the tick that ends at `to_s`, of a server that answers nothing in the stretches `silent`.
+    /// Returns the ping record of the tick that ends at `to_s`, for a server that does not answer in the periods
+    /// `silent`.
     fn tick(to_s: f64, silent: &[(f64, f64)]) -> Span<Ping> {
         let mut replies = Vec::new();
         let mut oldest_s: Option<f64> = None;
@@ -145,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_begins_with_the_first_ping_that_is_late_and_has_a_length() {
+    fn a_stall_lasts_from_the_first_late_ping_to_the_last() {
         for (from_s, until_s) in [(3.0, 4.94), (3.1, 3.3), (5.13, 9.0)] {
             let found = stalls(&[(from_s, until_s)], 0.0);
             let [(begins_s, EventKind::Stalled { length_s: None, .. }), (at_s, ended)] = &found[..] else {
@@ -162,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn late_replies_that_follow_one_another_are_one_stall_and_the_own_delay_is_none() {
+    fn consecutive_late_replies_are_one_stall_and_redynos_own_delay_is_no_stall() {
         let again = [(3.0, 3.3), (3.6, 3.9), (4.2, 4.5)];
         let found = stalls(&again, 0.0);
         let [_, (_, ended)] = &found[..] else { panic!("{found:?}") };

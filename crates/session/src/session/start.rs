@@ -21,7 +21,7 @@ impl SessionStart {
         }
     }
 
-    /// Returns the same record with the server of this node as its target; node 0 has the target itself.
+    /// Returns the same record with the server of `node` as its target. For node 0 the record is unchanged.
     #[must_use]
     pub fn of_node(&self, node: u16) -> Self {
         let mut session = self.clone();
@@ -31,8 +31,8 @@ impl SessionStart {
         session
     }
 
-    /// Adds the node that has joined, if `record` reports that. Returns whether it does. A record that begins later,
-    /// in a further file or for a further listener, has all nodes of its time.
+    /// Adds a node to this record if `record` reports that the node has joined. Returns whether a node was added. The
+    /// first record of a later file, or for a later listener, therefore contains all nodes.
     pub fn follow(&mut self, record: &Record) -> bool {
         let Record::Event(Event { node, what: EventKind::NodeJoined { address }, .. }) = record else {
             return false;

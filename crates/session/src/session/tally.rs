@@ -17,7 +17,8 @@ pub struct Tally {
     paces: BTreeMap<u32, (u64, f64)>,
 }
 
-/// The shortest segment, in seconds, that can be the fastest one: one second, minus the inaccuracy of ticks.
+/// The shortest length of a segment that can be the fastest segment, in seconds: one second, minus the inaccuracy of
+/// ticks.
 const LASTING_S: f64 = 0.95;
 
 /// How the summary counts a segment.

@@ -31,25 +31,26 @@ use crate::{
     workload::Workload,
 };
 
-/// The reports from which the records of one target are made.
+/// The inputs for the records of one target: the reports of its load, its ping probe and its control plane.
 pub(super) struct TargetInputs {
     pub(super) load: Output,
     pub(super) ping: Receiver<probe::Message>,
     pub(super) server: Receiver<server::Message>,
-    /// The joined records of a fleet's agents, in place of those of the load; closed after the last one.
+    /// The joined records of a fleet's agents, which replace the records of the load. The channel is closed after the
+    /// last record.
     pub(super) fleet: Option<Receiver<Record>>,
-    /// The place of the server's process number, for the host's thread.
+    /// The server's process number, which is passed to the host probe.
     pub(super) pid: ServerPid,
-    /// The numbers in the session of the nodes of the target's cluster; `None` without results by node.
+    /// The session's numbering of the target's cluster nodes; `None` without results by node.
     pub(super) numbers: Option<Numbering>,
 }
 
-/// Makes one target's records.
+/// Makes the records of one target from the reports about it.
 pub(crate) struct TargetRecords {
     clock: Clock,
     rings: Vec<RingEnd>,
     assembly: Assembly,
-    /// The reports of each worker by itself, if they are wanted.
+    /// The reports of each worker separately, if they are requested.
     of_workers: Vec<Assembly>,
     /// The rings of threads that begin later.
     joined: Receiver<RingEnd>,
@@ -105,7 +106,8 @@ impl TargetRecords {
         }
     }
 
-    /// Returns a maker of the records of a load alone, without probes and control plane; `numbers` as in [`TargetInputs`].
+    /// Returns a maker of records for a load without probes and control plane. `numbers` is the numbering of the
+    /// cluster's nodes in the session.
     pub(crate) fn of_load(clock: Clock, load: Output, numbers: Option<Numbering>) -> Self {
         let (ping, server, pid) = (channel().1, channel().1, ServerPid::default());
         Self::new(clock, TargetInputs { load, ping, server, fleet: None, pid, numbers })
@@ -125,12 +127,12 @@ impl TargetRecords {
         std::mem::take(&mut self.made)
     }
 
-    /// Makes the results of each worker available by themselves too.
+    /// Also collects the results of each worker separately.
     pub(super) fn divide_by_worker(&mut self) {
         self.of_workers.resize_with(self.rings.len(), || Assembly::new(1));
     }
 
-    /// Returns the new results of each worker, with its number, if they are made available.
+    /// Returns the new results of each worker with the worker's number, after a call of `divide_by_worker`.
     pub(super) fn take_of_workers(&mut self) -> impl Iterator<Item = (usize, Interval)> {
         let intervals =
             |assembly: &mut Assembly| std::iter::from_fn(|| assembly.take()).flatten().collect::<Vec<_>>();
@@ -138,7 +140,7 @@ impl TargetRecords {
         self.of_workers.iter_mut().enumerate().flat_map(of_worker)
     }
 
-    /// Returns the last tick whose intervals have all been taken.
+    /// Returns the last tick for which all intervals were taken.
     pub(crate) fn complete_tick(&self) -> u64 {
         self.assembly.complete_tick()
     }
@@ -168,7 +170,8 @@ impl TargetRecords {
         self.watches.push(record);
     }
 
-    /// Adds the recall of a search of a workload with so many keys, if it is that of the present segment.
+    /// Adds the recall of a search. `of` is the search's workload and keyspace; the recall is ignored if the present
+    /// segment has others.
     pub(super) fn hear_recall(&mut self, recall: f64, of: &(Arc<Workload>, u64)) {
         let is_of = |knobs: &Knobs| (&knobs.workload, knobs.keyspace) == (&of.0, of.1);
         if self.knobs.values().next_back().is_some_and(is_of) {
@@ -227,7 +230,7 @@ impl TargetRecords {
             self.assembly.join();
         }
         for (worker, ring) in self.rings.iter_mut().enumerate() {
-            // This is read first: all reports from before the end are available then.
+            // The end of the worker is checked before its reports are read, so that no report is missed.
             let has_ended = ring.intervals.is_abandoned();
             while let Ok(buffer) = ring.intervals.pop() {
                 self.assembly.add(worker, &buffer);
@@ -245,7 +248,8 @@ impl TargetRecords {
     }
 
     fn make_intervals(&mut self, intervals: Vec<Interval>) {
-        // Workers report some events before the end of their tick, such as a lost connection. These events come first.
+        // Workers report some events before the end of their tick, such as a lost connection. Such events come before
+        // the interval.
         self.take_load_events();
         for (at_ns, what) in self.connections.report(self.clock.now_ns()) {
             self.event(at_ns, what);
@@ -307,7 +311,7 @@ impl TargetRecords {
                 self.kinds.limit(&mut report.body.errors);
                 self.make(Record::Ping(Box::new(span(*report, &self.pauses))));
             }
-            // The collector takes the reports about this machine, and those of failovers, lags and recalls.
+            // The collector handles the reports about this machine, failovers, replication lag and recall.
             probe::Message::Wake(_)
             | probe::Message::Intrinsic(_)
             | probe::Message::Host { .. }
@@ -318,8 +322,8 @@ impl TargetRecords {
                 self.event(at_ns, EventKind::PingError { message });
             }
             probe::Message::Lost { at_ns, kind, cause } => {
-                // An outage is reported once, whatever error its attempts meet, unless a server answers, such as
-                // WRONGPASS.
+                // An outage is reported once, even if later attempts fail with another error. An error reply of the
+                // server, such as WRONGPASS, is always reported.
                 let was_answered = kind.starts_with(|first: char| first.is_uppercase());
                 if !std::mem::replace(&mut self.ping_is_lost, true) || was_answered {
                     self.event(at_ns, EventKind::PingLost { cause });
@@ -332,7 +336,7 @@ impl TargetRecords {
         }
     }
 
-    /// Makes records of a report of the control plane.
+    /// Makes records from a report of the control plane.
     pub(super) fn on_server(&mut self, message: server::Message) {
         match message {
             server::Message::Status { at_ns, mut status } => {

@@ -1,5 +1,5 @@
-//! Validates a line of a recording and parses it to a record: times must lie within a session, counts must be small
-//! enough to be added up, and texts are made safe to print.
+//! Parses a line of a recording to a record, and validates it: times must be possible in a session, and counts must be
+//! small enough to be added up. Texts are made safe to print.
 //!
 //! A file may be damaged or malicious. The reader reports invalid lines with their numbers, so no other code has to
 //! validate records again.
@@ -12,22 +12,22 @@ use serde_json::{Map, Number, Value};
 use super::{Record, Segment};
 use crate::{units::grouped, untrusted, workload::Workload};
 
-/// The latest time and the longest period in a record, in seconds: ten years. Larger values would make the time axis
-/// useless.
+/// The limit for times and lengths in a record, in seconds: ten years. Larger values would make the time axis useless.
 const LONGEST_S: f64 = 315_360_000.0;
-/// The limit of every number, 2^53: larger JSON numbers are not exact integers.
+/// The limit for every number, 2^53: JSON numbers above it are not exact integers.
 const LARGEST: f64 = 9_007_199_254_740_992.0;
 /// The limit for the sum of all counts in all records, so that sums fit into 64 bits.
 const MOST: u64 = 1 << 63;
-/// The fields of a distribution that the general limits do not apply to: the encoded histogram and the sum.
+/// The fields of a distribution without these limits: the encoded histogram and the sum.
 const OF_DISTRIBUTIONS: [&str; 2] = ["hdr", "sum_ns"];
-/// The largest number of segments of a recording: an hour with nine changes of the load settings a second. All segments
-/// stay in memory while the recording is read.
+/// The largest number of segments in a recording: an hour with nine changes of the load settings per second. The number
+/// is limited because all segments stay in memory.
 const MOST_SEGMENTS: u32 = 1 << 15;
 /// The kinds of records whose numbers come from the server and are never added up.
 const UNBOUNDED: [&str; 3] = ["server", "host", "event"];
 
-/// What is known of the records so far: the sum of all integers in them, and their segments.
+/// The state of the validation after the records so far: the sum of all integers in them, and the number of their
+/// segments.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Known {
     sum: u64,
@@ -36,7 +36,7 @@ pub(super) struct Known {
     workload: Option<Arc<Workload>>,
 }
 
-/// Reads records of a stranger, such as the agent of a fleet, one line after the other.
+/// Reads records from an untrusted source, such as the agent of a fleet, one line after the other.
 #[derive(Debug, Default)]
 pub(crate) struct RecordLines(Known);
 
@@ -44,7 +44,7 @@ impl RecordLines {
     /// Returns the record of a line.
     ///
     /// # Errors
-    /// Why the line is no valid record, in words.
+    /// The reason why the line is not a valid record, as text.
     pub(crate) fn read(&mut self, line: &[u8]) -> Result<Record, String> {
         validated(line, &mut self.0)
     }
@@ -64,19 +64,19 @@ impl Known {
 /// Validates `line` and returns its record.
 ///
 /// # Errors
-/// Why the line is no valid record, in words.
+/// The reason why the line is not a valid record, as text.
 pub(super) fn validated(line: &[u8], known: &mut Known) -> Result<Record, String> {
     let mut value: Value = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     let kind = value["kind"].as_str();
     if kind == Some("segment") && known.segments == MOST_SEGMENTS {
         let most = grouped(MOST_SEGMENTS.into());
-        return Err(format!("it is one segment more than the {most} that a recording has at the most"));
+        return Err(format!("it begins a segment, and a recording has at most {most} of them"));
     }
     let is_bounded = kind.is_none_or(|kind| !UNBOUNDED.contains(&kind));
     let mut pass = Pass { is_bounded, sum: 0 };
     pass.value(&mut value)?;
     let sum = known.sum.checked_add(pass.sum).filter(|sum| *sum < MOST);
-    let sum = sum.ok_or("its counts and those before it are together more than any session has")?;
+    let sum = sum.ok_or("its counts and all counts before it together exceed those of any session")?;
     // The deserializer's messages quote words of the line, which have been validated by now.
     let mut record = Record::deserialize(value).map_err(|error| error.to_string())?;
     timed(&record)?;
@@ -123,7 +123,7 @@ impl Pass {
             return Ok(());
         }
         if number.as_f64().is_none_or(|number| number.abs() >= LARGEST) {
-            return Err(format!("{number} is no number of a session"));
+            return Err(format!("{number} is too large a number for a session"));
         }
         self.sum = self.sum.saturating_add(number.as_u64().unwrap_or(0));
         Ok(())
@@ -142,7 +142,7 @@ fn timed(record: &Record) -> Result<(), String> {
         return Err(format!("{t_s:e} s is no moment of a session"));
     }
     if !is_fine(&length_s) {
-        return Err(format!("{length_s:e} s is no length of a stretch"));
+        return Err(format!("{length_s:e} s is no length of a period in a session"));
     }
     Ok(())
 }

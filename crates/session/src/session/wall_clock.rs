@@ -1,4 +1,4 @@
-//! The wall clock of the recording host: times of the session as people wrote them down, `14:05:22`.
+//! The wall clock of the recording host: times of the session as times of day, such as `14:05:22`.
 
 use std::{fmt, str::FromStr};
 
@@ -21,7 +21,7 @@ pub struct WallClock {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimeOfDay(f64);
 
-/// A moment as a person gives it.
+/// A moment of the session as the user gives it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum GivenMoment {
     /// Seconds of the session: `42`.
@@ -59,8 +59,8 @@ impl Timeline {
         self.session()?.wall_clock()
     }
 
-    /// Returns the time of the recording host's wall clock at `t_s`, or the seconds of the session as minutes if the
-    /// wall clock is unknown.
+    /// Returns the time of day at `t_s` by the recording host's wall clock. If the wall clock is unknown, returns the
+    /// minutes and seconds since the session's start.
     pub fn time_text(&self, t_s: f64) -> String {
         self.wall_clock().map_or_else(|| units::clock(t_s), |clock| clock.time(t_s))
     }
@@ -68,7 +68,8 @@ impl Timeline {
     /// Returns a given moment in seconds of the session.
     ///
     /// # Errors
-    /// When it is not in the session, or the wall clock is unknown: what to give instead.
+    /// When the moment is not in the session, or the wall clock is unknown. The error message says what to give
+    /// instead.
     pub fn moment(&self, given: GivenMoment) -> Result<f64, String> {
         let (begins_s, ends_s) = (self.begins_s(), self.now_s);
         let time = match given {
@@ -87,14 +88,14 @@ impl Timeline {
         let t_s = clock.moment(time, begins_s);
         if t_s > ends_s + 1.0 {
             let (from, to) = (clock.time(begins_s), clock.time(ends_s));
-            return Err(format!("give a time from {from} to {to}, which the session has"));
+            return Err(format!("give a time from {from} to {to}, the time of the session"));
         }
         Ok(t_s.clamp(begins_s, ends_s))
     }
 }
 
 impl SessionStart {
-    /// Returns the host's wall clock; `None` for recordings that do not have its offset from UTC.
+    /// Returns the host's wall clock; `None` if the recording does not contain the host's offset from UTC.
     pub fn wall_clock(&self) -> Option<WallClock> {
         let offset = UtcOffset::from_whole_seconds(self.utc_offset_s?).ok()?;
         let started = OffsetDateTime::parse(&self.started, &Rfc3339).ok()?;
@@ -103,20 +104,20 @@ impl SessionStart {
 }
 
 impl WallClock {
-    /// Returns the local time at `t_s`, in seconds of the session; `None` if it is out of all range.
+    /// Returns the local time at `t_s` seconds of the session; `None` if the time cannot be represented.
     pub fn at(&self, t_s: f64) -> Option<OffsetDateTime> {
-        // Rounded, so that a whole second is not shown as the one before it.
+        // Rounded, so that a whole second is not shown as the second before it.
         let since_ms = Duration::milliseconds((t_s * 1e3).round() as i64);
         self.started.checked_add(since_ms)
     }
 
-    /// Returns the time of day at `t_s`, in seconds of the session: `14:05:22`.
+    /// Returns the time of day at `t_s` seconds of the session, such as `14:05:22`.
     pub fn time(&self, t_s: f64) -> String {
         let (hour, minute, second) = self.at(t_s).unwrap_or(self.started).to_hms();
         format!("{hour:02}:{minute:02}:{second:02}")
     }
 
-    /// Returns date, time and offset at `t_s`: `2026-11-23 14:05:22 +02:00`.
+    /// Returns date, time and offset from UTC at `t_s`, such as `2026-11-23 14:05:22 +02:00`.
     pub fn date(&self, t_s: f64) -> String {
         let at = self.at(t_s).unwrap_or(self.started);
         let (hours, minutes, _) = at.offset().as_hms();
@@ -125,20 +126,20 @@ impl WallClock {
         format!("{} {} {offset}", at.date(), self.time(t_s))
     }
 
-    /// Returns the moment `t_s` as RFC 3339: `2026-11-23T14:05:22+02:00`.
+    /// Returns the moment `t_s` in the format of RFC 3339, such as `2026-11-23T14:05:22+02:00`.
     pub fn rfc3339(&self, t_s: f64) -> Option<String> {
         // The session's start was rounded down to a second.
         self.at(t_s)?.replace_nanosecond(0).ok()?.format(&Rfc3339).ok()
     }
 
-    /// Returns the seconds of the day at the session's start.
+    /// Returns the time of day at the session's start, in seconds since midnight.
     pub fn starts_s(&self) -> f64 {
         let (hour, minute, second) = self.started.to_hms();
         f64::from(hour) * 3600.0 + f64::from(minute) * 60.0 + f64::from(second)
     }
 
     /// Returns the first moment from `begins_s` on, in seconds of the session, at which the clock shows `time`. In a
-    /// session that is longer than a day, the same time comes again later.
+    /// session that is longer than a day, the clock shows the same time again later.
     pub fn moment(&self, time: TimeOfDay, begins_s: f64) -> f64 {
         let first_s = time.0 - self.starts_s();
         // The session's start was rounded down to a second.
@@ -178,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_those_of_the_recording_host() {
+    fn times_are_in_the_local_time_of_the_recording_host() {
         let berlin = clock("2026-07-31T22:59:58Z", 7200);
         assert_eq!((berlin.time(0.0), berlin.time(2.999_9)), ("00:59:58".to_owned(), "01:00:01".to_owned()));
         assert_eq!(berlin.date(3600.0), "2026-08-01 01:59:58 +02:00");
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_of_day_is_its_first_moment_in_the_session() {
+    fn a_time_of_day_means_its_first_occurrence_in_the_session() {
         let night = clock("2026-01-01T23:00:00Z", 0);
         let moment = |text: &str, begins_s| night.moment(text.parse().unwrap(), begins_s);
         assert_eq!((moment("23:00", 0.0), moment("23:30:05", 0.0)), (0.0, 1805.0));
@@ -207,7 +208,7 @@ mod tests {
         timeline.push(&Record::Mark(Mark { t_s: 600.0, text: String::new() }));
         let moment = |timeline: &Timeline, text: &str| timeline.moment(text.parse().unwrap());
         assert_eq!((moment(&timeline, "42"), moment(&timeline, "14:05:30")), (Ok(42.0), Ok(330.0)));
-        let late = "give a time from 14:00:00 to 14:10:00, which the session has".to_owned();
+        let late = "give a time from 14:00:00 to 14:10:00, the time of the session".to_owned();
         assert_eq!(moment(&timeline, "13:05"), Err(late));
         assert!(moment(&timeline, "601").is_err() && "4:5:6:7".parse::<GivenMoment>().is_err());
         assert_eq!(timeline.time_text(61.0), "14:01:01");

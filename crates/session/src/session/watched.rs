@@ -7,9 +7,9 @@ use crate::{
     units,
 };
 
-/// The smallest shift of a share, as a factor. Shares have a maximum, so a large factor is often impossible.
+/// The smallest reported shift of a share, as a factor. A share is at most 1, so a large factor is often impossible.
 const OF_SHARES: f64 = 1.5;
-/// The smallest shift of other gauges, as a factor: "twice as much" is the smallest change that is worth a line.
+/// The smallest reported shift of all other gauges, as a factor.
 const OF_OTHERS: f64 = 2.0;
 
 /// A watched figure.
@@ -19,9 +19,9 @@ pub enum Watched {
     Gauge(Gauge),
     /// The median round trip of the PINGs of a second, in microseconds.
     PingP50,
-    /// The 99th percentile of the same.
+    /// The 99th percentile of the round trips of the PINGs of a second, in microseconds.
     PingP99,
-    /// The longest of the same.
+    /// The longest round trip of the PINGs of a second, in microseconds.
     PingMax,
     /// The share of the time in which the server ran this command.
     Command(String),
@@ -39,12 +39,12 @@ impl Watched {
                 let factor = if gauge.about().unit == Unit::Ratio { OF_SHARES } else { OF_OTHERS };
                 gauge.smallest_shift().map(|least| Difference { factor, least })
             }
-            // A twentieth of a typical round trip in a data centre would be noise; a fifth of a millisecond is not.
+            // At least 200 µs: smaller changes are noise in a data centre.
             Self::PingP50 => least(2.0, 200.0),
-            // The 99th percentile of 100 PINGs is a single PING, and the longest one varies most.
+            // The p99 of 100 PINGs is a single PING, and the maximum varies most, so both need a larger shift.
             Self::PingP99 => least(3.0, 1000.0),
             Self::PingMax => least(5.0, 5000.0),
-            // A tenth of the main thread's time.
+            // At least a tenth of the main thread's time.
             Self::Command(_) => least(OF_SHARES, 0.1),
         }
     }
@@ -81,7 +81,7 @@ impl Watched {
         }
     }
 
-    /// Returns the report of a shift of this figure; `now_s` is the present.
+    /// Returns the report of a shift of this figure. `now_s` is the present, in seconds of the session.
     pub(super) fn report(&self, shift: &LevelShift, now_s: f64) -> Shift {
         let (length_s, back_text) = match shift.end {
             None => (None, None),

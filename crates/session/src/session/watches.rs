@@ -1,4 +1,4 @@
-//! Watches the figures of one target: compares each with its own baseline, and reports level shifts and stalls.
+//! Watches the figures of one target: compares each figure with its own baseline, and reports level shifts and stalls.
 //!
 //! ```text
 //!   PING, each second ──┐
@@ -6,7 +6,7 @@
 //!   time by command ────┘
 //!   PING, each tick ─────► stall begins, stall ends
 //! ```
-//! A change of load settings forgets all baselines: the change is expected to move the figures.
+//! A change of load settings is expected to move the figures, so all baselines are forgotten then.
 
 use std::collections::BTreeMap;
 
@@ -25,13 +25,15 @@ use crate::{
 
 /// The largest number of watched commands.
 const MOST_COMMANDS: usize = 16;
-/// The share of time from which on a command is watched.
+/// The smallest share of time with which a command is watched.
 const LEAST_SHARE: f64 = 0.05;
-/// The number of lookups between two polls from which on the hit rate is watched: that of a few lookups is chance.
+/// The smallest number of lookups between two polls for which the hit rate is watched. The hit rate of fewer lookups is
+/// chance.
 const LEAST_LOOKUPS: f64 = 100.0;
-/// The time in seconds after which the polls so far are the baseline of a command that was not called before.
+/// The time without calls after which a new command gets the baseline 0, in seconds.
 const KNOWN_S: f64 = 10.0;
-/// PINGs that end this long after a pause of the process have waited for the process, in seconds.
+/// The time after a pause of the process in which PINGs are ignored, in seconds: their replies have waited for the
+/// process.
 const AFTER_PAUSE_S: f64 = 0.5;
 
 /// The last value of each figure, and its usual level.
@@ -45,9 +47,9 @@ pub(super) struct Watches {
     /// The PINGs of the present second, by tick.
     pings: Vec<Latency>,
     pinged_s: f64,
-    /// The first poll since the baselines were forgotten.
+    /// The start of the first poll period since the baselines were forgotten, in seconds of the session.
     polled_s: Option<f64>,
-    /// PINGs up to this time have waited for this process.
+    /// The end of the time in which PINGs are ignored because of a pause, in seconds of the session.
     paused_s: f64,
 }
 
@@ -71,19 +73,19 @@ impl Watches {
         }
     }
 
-    /// Leaves out the PINGs of a pause of the process that ended at `until_s`.
+    /// Ignores the PINGs during a pause of the process that ended at `until_s`.
     pub(super) fn pause(&mut self, until_s: f64) {
         self.paused_s = until_s + AFTER_PAUSE_S;
         self.pings.clear();
         self.pinged_s = 0.0;
     }
 
-    /// Returns the last value of a figure, and its usual level; `None` while that is not known.
+    /// Returns the last value of a figure, and its usual level; `None` while the usual level is unknown.
     pub(super) fn standing(&self, figure: &Watched) -> Option<(f64, Usual)> {
         self.figures.get(figure)?.standing()
     }
 
-    /// Returns the same for all figures.
+    /// Returns the last value and the usual level of all figures that have a usual level.
     pub(super) fn standings(&self) -> Standings {
         let standing = |(figure, watch): (&Watched, &LevelWatch)| Some((figure.clone(), watch.standing()?));
         self.figures.iter().filter_map(standing).collect()
@@ -117,7 +119,7 @@ impl Watches {
             return events;
         }
         self.pinged_s = 0.0;
-        // PINGs that still wait count with the time that they have waited, which is a lower bound.
+        // Unanswered PINGs count with the time that they have waited so far, which is a lower bound.
         let all = Latency::merged(self.pings.iter().chain([&span.body.unanswered]));
         self.pings.clear();
         if all.is_empty() {
@@ -155,7 +157,7 @@ impl Watches {
         let known = commands.clone();
         let new = stats.keys().filter(|name| share(name) >= LEAST_SHARE).cloned().map(Watched::Command);
         commands.extend(new.filter(|figure| !known.contains(figure)));
-        // A command that took no time so far has a baseline of 0, if that is known.
+        // A command that was not called during enough polls has a baseline of 0.
         let is_known = moment.t_s - polled_s > KNOWN_S;
         let zero_until_s = is_known.then_some(moment.t_s - poll_s);
         let mut events = Vec::new();
@@ -176,7 +178,8 @@ impl Watches {
         known.filter_map(|(gauge, value)| self.watch(&Watched::Gauge(gauge), t_s, value, None)).collect()
     }
 
-    /// Adds a value of a figure. If the figure is new, it was 0 until `zero_until_s`, or was not known before.
+    /// Adds a value of a figure. `zero_until_s` is for a new figure: the time until which the figure was 0, or `None`
+    /// if its earlier values are unknown.
     fn watch(&mut self, figure: &Watched, t_s: f64, value: f64, zero_until_s: Option<f64>) -> Option<Event> {
         let difference = figure.smallest_shift()?;
         let new = || match zero_until_s {
@@ -186,7 +189,7 @@ impl Watches {
         let watch = self.figures.entry(figure.clone()).or_insert_with(new);
         let level_shift = watch.push(t_s, value)?;
         let shift = figure.report(&level_shift, t_s);
-        // The event's time is that of the change, and not that of the report.
+        // The event has the time of the change, not the time of the report.
         let at_s = level_shift.since_s + shift.length_s.unwrap_or(0.0);
         Some(Event::new(at_s, EventKind::Shifted { shift }))
     }
@@ -202,7 +205,7 @@ mod tests {
         stats::fixture::repeated,
     };
 
-    /// Returns the records of second `s`: PINGs of this length, new connections, and the time of KEYS in microseconds.
+    /// Returns the records of second `s`, with these round trips of PING, new connections and time of KEYS.
     fn second(s: u32, ping_us: u64, connections: f64, keys_us: u64) -> Vec<Record> {
         let ping = |n: u32| {
             let rtt = repeated(ping_us * 1000, 25);
@@ -230,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_becomes_slow_is_seen_within_five_seconds_and_its_return_too() {
+    fn a_slow_server_and_its_recovery_are_reported_within_five_seconds() {
         let mut watches = Watches::default();
         let calm: Vec<_> = (0..30).flat_map(|s| second(s, 400, 3.0, 0)).collect();
         assert_eq!(texts(&mut watches, &calm), [""; 0]);
@@ -255,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_knobs_is_no_shift_and_ends_the_shifts_before_it() {
+    fn a_change_of_load_settings_is_no_shift_and_ends_earlier_shifts() {
         let mut watches = Watches::default();
         let mut records = vec![segment(0.0, 1)];
         records.extend((0..20).flat_map(|s| second(s, 400, 3.0, 0)));

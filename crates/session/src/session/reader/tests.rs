@@ -88,7 +88,7 @@ fn ops_and_events(bytes: &[u8], seconds: f64) -> (u64, usize) {
 }
 
 #[test]
-fn a_file_cut_anywhere_opens_to_the_last_whole_second() {
+fn a_file_cut_anywhere_opens_up_to_the_last_complete_second() {
     for name in ["a.jsonl", "a.jsonl.zst"] {
         let (bytes, lengths) = ten_seconds(name);
         assert_eq!(lengths[9], bytes.len());
@@ -106,7 +106,7 @@ fn a_file_cut_anywhere_opens_to_the_last_whole_second() {
 }
 
 #[test]
-fn damage_in_a_packed_file_is_reported_and_what_was_before_it_is_read() {
+fn records_before_damage_in_a_compressed_file_are_read() {
     let (bytes, lengths) = ten_seconds("a.jsonl.zst");
     for at in lengths[5]..lengths[6] {
         let mut damaged = bytes.clone();
@@ -118,7 +118,7 @@ fn damage_in_a_packed_file_is_reported_and_what_was_before_it_is_read() {
 }
 
 #[test]
-fn garbage_in_the_middle_is_reported_with_its_line_and_skipped() {
+fn invalid_lines_are_reported_with_their_number_and_skipped() {
     let text = session() + &mark(1.0) + "{\"kind\":\n\u{0}\n" + &mark(9e99) + &session() + &mark(2.0);
     let (n, events) = read(&text);
     assert_eq!((n, events.len()), (3, 5));
@@ -130,7 +130,7 @@ fn garbage_in_the_middle_is_reported_with_its_line_and_skipped() {
 }
 
 #[test]
-fn a_line_made_to_harm_is_an_event_and_nothing_else() {
+fn a_malicious_line_becomes_only_an_event() {
     let interval = |part: &str, instead: &str| {
         let whole = line(&Record::Interval(Box::new(Interval { t_s: 1.0, ops: 5, ..Interval::default() })));
         let whole = whole.unwrap();
@@ -157,14 +157,14 @@ fn a_line_made_to_harm_is_an_event_and_nothing_else() {
 }
 
 #[test]
-fn counts_that_together_exceed_every_session_are_not_added_up() {
+fn counts_with_an_impossible_sum_are_refused() {
     let many = Record::Interval(Box::new(Interval { ops: (1 << 53) - 1, ..Interval::default() }));
     let (n, events) = read(&(session() + &line(&many).unwrap().repeat(1030)));
     assert_eq!((n, events[0].contains("together")), (1 + 1024, true), "{events:?}");
 }
 
 #[test]
-fn no_text_of_a_recording_is_obeyed() {
+fn control_characters_in_a_recording_are_escaped() {
     let event = r#"{"kind":"event","t_s":1,"event":"first_error","error":"x\u001b]0;a\u0007","message":"\u009b2J\u202etxt"}"#;
     let unknown = r#"{"kind":"\u001b[2J","t_s":1}"#;
     let mut reader = open(format!("{}{event}\n{unknown}\n", session()).as_bytes()).unwrap();
@@ -212,7 +212,7 @@ fn stretch(reader: &mut Reader, asked: Reread) -> Arc<Excerpt> {
 }
 
 #[test]
-fn a_stretch_of_a_long_recording_is_found_and_read_again_as_fine_as_it_is() {
+fn a_part_of_a_long_recording_is_read_again_in_full_detail() {
     let records = an_hour();
     let text: String = records.iter().map(|record| line(record).unwrap()).collect();
     let mut reader = open(format!("{}{text}", session()).as_bytes()).unwrap();
@@ -246,7 +246,7 @@ fn a_stretch_of_a_long_recording_is_found_and_read_again_as_fine_as_it_is() {
 }
 
 #[test]
-fn garbage_in_a_stretch_that_is_read_again_has_the_number_of_its_line() {
+fn invalid_lines_in_a_part_read_again_have_their_line_numbers() {
     let mut lines: Vec<_> = an_hour().iter().map(|record| line(record).unwrap()).collect();
     lines.insert(1200, "x\n".to_owned());
     let mut reader = open((session() + &lines.concat()).as_bytes()).unwrap();
@@ -268,7 +268,7 @@ fn garbage_in_a_stretch_that_is_read_again_has_the_number_of_its_line() {
 }
 
 #[test]
-fn a_recording_that_was_measured_opens_whole() {
+fn a_real_recording_opens_completely() {
     let mut reader =
         Reader::open(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/recording.jsonl")))
             .unwrap();
@@ -280,7 +280,7 @@ fn a_recording_that_was_measured_opens_whole() {
 }
 
 #[test]
-fn what_is_no_recording_is_refused_in_one_line() {
+fn a_file_that_is_no_recording_is_refused_in_one_line() {
     let message = |text: &[u8]| open(text).unwrap_err().to_string();
     assert!(message(b"").contains("is empty"));
     for text in [&b"hello\n"[..], b"{}\n", b"\xff\xfe\n", &mark(1.0).into_bytes(), b"{\"kind\":\"session\"}"]

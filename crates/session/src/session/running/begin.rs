@@ -37,19 +37,20 @@ use crate::{
     signals::Signal,
 };
 
-/// How long the session waits for the first reply to INFO, because its first record contains the server's name.
+/// The longest wait for the first reply to INFO. The session waits for this reply because the first record contains the
+/// server's name and version.
 const FIRST_INFO: Duration = Duration::from_millis(500);
-/// The time limit of the survey, which looks at the server's data before the first write: some twenty commands, one
-/// after the other, perhaps over a slow network.
+/// The time limit of the survey of the server's data before the first write. The survey sends about twenty commands in
+/// sequence, perhaps over a slow network.
 const GATE_LIMIT: Duration = Duration::from_secs(30);
-/// How often signals are checked during the survey.
+/// The interval between two checks for signals during the survey.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// The reasons why a session does not begin.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// Writing needs the user's permission, but no user can be asked: a server has other keys or clients, or the load
-    /// may do harm.
+    /// A question to the user is necessary, but there is no screen to ask it: a server has other keys or clients, or
+    /// the load may do harm.
     #[error("{1}")]
     Asks(u16, String),
     /// The requested load cannot run at this node.
@@ -66,8 +67,8 @@ pub enum StartError {
     Live(#[from] LiveError),
 }
 
-/// The owner of a running session. The session does not depend on its peers: it runs until it is asked to end. Dropping
-/// this value ends the session and cleans up.
+/// The owner of a running session. The session does not depend on its peers, and runs until its end is ordered.
+/// Dropping this value ends the session and cleans up.
 #[derive(Debug)]
 pub struct Session {
     orders: Sender<(usize, Order)>,
@@ -76,8 +77,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// Starts a session with this many `peers`, which receive every record from the first on and show questions to the
-    /// user. The session ends when it receives one of `signals`.
+    /// Starts a session with `peers` peers. Each peer receives every record from the first on, and may show questions
+    /// to the user. The session ends when it receives one of `signals`.
     ///
     /// # Errors
     /// When threads cannot be started, the server cannot be resolved, or the wanted load is not allowed.
@@ -89,7 +90,7 @@ impl Session {
         let keeps = commission.keeps_arguments;
         let (peers, listening, orders) = Peers::new(peers, |id| keeps || (commission.is_attended && id == 0));
         let (hand_over, begun) = channel();
-        // The thread exists before anything begins that must be undone.
+        // The thread is created before anything that must be undone, so a failure to create it leaves nothing behind.
         let thread = std::thread::Builder::new().name("session".to_owned());
         let thread = thread.spawn(move || begun.recv().ok().map(run));
         let thread = thread.map_err(|source| StartError::Thread("the session", source))?;
@@ -115,7 +116,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // Whoever needs the result calls `end`.
+        // A caller that needs the result calls `end` instead.
         let _ = self.join();
     }
 }
@@ -136,7 +137,7 @@ fn begin(
         targets.push(target);
     }
     targets[0].fleet = commission.fleet.take();
-    // All nodes have answered by then, or are named by their addresses only.
+    // A node that does not answer before the deadline is recorded with its address only.
     let deadline = Instant::now() + FIRST_INFO;
     for target in targets.iter_mut().skip(usize::from(commission.unreachable.is_some())) {
         target.heard = target.server.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok();
@@ -167,7 +168,7 @@ fn begin(
         set_config(&commission, &mut nodes, &mut peers)?;
         engage((beginning, clock), listener, recordings, files)
     });
-    // Even if some worker could not start, a setup may have run and other workers may have written.
+    // A setup may have run, and some workers may have written, even if another worker could not start.
     let (live, recordings) = begun.inspect_err(|_| drop(undo_writes(&mut nodes, &signals, &mut peers)))?;
     let following = Following::begin(&commission);
     let pings = PingWindow::new(&commission);
@@ -186,7 +187,7 @@ fn begin(
     })
 }
 
-/// Sets the parameters of the commission on the nodes that get load.
+/// Sets the server parameters of the commission on all nodes with load.
 fn set_config(commission: &Commission, nodes: &mut [Node], peers: &mut Peers) -> Result<(), StartError> {
     for node in nodes.iter_mut().filter(|node| !node.is_watched) {
         for (parameter, to) in &commission.config {
@@ -232,7 +233,7 @@ fn engage(
     match Live::start(beginning, clock, listeners) {
         Ok(live) => Ok((live, recordings)),
         Err(error) => {
-            // Their files are removed again; the reason is reported.
+            // The empty files are removed. The error below tells the reason.
             let _ = recordings.finish();
             Err(error.into())
         }
@@ -259,14 +260,14 @@ fn identity(TargetBeginning { plan, heard, .. }: &TargetBeginning, is_own: bool)
     identity
 }
 
-/// Returns the owner that redyno writes into its marker key on a server.
+/// Returns the owner that redyno writes into its marker key: this process on this machine.
 fn owner(session: &SessionStart) -> server::Owner {
     let (started, host) = (session.started.clone(), session.host.name.clone());
     server::Owner { started, host, pid: Some(std::process::id()) }
 }
 
-/// Runs the checks before the first write at all nodes; no node is written to before all questions are answered. If
-/// there is a question, the load waits for the user; without a user, the session does not start.
+/// Runs the checks before the first write at all nodes. No node is written to before all questions are answered. If
+/// there is a question, the load waits for the user's answer; without a screen the session does not start.
 fn pass(
     commission: &Commission,
     nodes: &mut [Node],
@@ -310,8 +311,8 @@ fn pass(
     Ok(passed)
 }
 
-/// Returns the result of a node's checks after the survey, or after marker and setup; `None` if there are no more
-/// questions, or if the server does not answer in time.
+/// Waits for the next result of a node's checks, and returns it. Returns `None` if the next step is allowed without a
+/// question, or if the server does not answer in time.
 fn first_admission(node: &mut Node, signals: &Receiver<Signal>) -> Result<Option<Admission>, StartError> {
     let deadline = Instant::now() + GATE_LIMIT;
     let gate = &mut node.gate;

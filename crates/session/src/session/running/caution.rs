@@ -1,5 +1,5 @@
-//! Finds load settings that may harm the server and that the user has not allowed yet, among the requested settings and
-//! those that an experiment has announced.
+//! Checks load settings for possible harm to the server: the requested settings, and the settings that an experiment
+//! has announced. Settings that the user has allowed are skipped.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{knobs::Knobs, load::Requests, server::Survey, session::Record};
 
-/// The load settings that are allowed, and the state of the server, to check other settings.
+/// The allowed load settings and the state of the servers, for checks of other settings.
 #[derive(Debug)]
 pub(super) struct Caution {
     danger: Danger,
@@ -17,15 +17,15 @@ pub(super) struct Caution {
     limits: Limits,
     /// Whether nothing is checked: the command line allows everything, and no user can change settings later.
     is_off: bool,
-    /// The announced settings about which the user was not asked yet.
+    /// The announced settings that the user has not been asked about yet.
     announced: Vec<Knobs>,
     /// The settings that the user has allowed, and the settings that took effect last.
     accepted: Vec<Knobs>,
     passed: Knobs,
 }
 
-/// The number of requests, the time under load, the warm-up and the memory overhead of a key, to compute how much a
-/// load may write.
+/// The limits from which the amount of written data is computed: the number of requests, the time under load, the
+/// warm-up, and the memory overhead of a key.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
     requests: Option<Requests>,
@@ -58,17 +58,18 @@ impl Caution {
         }
     }
 
-    /// Takes the next record, of node `number`.
+    /// Adds the next record of node `number`.
     pub fn push(&mut self, number: u16, record: &Record) {
         self.room.push(number, record);
     }
 
-    /// Adds the results of the survey, which looks at the servers' data before the first write.
+    /// Adds the results of the survey of the servers' data.
     pub fn survey(&mut self, surveys: &[(u16, Survey)]) {
         self.room.survey(surveys);
     }
 
-    /// Returns the harm that the requested or announced settings may do, if the user has not allowed it yet.
+    /// Returns a description of the harm that the requested or announced settings may do; `None` if there is none, or
+    /// if the user has allowed them.
     pub fn harm(&self, wanted: Option<&Knobs>) -> Option<String> {
         if self.is_off {
             return None;
@@ -92,19 +93,20 @@ impl Caution {
         self.passed.clone_from(knobs);
     }
 
-    /// Records that the user has allowed these load settings and the announced ones.
+    /// Records that the user has allowed these load settings and the announced settings.
     pub fn accept(&mut self, wanted: Option<&Knobs>) {
         self.accepted.extend(wanted.cloned().into_iter().chain(self.announced.drain(..)));
     }
 
-    /// Records that the user has refused: the user is asked about each announced setting only when it begins.
+    /// Records that the user has refused. After a refusal, the user is asked about each announced setting only when the
+    /// setting is about to begin.
     pub fn decline(&mut self) {
         self.announced.clear();
     }
 }
 
 impl Limits {
-    /// Returns the requests that may be sent with these load settings.
+    /// Returns these load settings with the largest number of requests that may be sent with them.
     fn demand(self, knobs: &Knobs) -> Demand<'_> {
         let due =
             |length: Duration| knobs.rate.map(|rate| (f64::from(rate) * length.as_secs_f64()).ceil() as u64);

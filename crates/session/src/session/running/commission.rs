@@ -1,4 +1,4 @@
-//! The commission of a session: everything that the session has to do.
+//! The commission of a session: its targets, load, recordings and permissions.
 
 use std::{
     collections::BTreeMap,
@@ -23,36 +23,36 @@ use crate::{
 pub enum Keys {
     /// The keys are on the built-in server, and are lost when it stops.
     OwnServers,
-    /// The keys belong to this run: redyno records them in its ledger and in a marker key, and removes them at the end
-    /// unless they are `kept`.
+    /// The keys belong to this run. redyno records them in its ledger and in a marker key, and removes them at the end
+    /// unless `kept` is set.
     Runs {
         /// Whether the keys stay on the server (`--keep`).
         kept: bool,
     },
     /// The keys belong to the user: redyno asks before it writes to them, and never removes them.
     Users {
-        /// Whether it asks also where there are no other keys, clients or replicas.
+        /// Whether redyno also asks if the server has no other keys, clients or replicas.
         asks_always: bool,
     },
 }
 
-/// Everything that a session has to do.
+/// The complete instructions for a session.
 pub struct Commission {
     /// The target, the load and the duration of the first node.
     pub plan: Plan,
-    /// The targets of nodes 1, 2 and so on; the rest of the plan applies to them too.
+    /// The targets of nodes 1, 2 and so on, which get the same load as the first node.
     pub others: Vec<Target>,
-    /// The targets of the nodes after these, which are only watched: they never get load, and nothing is written to
-    /// them.
+    /// The targets that are only watched: they never get load, and nothing is written to them. The node numbers of
+    /// these targets follow the numbers of `others`.
     pub watched: Vec<Target>,
-    /// The clusters of the targets with load, by the number of the node. Without `others`, the numbers of the cluster's
-    /// nodes are those of the session.
+    /// The clusters of the targets with load, by the target's node number. Without `others`, the session uses the
+    /// cluster's own node numbers.
     pub clusters: BTreeMap<u16, Arc<Cluster>>,
-    /// Whether the session follows the replicas of a primary that is no node of a cluster.
+    /// Whether the session adds new replicas of a primary that is not in a cluster.
     pub follows_replicas: bool,
-    /// The reason why no node gets load, if none does.
+    /// The reason why no node may get load, if there is one.
     pub refuses_load: Option<String>,
-    /// The only node that gets the load at first; `None` if all nodes get it.
+    /// The only node that gets the load at first; `None` if all nodes get the load.
     pub carrier: Option<u16>,
     /// The load settings at the start.
     pub knobs: Knobs,
@@ -60,8 +60,8 @@ pub struct Commission {
     pub warmup: Option<Duration>,
     /// Whether private texts of servers are removed from all records (`--redact`).
     pub redacts: bool,
-    /// Whether files and listeners other than the screen get the arguments of commands in the slow log
-    /// (`--with-arguments`).
+    /// Whether files and printed lines contain the arguments of commands in the slow log (`--with-arguments`). The
+    /// screen always shows these arguments.
     pub keeps_arguments: bool,
     /// The name of the run.
     pub run: RunId,
@@ -75,21 +75,21 @@ pub struct Commission {
     pub keys: Keys,
     /// Whether writing was allowed on the command line (`--yes`).
     pub is_allowed: bool,
-    /// Whether a user can be asked. If not, the session does not begin when a question would be necessary, and ends if
-    /// the server refuses the load.
+    /// Whether a screen can ask the user. Without a screen, the session does not begin if a question is necessary, and
+    /// it ends if the server refuses the load.
     pub is_attended: bool,
     /// Whether the load continues after permanent refusals (`--keep-going`).
     pub keeps_going: bool,
-    /// The largest number of clients for which the system allows this process enough sockets.
+    /// The largest number of clients that the system's limit of open files allows.
     pub most_clients: u32,
-    /// The largest number of connections of all clients to all nodes of a cluster (`--max-connections`); `None` means as
-    /// many as the system allows.
+    /// The largest number of connections to all nodes of a cluster together (`--max-connections`); `None` means as many
+    /// as the system allows.
     pub max_connections: Option<u32>,
-    /// Whether the lag of replicas is measured, which writes (`--probe-lag`).
+    /// Whether the lag of replicas is measured (`--probe-lag`). The lag probe writes keys.
     pub probes_lag: bool,
-    /// Which nodes of a cluster get requests that only read (`--read-from`).
+    /// The kind of cluster nodes that get read-only requests (`--read-from`).
     pub read_from: ReadFrom,
-    /// The median round trips of PING to the nodes.
+    /// The median round trip of PING to each node.
     pub pings: PingMedians,
     /// The reason why the first node cannot be reached at the start; it may be reachable later.
     pub unreachable: Option<String>,
@@ -97,7 +97,8 @@ pub struct Commission {
     pub recording: Option<Writer>,
     /// The folder for recordings that begin later.
     pub recordings_in: PathBuf,
-    /// The folder with the `proc` and `sys` of the host: `/`, or where a container sees those of its host.
+    /// The folder that contains the host's `proc` and `sys`: usually `/`. In a container it may be a mount of the
+    /// host's folders.
     pub host_root: PathBuf,
     /// The joined records of the agents, if a fleet carries the load out.
     pub fleet: Option<Receiver<Record>>,
@@ -108,8 +109,8 @@ pub struct Commission {
 }
 
 impl Commission {
-    /// Returns a commission for `plan` with default load settings, no screen and no recording; writing is not allowed
-    /// yet.
+    /// Returns a commission for `plan` with default load settings, without a screen, a recording or a permission to
+    /// write.
     pub fn new(plan: Plan, run: RunId, keys: Keys, danger: Danger) -> Self {
         Self {
             most_clients: most_clients(plan.threads, 1),
@@ -146,17 +147,18 @@ impl Commission {
         }
     }
 
-    /// Returns all nodes, in the order of their numbers.
+    /// Returns the targets of all nodes, in the order of the node numbers.
     pub fn targets(&self) -> impl Iterator<Item = &Target> {
         std::iter::once(&self.plan.target).chain(&self.others).chain(&self.watched)
     }
 
-    /// Returns the cluster whose nodes are the nodes of the session, if there is one.
+    /// Returns the cluster of the session, if the session's nodes are the nodes of one cluster.
     pub fn cluster(&self) -> Option<&Arc<Cluster>> {
         self.clusters.get(&0).filter(|cluster| self.others.is_empty() && !cluster.is_of_copies())
     }
 
-    /// Returns how the load drives node `number` as a cluster; `None` drives only the server itself.
+    /// Returns the load engine's plan for the cluster of node `number`; `None` if the node gets load as a single
+    /// server.
     pub(super) fn cluster_plan(&self, number: u16) -> Option<ClusterPlan> {
         let cluster = Arc::clone(self.clusters.get(&number)?);
         let is_ring = cluster.is_ring();
@@ -170,12 +172,12 @@ impl Commission {
         })
     }
 
-    /// Returns the numbers in this session of the nodes of the cluster of target `number`.
+    /// Returns the session's numbering of the nodes of target `number`'s cluster.
     pub(super) fn numbering(&self, number: u16) -> Numbering {
         Numbering { first: number, step: 1 + self.others.len() as u16 } // versus has one other
     }
 
-    /// Returns the servers that get load and are no nodes of the session.
+    /// Returns the servers that get load but are not nodes of the session.
     pub(super) fn members(&self) -> Vec<Member> {
         let of_targets = self.clusters.iter().filter(|_| !self.others.is_empty() && !self.redacts);
         let of = |(number, cluster): (&u16, &Arc<Cluster>)| {
@@ -191,7 +193,7 @@ impl Commission {
         of_targets.flat_map(of).collect()
     }
 
-    /// Returns the first option that is given and has an effect on clusters only.
+    /// Returns the first given option that only has an effect on clusters.
     pub fn option_about_clusters(&self) -> Option<&'static str> {
         let options = [
             (self.max_connections.is_some(), "--max-connections"),
@@ -203,7 +205,7 @@ impl Commission {
     /// Checks that these load settings need at most as many connections as this process may open.
     ///
     /// # Errors
-    /// A message with the largest possible number, and what to do.
+    /// When the settings need too many connections. The message contains the largest possible number and what to do.
     pub fn check_clients(&self, knobs: &Knobs) -> Result<(), String> {
         let (clients, most) = (knobs.clients, self.most_clients);
         if let Some(most) = self.max_connections.filter(|most| *most < clients) {
@@ -254,7 +256,8 @@ impl Commission {
         usize::from(number) > self.others.len()
     }
 
-    /// Returns the number of PINGs a second to each node: 100 up to five nodes, then 500 in all, but at least 5.
+    /// Returns the number of PINGs per second to each node: 100 for up to five nodes. Above five nodes the number is
+    /// 500 divided by the number of nodes, but at least 5.
     pub(super) fn pings_per_s(&self) -> NonZeroU32 {
         let nodes = self.targets().count() as u32; // few enough for a number of 16 bits
         NonZeroU32::new((500 / nodes).clamp(5, 100)).unwrap_or(NonZeroU32::MIN)

@@ -44,8 +44,8 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Handles everything except orders. If a server refuses the load and this ends the session, returns its node and
-    /// the reason.
+    /// Handles records, replies and files: everything except orders. If a server refuses the load and this ends the
+    /// session, returns the number of the server's node and the reason.
     pub(super) fn look(&mut self) -> Option<(u16, String)> {
         self.live.settle();
         self.follow_nodes();
@@ -71,7 +71,7 @@ impl Running {
         refused.into_iter().next().filter(|_| !self.commission.is_attended)
     }
 
-    /// Measures the servers that have joined, and reports those that have left.
+    /// Begins to measure servers that have joined, and reports servers that have left.
     fn follow_nodes(&mut self) {
         for news in self.following.news(self.nodes.len()) {
             match news {
@@ -100,9 +100,9 @@ impl Running {
         }
     }
 
-    /// Warns once of a node that is not watched, and of those after it.
+    /// Warns that a new node, and all nodes that join after it, are not measured.
     fn warn_of(&mut self, address: &Address, why: &str) {
-        let text = format!("{address} has joined and is not watched, nor is a node that joins later: {why}");
+        let text = format!("{address} has joined but is not watched, nor is any later node: {why}");
         self.peers.send(0, Notice::Warning(text));
     }
 
@@ -123,7 +123,7 @@ impl Running {
         Ok(())
     }
 
-    /// Handles the events of all nodes. The user is asked about one node at a time, and no node is written to before
+    /// Handles the events of all nodes. The user gets questions about one node at a time. No node is written to before
     /// writing is allowed at all nodes.
     fn look_at_nodes(&mut self) {
         for node in &mut self.nodes {

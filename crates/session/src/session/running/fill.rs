@@ -15,7 +15,7 @@ use crate::{
     workload::KeyNames,
 };
 
-/// How long the last counts of the workers may take to arrive.
+/// The longest wait for the last counts of the workers.
 const COUNTS_LIMIT: Duration = Duration::from_secs(1);
 
 /// The state of the running prefill, if there is one.
@@ -26,7 +26,7 @@ pub(super) struct Fill {
     /// The load settings of the last segment, and the size of the prefill.
     current: Option<(Knobs, Prefilling)>,
     sum: Interval,
-    /// The time since when all requests are answered; `None` before that.
+    /// The time at which all requests were answered; `None` before that.
     since: Option<Instant>,
     looking: Option<Answers<Counted>>,
 }
@@ -60,8 +60,8 @@ impl Fill {
         }
     }
 
-    /// When all requests of the prefill are answered, checks the keys of all holders and then begins the load. Returns the
-    /// result once.
+    /// When all requests of the prefill are answered, checks whether the keys exist on all servers, and then begins the
+    /// load. Returns the result of the prefill once.
     pub fn look(
         &mut self,
         node: u16,
@@ -85,7 +85,7 @@ impl Fill {
             let looking = self.looking.get_or_insert_with(|| holders.ask(count));
             match looking.wait(Duration::ZERO)? {
                 Ok(counted) => {
-                    // Each server of a ring is asked for all keys, and each node of a cluster for its own.
+                    // A server of a ring counts all keys as looked for; a node of a cluster counts only its own keys.
                     let times = if holders.are_ring() { counted.len().max(1) as u64 } else { 1 };
                     let all: Counted = counted.into_iter().map(|(_, counted)| counted).sum();
                     (Counted { looked_for: all.looked_for / times, ..all }, None)

@@ -1,5 +1,5 @@
-//! Which servers join and leave while a session runs: the nodes of a cluster by its topology, a primary and its replicas
-//! by INFO.
+//! Finds servers that join or leave while a session runs. The nodes of a cluster are read from its topology, and the
+//! replicas of a primary from INFO.
 
 use std::{
     sync::{
@@ -12,41 +12,42 @@ use std::{
 use super::Commission;
 use crate::endpoint::{Address, Cluster, Neighbours, Role, Target, Topology, neighbours};
 
-/// How often the servers are asked without a doubt.
+/// The interval between two regular queries of the servers.
 const ASK_EVERY: Duration = Duration::from_secs(3);
-/// How long a server may take to connect, and again to answer.
+/// The timeout for connecting to a server, and again for its reply.
 const LIMIT: Duration = Duration::from_secs(1);
 
 /// The largest number of nodes of a session.
 const MOST_NODES: usize = 128;
 
-/// What has changed.
+/// A change of the nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum NodeNews {
-    /// The server at this address is a further node.
+    /// The server at this address has joined.
     Joined(Address),
-    /// The server at this address would be a further node, the first of those that are too many.
+    /// The server at this address has joined, but the session already has the largest number of nodes. Only the first
+    /// server beyond the limit is reported.
     Full(Address),
-    /// This node has no part in the cluster any more.
+    /// This node is no longer a member of the cluster.
     Left(u16, Address),
-    /// This node has a part in the cluster again.
+    /// This node is a member of the cluster again.
     Back(u16, Address),
 }
 
-/// The source of the news.
+/// The source of the changes.
 pub(super) enum Following {
-    /// The nodes stay as they are.
+    /// No source: changes of the nodes are not followed.
     Nobody,
-    /// A cluster, its last seen topology, and when it is doubted next.
+    /// A cluster, its last seen topology, and the time of the next query.
     Cluster { cluster: Arc<Cluster>, seen: Arc<Topology>, doubt: Instant },
-    /// A primary and its replicas, which a thread asks. The thread ends with the sender.
+    /// A primary and its replicas. A thread queries them, and ends when `_end` is dropped.
     Servers { found: Receiver<Vec<Target>>, known: Vec<Address>, _end: Sender<()> },
 }
 
 impl Following {
     /// Begins to follow the servers of a session.
     pub(super) fn begin(commission: &Commission) -> Self {
-        // With --redact, only the named server is watched, and of two servers that are compared only these.
+        // With --redact only the named server is measured. A comparison measures only the two named servers.
         let is_followed = !commission.redacts && commission.others.is_empty();
         if let Some(cluster) = commission.clusters.get(&0).filter(|cluster| is_followed && !cluster.is_ring())
         {
@@ -71,12 +72,12 @@ impl Following {
         let known = commission.targets().map(|target| target.address.clone()).collect();
         match std::thread::Builder::new().name("neighbours".to_owned()).spawn(ask) {
             Ok(_) => Self::Servers { found, known, _end },
-            // The session works without it.
+            // The session works without this thread.
             Err(_) => Self::Nobody,
         }
     }
 
-    /// Returns what has changed; the session has `nodes` nodes. Does not block.
+    /// Returns the changes since the last call. `nodes` is the number of nodes in the session. Does not block.
     pub(super) fn news(&mut self, nodes: usize) -> Vec<NodeNews> {
         match self {
             Self::Nobody => Vec::new(),
@@ -108,8 +109,8 @@ impl Following {
     }
 }
 
-/// Returns what has changed between two topologies. Each number up to that of the last node with a part in the cluster is
-/// a node of the session: a redirect may have named a node before the cluster did.
+/// Returns the changes between two topologies. All nodes up to the last member of the cluster are nodes of the session.
+/// Nodes after it are known only from a redirect, and are not reported yet.
 fn differences(before: &Topology, now: &Topology, nodes: usize) -> Vec<NodeNews> {
     let is_member = |topology: &Topology, number: usize| {
         topology.nodes().nth(number).is_some_and(|(_, node)| node.role != Role::Outside)
@@ -137,7 +138,8 @@ fn differences(before: &Topology, now: &Topology, nodes: usize) -> Vec<NodeNews>
 mod tests {
     use super::*;
 
-    /// Returns the topology in which the server at the first of these ports owns all slots, and the others copy it.
+    /// Returns a topology in which the server at the first port is the primary of all slots, and the servers at the
+    /// other ports are its replicas.
     fn topology(before: &Topology, ports: &[u16]) -> Topology {
         let nodes: String = ports.iter().map(|port| format!("*2\r\n$1\r\nh\r\n:{port}\r\n")).collect();
         let reply = format!("*1\r\n*{}\r\n:0\r\n:16383\r\n{nodes}", 2 + ports.len());

@@ -5,10 +5,10 @@
 //! Shut ──► Surveying ──► Asking ──► Allowed ──► Marking ──► Preparing ──► Open ◄──► Extending, Preparing: more names
 //!              └── nobody else there ──▲                                            than the marker has, another setup
 //! ```
-//! Each node with load has its own gate, which stands before all servers that store the load's keys: in a cluster, all
-//! primaries. No node is written to before the questions about all nodes are answered. Load settings
-//! wait at the gate if they would write, if their workload has a setup that was not run, or if they may do harm and the
-//! user has not agreed yet (`Warning`). All other settings take effect at once.
+//! Each node with load has its own gate. The gate guards all servers that store the load's keys: in a cluster, all
+//! primaries. No node is written to before the questions about all nodes are answered. Load settings wait at the gate
+//! if they would write, if their workload has a setup that was not run, or if they may do harm and the user has not
+//! agreed (`Warning`). All other settings take effect at once.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -26,7 +26,7 @@ use crate::{
     workload::{KeyNames, KeySpan, Steps},
 };
 
-/// The gate of a node: how far the steps before the first write are.
+/// The gate of a node: the state of the steps before the first write.
 #[derive(Debug)]
 pub(super) struct Gate {
     /// The present step.
@@ -35,9 +35,9 @@ pub(super) struct Gate {
     held: Option<Knobs>,
     /// Whether the command line allows everything (`--yes`).
     is_allowed: bool,
-    /// The check whether load settings may do harm.
+    /// The check for load settings that may do harm.
     caution: Caution,
-    /// The question about possible harm, or the refusal, that was not sent to the peers yet.
+    /// A question about possible harm, or a refusal, that was not sent to the peers yet.
     unsent: Option<Admission>,
     /// The commands that the user has allowed although they may write keys of other owners; `None` before the first
     /// answer.
@@ -48,7 +48,7 @@ pub(super) struct Gate {
     has_keys: bool,
     /// The names of the keys that the load uses.
     pub names: KeyNames,
-    /// The key names that the session writes without a load; empty if they were refused.
+    /// The key names of the lag probe; empty if the user has refused them.
     besides_load: KeySpan,
     seed: u64,
     keys: Keys,
@@ -77,12 +77,13 @@ impl Gate {
         }
     }
 
-    /// Adds the next record, of node `number`, which stores keys of the load.
+    /// Adds the next record of node `number`, which stores keys of the load.
     pub fn push(&mut self, number: u16, record: &Record) {
         self.caution.push(number, record);
     }
 
-    /// Returns the waiting load settings if they may take effect; if they may do harm, asks the user first.
+    /// Returns the waiting load settings if they may take effect. If the settings may do harm, the user is asked first,
+    /// and the result is `None`.
     fn pass(&mut self) -> Option<Knobs> {
         if let Some(harm) = self.caution.harm(self.held.as_ref()) {
             self.unsent = Some(Admission::Warn(format!("{harm}. Continue?")));
@@ -116,8 +117,8 @@ impl Gate {
         }
     }
 
-    /// Handles a peer's request for load settings: returns them if they may take effect at once; otherwise
-    /// [`look`](Self::look) returns them later.
+    /// Handles a peer's request for load settings. Returns them if they may take effect at once; [`look`](Self::look)
+    /// returns them later otherwise.
     pub fn want(&mut self, knobs: Knobs, holders: &mut Holders) -> Option<Knobs> {
         self.take_back();
         if let Err(error) = holders.check_keys(&knobs) {
@@ -157,7 +158,7 @@ impl Gate {
         }
     }
 
-    /// Returns whether the keys that the session writes without a load are allowed, and in the markers.
+    /// Returns whether the lag probe may write: its keys are allowed, and the markers contain them.
     pub fn admits_besides_load(&self, holders: &Holders) -> bool {
         let is_open = matches!(self.stage, Stage::Open | Stage::Extending(_) | Stage::Preparing(..));
         let is_marked = self.keys == Keys::OwnServers || holders.cover(&self.besides_load);
@@ -200,7 +201,7 @@ impl Gate {
         self.let_pass()
     }
 
-    /// Adds these key names to the ledgers and the markers, where they are not recorded yet.
+    /// Adds key names to the ledgers and the markers that do not contain them yet.
     fn extend(&self, span: &KeySpan, holders: &mut Holders) -> Option<Answers<()>> {
         let Keys::Runs { kept } = self.keys else { return None };
         holders.note(span, kept)
@@ -212,7 +213,7 @@ impl Gate {
         setup.filter(|setup| !self.run.contains(setup))
     }
 
-    /// Returns the letters of `notify-keyspace-events` that a setup, which must still run, adds.
+    /// Returns the letters that the setup still to be run adds to `notify-keyspace-events`, if there are any.
     fn notifications<'a>(&self, knobs: &'a Knobs) -> Option<&'a str> {
         self.lacking(knobs)?.notifications()
     }
@@ -223,13 +224,13 @@ impl Gate {
             return None;
         }
         self.take_back();
-        // Knobs that only read do not open the gate.
+        // Load settings without writes do not open the gate.
         let writes = self.held.as_ref().is_some_and(|knobs| self.writes(knobs));
         let passed = if writes { self.go_on(holders) } else { self.let_pass() };
         passed.map(Admission::Pass)
     }
 
-    /// Returns whether load settings wait although no step is running, because the survey failed.
+    /// Returns whether load settings wait because the survey failed. No step is running then.
     pub fn is_stuck(&self) -> bool {
         self.held.is_some() && matches!(self.stage, Stage::Shut)
     }
@@ -260,7 +261,7 @@ impl Gate {
             Stage::Surveying(answer) => match answer.wait(limit)? {
                 Ok(surveys) => self.surveyed(surveys),
                 Err(error) => {
-                    // The knobs keep waiting: when the server recovers, it is asked again.
+                    // The settings keep waiting: the survey is repeated when the server recovers.
                     self.stage = Stage::Shut;
                     self.trouble = Some(error.to_string());
                     error.is_answer().then(|| self.refuse(error.to_string()))
@@ -307,7 +308,7 @@ impl Gate {
             }
             Err(error) => format!("the setup was not run: {error}"),
         };
-        // Other knobs may have been requested meanwhile.
+        // Other load settings may have been requested during the setup.
         if self.held.as_ref().is_some_and(|knobs| knobs.workload.setup != setup) {
             return self.go_on(holders).map(Admission::Pass);
         }
@@ -315,10 +316,10 @@ impl Gate {
         self.held.take().map(|_| Admission::Refuse(cause))
     }
 
-    /// Waits until a running setup is done, for at most `limit`.
+    /// Waits at most `limit` until a running setup is done.
     pub fn await_setup(&mut self, limit: Duration) {
         if let Stage::Preparing(_, answer) = &mut self.stage {
-            // The ledger contains what the setup made.
+            // The result is not needed: the ledger contains everything that the setup created.
             drop(answer.wait(limit));
         }
     }
@@ -366,7 +367,7 @@ impl Gate {
             others: self.held.iter().flat_map(others).collect(),
             setup: names,
         };
-        // Redyno also sends reads to a replica.
+        // A load that only reads may also run on a replica.
         let stands_in_the_way =
             |obstacle: &Obstacle| !writes.is_nothing() || matches!(obstacle, Obstacle::Missing(..));
         if let Some(obstacle) = obstacle.filter(stands_in_the_way) {

@@ -1,5 +1,5 @@
-//! The servers that store the keys of a load: the server itself, or all primaries of its cluster. Each has its own
-//! control plane, its own ledger, and its own marker of the run.
+//! The holders of a load's keys: the target itself, or all primaries of its cluster. Each holder has its own control
+//! plane, its own ledger, and its own marker of the run.
 //!
 //! ```text
 //! Topology ──► a primary that was none before: ledger with the run's key names, marker
@@ -24,9 +24,9 @@ use crate::{
 
 /// The pause before a marker that could not be written is written again.
 const AGAIN: Duration = Duration::from_secs(1);
-/// How long a new answer to the question for the topology may take.
+/// The longest wait for a new topology.
 const RENEWAL: Duration = Duration::from_secs(2);
-/// How often the answer is looked for.
+/// The interval between two checks for the new topology.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// A server that stores keys of a load.
@@ -38,12 +38,12 @@ pub struct Holder {
     pub target: Target,
     /// The control plane of the server.
     pub control: Arc<Control>,
-    /// What has to be undone on the server.
+    /// The changes that must be undone on the server.
     pub ledger: Ledger,
     marking: Marking,
 }
 
-/// The marker of a server that stores keys since the load has begun.
+/// The state of a holder's marker key, for a server that became a holder after the start of the load.
 #[derive(Debug)]
 enum Marking {
     Done,
@@ -57,35 +57,35 @@ pub struct Holders {
     /// The server that the user named.
     target: Target,
     cluster: Option<Arc<Cluster>>,
-    /// The topology of which all primaries are in `all`.
+    /// The topology whose primaries are in `all`.
     seen: Option<Arc<Topology>>,
     all: Vec<Holder>,
-    /// The control planes of the session's nodes, by number. Other nodes get their own.
+    /// The control planes of the session's nodes, by node number. Other holders get new control planes.
     controls: BTreeMap<u16, Arc<Control>>,
-    /// How often the own control planes poll.
+    /// The poll interval of the new control planes.
     every: Duration,
     /// The ledger of the named server.
     ledger: Ledger,
-    /// The key names that the load may write, and whether the keys remain.
+    /// The key names that the load may write, and whether the keys stay on the server at the end.
     noted: Option<(KeySpan, bool)>,
     numbering: Numbering,
 }
 
-/// The future answers of all holders.
+/// The replies of all holders, some of which may not have arrived yet.
 #[derive(Debug)]
 pub struct Answers<T> {
     awaited: Vec<(u16, Address, Answer<T>)>,
     arrived: Vec<(u16, T)>,
-    /// Whether errors name the server.
+    /// Whether errors name the server, because there are several.
     is_of_cluster: bool,
 }
 
 impl<T> Answers<T> {
-    /// Returns the answers of all holders with their numbers, if they arrive within `limit`. They are returned only
-    /// once.
+    /// Returns the replies of all holders with their node numbers; `None` if not all replies arrive within `limit`. The
+    /// replies are returned only once.
     ///
     /// # Errors
-    /// The first error; it names the server if there are several.
+    /// The first error of a holder. The error names the server if there are several holders.
     pub fn wait(&mut self, limit: Duration) -> Option<Result<Vec<(u16, T)>, ServerError>> {
         let deadline = Instant::now() + limit;
         while let Some((number, address, answer)) = self.awaited.first() {
@@ -123,8 +123,9 @@ impl Holders {
         }
     }
 
-    /// Returns all primaries of the cluster whose node 0 is `target`, with their numbers; `controls` are the control planes of the session's
-    /// nodes, by their numbers. Other nodes get control planes that poll at the interval `every`.
+    /// Returns all primaries of a cluster as holders. `target` is node 0 of the cluster. `controls` are the control
+    /// planes of the session's nodes, by node number; other primaries get new control planes that poll at the interval
+    /// `every`.
     ///
     /// # Errors
     /// When a control plane cannot be started; a message.
@@ -160,7 +161,7 @@ impl Holders {
         self.all.iter().any(|holder| holder.number == number)
     }
 
-    /// Returns whether the holders are primaries of a cluster, or servers that store keys by consistent hash.
+    /// Returns whether the holders are primaries of a cluster, or servers of a ring.
     pub fn is_cluster(&self) -> bool {
         self.cluster.is_some()
     }
@@ -170,12 +171,12 @@ impl Holders {
         self.cluster.as_ref().is_some_and(|cluster| !cluster.is_ring())
     }
 
-    /// Returns whether the holders are servers that store keys by consistent hash.
+    /// Returns whether the holders are servers of a ring, which store keys by consistent hashing.
     pub fn are_ring(&self) -> bool {
         self.is_cluster() && !self.move_keys()
     }
 
-    /// Checks that one holder has all keys of each operation.
+    /// Checks that all keys of each operation are on one holder.
     ///
     /// # Errors
     /// When the holders are servers of a ring, and an operation has several keys.
@@ -183,8 +184,8 @@ impl Holders {
         if self.are_ring() && knobs.load { knobs.workload.check_one_key(self.target.dialect) } else { Ok(()) }
     }
 
-    /// Returns the servers that `redyno clean` has to be given to clean all holders: a node of a cluster leads to the
-    /// others.
+    /// Returns the servers that the user must name to `redyno clean` to clean all holders. For a cluster one node is
+    /// enough.
     pub fn to_name(&self) -> Vec<&Target> {
         match self.are_ring() {
             true => self.all.iter().map(|holder| &holder.target).collect(),
@@ -197,7 +198,7 @@ impl Holders {
         self.all.iter().any(|holder| holder.ledger.has_keys())
     }
 
-    /// Returns what all holders' ledgers have together.
+    /// Returns the union of the holders' ledgers; `None` without holders.
     pub fn marker(&self) -> Option<Marker> {
         self.all.iter().map(|holder| holder.ledger.marker()).reduce(Marker::with)
     }
@@ -207,15 +208,15 @@ impl Holders {
         self.all.iter().all(|holder| holder.ledger.covers(span))
     }
 
-    /// Sends an order to all holders.
+    /// Sends a command to all holders: calls `order` for each of them.
     pub fn ask<T>(&self, order: impl Fn(&Holder) -> Answer<T>) -> Answers<T> {
         let awaited = |holder: &Holder| (holder.number, holder.target.address.clone(), order(holder));
         let awaited = self.all.iter().map(awaited).collect();
         Answers { awaited, arrived: Vec::new(), is_of_cluster: self.is_cluster() }
     }
 
-    /// Adds key names to all ledgers and markers; `kept` is whether the keys remain at the end. Returns `None` if the
-    /// names are noted already.
+    /// Adds key names to all ledgers and markers. `kept` is set if the keys stay on the server at the end. Returns
+    /// `None` if all ledgers contain the names already.
     pub fn note(&mut self, span: &KeySpan, kept: bool) -> Option<Answers<()>> {
         if self.cover(span) {
             return None;
@@ -228,8 +229,8 @@ impl Holders {
         Some(self.ask(|holder| holder.control.mark(&holder.ledger)))
     }
 
-    /// Handles a failure to write the marker of a single server: nothing was written, unless the result is unknown. In a
-    /// cluster, other primaries may have their markers, which the end removes.
+    /// Handles a failure to write a marker. If a single server has refused the marker, nothing was written, and the
+    /// ledger is emptied. In a cluster other primaries may have markers already, so the ledgers stay unchanged.
     pub fn not_marked(&self, error: &ServerError) {
         if error.is_refused() && !self.is_cluster() {
             self.all.iter().for_each(|holder| holder.ledger.drop_keys());
@@ -242,12 +243,13 @@ impl Holders {
         holder.map(|holder| format!("{}: ", holder.target.address)).unwrap_or_default()
     }
 
-    /// Adds the control plane of a node that has joined the session, in case that the node becomes a primary.
+    /// Adds the control plane of a node that has joined the session. The control plane is used if the node becomes a
+    /// primary.
     pub fn meet(&mut self, number: u16, control: Arc<Control>) {
         self.controls.entry(number).or_insert(control);
     }
 
-    /// Looks whether other nodes are primaries now, and writes the markers of new ones. Call this often.
+    /// Updates the holders if other nodes are primaries now, and writes the markers of new holders. Call this often.
     ///
     /// # Errors
     /// When a control plane cannot be started; a message.
@@ -308,7 +310,7 @@ impl Holders {
         let control = match self.controls.get(&number) {
             Some(known) => Arc::clone(known),
             None => {
-                // Nobody reads its reports.
+                // The reports of this control plane are not read.
                 let (other, news) = (self.controls.values().next().map(Arc::as_ref), channel().0);
                 let control = Control::beside(other, target.clone(), Clock::start(), self.every, news);
                 let control =
@@ -333,7 +335,7 @@ impl Holders {
         Ok(())
     }
 
-    /// Asks for the topology of the cluster again, and waits for the answer for at most two seconds.
+    /// Requests the topology of the cluster again, and waits at most two seconds for it.
     ///
     /// # Errors
     /// When a control plane cannot be started; a message.
@@ -349,13 +351,13 @@ impl Holders {
         self.follow()
     }
 
-    /// Returns how many slots have an owner; 0 without a cluster.
+    /// Returns the number of slots with an owner; 0 without a cluster.
     pub fn owned_slots(&self) -> usize {
         self.seen.as_ref().map_or(0, |topology| usize::from(SLOTS) - topology.unowned())
     }
 
-    /// Adds a node that stores keys although it has no slot yet, because they arrive there at present. Returns whether
-    /// it was no holder.
+    /// Adds a node that receives migrating keys, although it does not own their slot yet. Returns whether the node was
+    /// added: it may be a holder already.
     ///
     /// # Errors
     /// When a control plane cannot be started; a message.

@@ -26,16 +26,16 @@ use crate::{
     session::{Live, Record, TargetBeginning},
 };
 
-/// How often INFO is polled.
+/// The interval between two polls of INFO.
 const INFO_EVERY: Duration = Duration::from_secs(1);
 
-/// The warning about MOVED.
-const OTHER_NODES: &str = "MOVED: the load goes to this node of the cluster only: requests for keys that other nodes hold \
-    are errors and no operations, so the figures of the load are about this node's share of the keys; without --one-node, \
+/// The warning about MOVED replies.
+const OTHER_NODES: &str = "MOVED: the load goes to this node of the cluster only: requests for keys of other nodes \
+    are counted as errors, so the results of the load are about this node's keys only; without --one-node, \
     redyno loads all nodes";
 
-/// Starts the control plane of a node on the thread of the `first` one, or on a new thread; returns it with the settings
-/// for measuring the node.
+/// Starts the control plane of a node, on the thread of the control plane `first` or on a new thread. Also returns the
+/// settings for measuring the node.
 ///
 /// # Errors
 /// When the system cannot create the thread.
@@ -77,17 +77,18 @@ pub(super) struct Node {
     /// Whether a prefill runs before the next load settings take effect.
     pub(super) fills: bool,
     leftovers: Option<Answers<Vec<Marker>>>,
-    /// The look at the keys that goes on.
+    /// The running scan of the keys, if there is one.
     keys: Option<KeyLook>,
-    /// Whether a user can be asked.
+    /// Whether there is a screen to ask the user.
     is_attended: bool,
 }
 
 impl Node {
-    /// Returns the node with this number; `controls` are those of all nodes, and `owner` is the name of redyno's marker.
+    /// Returns node `number`. `controls` are the control planes of all nodes, and `owner` is written to redyno's
+    /// marker.
     ///
     /// # Errors
-    /// When a control plane of another node of its cluster cannot be started; a message.
+    /// When the control plane of another node in the cluster cannot be started. The error is a message.
     pub(super) fn new(
         number: u16,
         target: &Target,
@@ -112,7 +113,7 @@ impl Node {
         Ok(Self {
             number,
             target: target.clone(),
-            // This reads before redyno sets its own marker.
+            // Markers of earlier runs are searched before redyno writes its own marker.
             leftovers: (!is_own && !is_watched)
                 .then(|| holders.ask(|holder| holder.control.find_leftovers())),
             control,
@@ -133,10 +134,9 @@ impl Node {
     pub(super) fn want(&mut self, knobs: Knobs, live: &mut Live) {
         match self.gate.want(knobs.clone(), &mut self.holders) {
             Some(knobs) => self.turn(knobs, live),
-            // The gate has these knobs: they wait for the marker, the setup or the user, and the present load
-            // continues.
+            // The settings wait at the gate for the marker, the setup or the user. The present load continues.
             None if self.gate.stage.keeps_load() => {}
-            // The present load must not continue with knobs that are no longer requested, whatever waits at the gate.
+            // The present load must stop, because its settings are no longer requested.
             None => live.turn(self.number, Knobs { load: false, ..knobs }),
         }
     }
@@ -164,19 +164,19 @@ impl Node {
         }
     }
 
-    /// Begins to look at the keys.
+    /// Begins a scan of the keys.
     ///
     /// # Errors
-    /// When such a look goes on.
+    /// When a scan of the keys is running already.
     pub(super) fn look_at_keys(&mut self, way: KeyWay) -> Result<(), String> {
         if self.keys.is_some() {
-            return Err("a look at the keys goes on; stop it first".to_owned());
+            return Err("a scan of the keys is running; stop it first".to_owned());
         }
         self.keys = Some(self.control.look_at_keys(way));
         Ok(())
     }
 
-    /// Ends the look at the keys, and waits at most `limit` for its end.
+    /// Stops the scan of the keys, and waits at most `limit` for its end.
     pub(super) fn stop_keys(&self, limit: Duration) {
         if let Some(look) = &self.keys {
             look.stop();
@@ -248,7 +248,7 @@ impl Node {
         }
     }
 
-    /// Adds the next record; if the server refuses the load, returns the reason.
+    /// Adds the next record. If the record shows that the server refuses the load, returns the reason.
     pub(super) fn push(&mut self, record: &Record, peers: &mut Peers) -> Option<String> {
         if let (Record::Server(_), Some(holder)) =
             (record, self.holders.iter().find(|holder| record.is_of(holder.number)))
@@ -284,7 +284,7 @@ impl Node {
                 }
                 _ => None,
             },
-            // The server answers, so a load that was requested meanwhile can be checked now.
+            // The server answers again, so a load that was requested during the outage can be checked now.
             Record::Server(_) => {
                 self.gate.retry(&self.holders);
                 self.unreachable.take().map(|_| Notice::Reachable)

@@ -28,14 +28,14 @@ pub enum Order {
         /// The new value of the parameter.
         to: String,
     },
-    /// Look at the keys of a node; [`Notice::Keys`] reports the results.
+    /// Scan the keys of a node; [`Notice::Keys`] reports the results.
     LookAtKeys {
         /// The number of the node, from 0.
         node: usize,
-        /// How to look.
+        /// The kind of scan.
         way: KeyWay,
     },
-    /// End the look at the keys early.
+    /// Stop the scan of the keys early.
     StopKeys,
     /// Run the intrinsic probe for this long.
     RunIntrinsic(Duration),
@@ -62,8 +62,8 @@ pub enum Order {
     },
     /// Pause playing.
     Pause,
-    /// Read a part of a recording again; [`Delivery::Stretch`] contains the result. If several such orders wait, only
-    /// the last one is carried out.
+    /// Read a part of a recording again; [`Delivery::Stretch`] contains the result. If several orders of this kind
+    /// wait, only the last of them is carried out.
     Refine(Reread),
     /// End the session.
     End,
@@ -74,8 +74,8 @@ pub enum Order {
 pub enum Delivery {
     /// A record of the session.
     Record(Arc<Record>),
-    /// The number of a node, from 0, and a notice about it that is in no record. Notices about the whole session have
-    /// node 0.
+    /// A notice that is in no record, and the number of the node that it is about, from 0. Notices about the whole
+    /// session have node 0.
     Notice(u16, Notice),
     /// A part of a recording that was read again.
     Stretch(Arc<Excerpt>),
@@ -92,15 +92,15 @@ impl From<Arc<Record>> for Delivery {
 /// A notice from a session to its peers.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notice {
-    /// The load waits until the user allows writing to this server; the text describes the other data there and what
-    /// will be written. [`Order::AllowWrites`] is the answer.
+    /// The load waits until the user allows writing to the server. The text describes the server's other data and what
+    /// will be written. Answer with [`Order::AllowWrites`].
     FirstWrite(String),
-    /// The requested load settings may do harm, which the text describes. The previous load continues unless the user
-    /// allows them. [`Order::AllowWrites`] is the answer.
+    /// The requested load settings may do harm; the text describes the harm. The previous load continues until the user
+    /// allows the new settings. Answer with [`Order::AllowWrites`].
     Danger(String),
-    /// The requested load is impossible, for this reason.
+    /// The requested load is impossible. The text is the reason.
     LoadStaysOff(String),
-    /// The load was switched off, for this reason.
+    /// The load was switched off. The text is the reason.
     LoadStopped(String),
     /// The target cannot be reached; the session keeps trying.
     Unreachable {
@@ -119,14 +119,14 @@ pub enum Notice {
     Read(f64),
     /// The moment up to which a recording has been played, in seconds of the session.
     Played(f64),
-    /// The results of a look at keys so far. They are in no record, because they contain names of keys.
+    /// The results of a key scan so far. No record contains them, because they include names of keys.
     Keys(Box<KeysSeen>),
     /// The state of the running recording; `None` when it has ended.
     Recording(Option<RecordingState>),
     /// The replayed recording has ended: no more records will come, but the screen stays open.
     Ended,
-    /// The session ends, and the screen closes: the time of the session is over, or the session was asked to end. The
-    /// last records, and notices about undone changes, still follow.
+    /// The session ends, and the screen closes: the time of the session is over, or its end was ordered. The last
+    /// records, and notices about undone changes, still follow.
     Leave,
     /// Keys are being removed.
     Cleaning(Progress),
@@ -134,7 +134,7 @@ pub enum Notice {
     Undone(String),
 }
 
-/// A recording in progress.
+/// The state of a running recording.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordingState {
     /// The path of the file.

@@ -35,15 +35,16 @@ impl Peer {
         std::iter::from_fn(|| self.deliveries.next()).collect()
     }
 
-    /// Waits at most `limit` for the next delivery and returns it; the error shows whether more may come.
+    /// Waits at most `limit` for the next delivery, and returns it.
     ///
     /// # Errors
-    /// [`RecvTimeoutError::Disconnected`] when the session is over and everything was taken.
+    /// [`RecvTimeoutError::Timeout`] if no delivery arrived in time, and [`RecvTimeoutError::Disconnected`] if the
+    /// session is over and no delivery is left.
     pub fn next_within(&self, limit: Duration) -> Result<Delivery, RecvTimeoutError> {
         self.deliveries.next_within(limit)
     }
 
-    /// Returns all deliveries until the end of the session, and waits for each.
+    /// Returns an iterator that waits for each delivery, and ends with the session.
     pub fn rest(&self) -> impl Iterator<Item = Delivery> {
         self.deliveries.rest()
     }
@@ -57,8 +58,8 @@ pub(super) struct Peers {
 }
 
 impl Peers {
-    /// Creates `count` peers, the session's end of their channels, and a sender for orders of the session's owner. The
-    /// peers that `keep` them receive the arguments of commands in the slow log; the screen is peer 0.
+    /// Creates `count` peers, the session's end of their channels, and a sender for orders of the session's owner. A
+    /// peer gets the arguments of slow-log commands if `keep` returns true for its id; the screen is peer 0.
     pub(super) fn new(
         count: usize,
         keep: impl Fn(usize) -> bool,

@@ -1,5 +1,5 @@
-//! The median round trip of PING to each node in the last ten seconds, which decides from which node a load reads
-//! (`--read-from nearest`).
+//! The median round trip of PING to each node in the last ten seconds. With `--read-from nearest` the load reads from
+//! the node with the lowest median.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -19,9 +19,9 @@ const EVERY_S: f64 = 0.9;
 #[derive(Debug, Default)]
 pub(super) struct PingWindow {
     recent: BTreeMap<u16, VecDeque<(f64, Latency)>>,
-    /// When each median was computed, and the median in nanoseconds.
+    /// The last computed median of each node in nanoseconds, and the time of its computation.
     computed: BTreeMap<u16, (f64, Option<u64>)>,
-    /// Where the medians are published; `None` if nobody reads them.
+    /// The published medians; `None` without `--read-from nearest`.
     medians: Option<PingMedians>,
 }
 

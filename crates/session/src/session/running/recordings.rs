@@ -25,18 +25,18 @@ pub(super) struct Recordings {
     exports: Vec<Recording>,
     /// Whether files contain the arguments of commands in the slow log.
     keeps_arguments: bool,
-    /// Whether recordings contain no queries of paths.
+    /// Whether the queries of URL paths are removed from recordings.
     redacts: bool,
     /// The path and size of the current recording when they were last reported.
     reported: Option<(PathBuf, u64)>,
-    /// The files for which a warning was sent because they accept no data.
+    /// The files that a warning was sent about, because they accept no data.
     behind: Vec<PathBuf>,
     /// The error of the first file that failed.
     failed: Option<Arc<FileError>>,
 }
 
 impl Recordings {
-    /// Returns no files; those to come contain what the `commission` allows.
+    /// Returns a set of files that is empty. Files that are added later contain what `commission` allows.
     pub fn of(commission: &Commission) -> Self {
         let (keeps_arguments, redacts) = (commission.keeps_arguments, commission.redacts);
         Self { keeps_arguments, redacts, ..Self::default() }
@@ -143,7 +143,7 @@ impl Recordings {
     pub fn finish(self) -> Result<(), Arc<FileError>> {
         let rest = self.ending.into_iter().chain(self.exports).chain(self.current);
         let rest = rest.filter_map(|r| r.finish().err().map(Arc::new));
-        // Every file is waited for, even after the failure of another.
+        // All files are finished, even after one of them has failed.
         let failed: Vec<_> = self.failed.into_iter().chain(rest).collect();
         failed.into_iter().next().map_or(Ok(()), Err)
     }

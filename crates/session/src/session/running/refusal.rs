@@ -1,8 +1,8 @@
-//! Decides whether the load must stop: the server refuses it permanently because a password or a permission is missing,
-//! a worker died, for example because the records of a dataset ended early, or an agent does not carry out its share.
+//! Decides whether the load must stop. There are three causes: the server refuses it permanently because a password or
+//! a permission is missing, a worker died, or an agent of a fleet refuses its share.
 //!
-//! After other errors the run continues, and the errors are counted. Permanent refusals end the load because a run with
-//! only refusals, or with only a part of its requests, must not look like a measurement.
+//! After other errors the run continues, and the errors are counted. A load with one of the three causes ends, because
+//! a run with refusals only, or with a part of its requests, must not look like a measurement.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ impl Refusals {
         Self { keeps_going, ..Self::default() }
     }
 
-    /// Adds the next record; if the load must stop, returns the reason, once for each segment.
+    /// Adds the next record. If the load must stop, returns the reason; it is returned once for each segment.
     pub fn push(&mut self, record: &Record) -> Option<String> {
         match record {
             Record::Event(Event { what: EventKind::WorkerDied { cause }, .. }) => {
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_load_stops_once_with_the_servers_words_and_what_to_do() {
+    fn a_refused_load_stops_once_with_the_servers_message_and_advice() {
         let mut refusals = Refusals::new(false);
         assert_eq!(refusals.push(&segment(1, true)), None);
         assert_eq!(refusals.push(&interval(1, "OOM")), None);
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_can_have_it_go_on() {
+    fn keep_going_continues_after_refusals() {
         let mut refusals = Refusals::new(true);
         refusals.push(&segment(1, true));
         assert_eq!(refusals.push(&interval(1, "NOAUTH")), None);

@@ -1,5 +1,5 @@
-//! The free memory and connections of the servers that store the load's keys, as far as they are known, to check load
-//! settings before they take effect.
+//! The free memory and connections of the servers that store the load's keys. Load settings are checked against them
+//! before they take effect.
 
 use std::collections::BTreeMap;
 
@@ -10,26 +10,27 @@ use crate::{
     session::{Moment, Record},
 };
 
-/// The number of redyno's connections that are not for load: those of the ping probe and the control plane.
+/// The number of redyno's connections that are not for load: one of the ping probe and one of the control plane.
 const OURS_BESIDE_LOAD: u64 = 2;
-/// How long the reported number of the server's clients may be outdated after a change of redyno's clients, in seconds.
+/// The time after a change of redyno's clients in which the server's reported number of clients may be outdated, in
+/// seconds.
 const COUNT_SETTLES_S: f64 = 2.0;
 
-/// The free memory and connections of a server, or of all primaries of a cluster, as far as they are known; an unknown
-/// limit does not count as harm.
+/// The free memory and connections of a server, or of all primaries of a cluster. A value of `None` is unknown, and
+/// never counts as harm.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Room {
-    /// The bytes that the server may still use before its memory limit, or the sum of all primaries; `None` if there is
-    /// no limit or it is unknown.
+    /// The number of bytes that the server may still use below its memory limit; for a cluster, the sum over all
+    /// primaries. `None` if the limit is unknown or does not exist.
     pub memory: Option<u64>,
-    /// The largest number of connections that the server allows; of several servers the lowest.
+    /// The largest number of connections that the server allows. For several servers it is the lowest of these numbers.
     pub max_clients: Option<u64>,
-    /// The number of connections of other clients; of several servers the highest.
+    /// The number of connections of other clients. For several servers it is the highest of these numbers.
     pub others: Option<u64>,
 }
 
 impl Room {
-    /// Adds another primary of the cluster.
+    /// Combines this value with another primary of the cluster.
     fn with(self, other: Self) -> Self {
         Self {
             memory: self.memory.zip(other.memory).map(|(one, other)| one.saturating_add(other)),
@@ -49,7 +50,8 @@ pub struct Demand<'a> {
     pub requests: Option<u64>,
     /// The server's overhead for each key, in bytes.
     pub key_overhead: u64,
-    /// Whether the server is an HTTP service on another machine: then any load is asked for.
+    /// Whether the server is an HTTP service on another machine: any load on such a service needs the user's
+    /// permission.
     pub is_service: bool,
 }
 
@@ -64,8 +66,7 @@ pub struct Change<'a> {
     pub room: Room,
 }
 
-/// A function that returns the possible harm of a change, as a sentence for the user who decides; `None` if there is
-/// none.
+/// A function that returns the possible harm of a change as a sentence for the user; `None` if the change does no harm.
 pub type Danger = fn(&Change<'_>) -> Option<String>;
 
 /// Tracks the free memory and connections of servers from their reports.
@@ -73,9 +74,9 @@ pub type Danger = fn(&Change<'_>) -> Option<String>;
 pub(super) struct RoomWatch {
     /// The servers that store the load's keys, by the numbers of their nodes.
     rooms: BTreeMap<u16, Room>,
-    /// The start of the present segment in seconds, and the number of redyno's connections for load; they stay open
-    /// while the load is off.
+    /// The start of the present segment, in seconds of the session.
     began_s: f64,
+    /// The number of redyno's connections for load. These connections stay open while the load is off.
     ours: u64,
 }
 
@@ -85,7 +86,7 @@ impl RoomWatch {
         self.rooms.values().copied().reduce(Room::with).unwrap_or_default()
     }
 
-    /// Adds the results of the survey, which looks at the servers' data before the first write.
+    /// Adds the results of the survey of the servers' data.
     pub fn survey(&mut self, surveys: &[(u16, Survey)]) {
         let room = |survey: &Survey| {
             let limit = survey.maxmemory.filter(|limit| *limit > 0);
@@ -96,7 +97,7 @@ impl RoomWatch {
         self.rooms = surveys.iter().map(|(number, survey)| (*number, room(survey))).collect();
     }
 
-    /// Takes the next record, of node `number`.
+    /// Adds the next record of node `number`.
     pub fn push(&mut self, number: u16, record: &Record) {
         match record {
             Record::Segment(segment) => {
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn primaries_of_a_cluster_have_their_memory_together_and_the_least_connections_of_one() {
+    fn a_cluster_has_the_sum_of_memory_and_the_lowest_connection_limit() {
         let one = Room { memory: Some(70), max_clients: Some(1000), others: Some(7) };
         let other = Room { memory: Some(30), max_clients: Some(100), others: Some(2) };
         let both = Room { memory: Some(100), max_clients: Some(100), others: Some(7) };
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_room_is_what_the_server_said() {
+    fn the_room_comes_from_the_servers_status() {
         let expected = Room { memory: Some(70), max_clients: Some(1000), others: Some(7) };
         assert_eq!(room(0.0, 59, 100.0), expected);
         assert_eq!(room(0.0, 59, 0.0).memory, None, "it has no limit");

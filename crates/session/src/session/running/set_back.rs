@@ -1,5 +1,5 @@
-//! Restores the server parameters that a session has set, and deletes the objects that its setups have created; returns
-//! a line about each of them.
+//! Restores the server parameters that a session has set, and deletes the objects that its setups have created. Each
+//! call returns a line about its result.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use crate::{
     server::{Control, Ledger, Made, Restored, Tuned, value_words},
 };
 
-/// How long the server may take to answer each command.
+/// The timeout for the server's reply to each command.
 pub(super) const LIMIT: Duration = Duration::from_secs(5);
 
-/// How long a server may take by HTTP to delete an index, which waits for the requests that it still has.
+/// The timeout for deleting an index over HTTP. A server answers this request only after its open requests.
 const LIMIT_BY_HTTP: Duration = Duration::from_secs(30);
 
-/// Restores a server parameter of `ledger`, unless another client has changed the parameter since; returns a line about
-/// the result.
+/// Restores a server parameter of `ledger`, and returns a line about the result. If another client has changed the
+/// parameter meanwhile, the parameter stays as it is.
 ///
 /// # Errors
 /// A message with the command for the user to run.
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_by_hand_is_one_for_a_shell() {
+    fn the_command_for_the_user_is_quoted_for_a_shell() {
         let address = Address::Tcp { host: "db".to_owned(), port: 6380 };
         let command = |value| by_hand(&address, &["CONFIG", "SET", "save", value]);
         assert_eq!(command("3600 1"), "redis-cli -h db -p 6380 CONFIG SET save '3600 1'");

@@ -16,9 +16,9 @@ pub(super) enum Stage {
     Shut,
     /// The survey of the servers' data and clients is running.
     Surveying(Answers<Survey>),
-    /// The user is asked whether redyno may write.
+    /// The user was asked whether redyno may write, and has not answered yet.
     Asking,
-    /// The user is asked about load settings that may do harm; the previous load continues.
+    /// The user was asked about load settings that may do harm, and has not answered yet. The previous load continues.
     Warning(Box<Stage>),
     /// There are no more questions about this node, but the next step has not begun yet.
     Allowed(Box<Stage>),
@@ -33,12 +33,12 @@ pub(super) enum Stage {
 }
 
 impl Stage {
-    /// Returns whether the survey is running, or the user is asked about the first write.
+    /// Returns whether the survey is running, or a question about the first write is open.
     pub fn is_undecided(&self) -> bool {
         matches!(self, Self::Surveying(_) | Self::Asking)
     }
 
-    /// Returns whether the user is asked a question.
+    /// Returns whether a question to the user is open.
     pub fn is_asking(&self) -> bool {
         matches!(self, Self::Asking | Self::Warning(_))
     }
@@ -48,7 +48,7 @@ impl Stage {
         matches!(self, Self::Allowed(_))
     }
 
-    /// Returns whether the waiting load settings are allowed, and take effect without a further question.
+    /// Returns whether the waiting load settings take effect without a further question.
     pub fn is_extending(&self) -> bool {
         matches!(self, Self::Extending(_) | Self::Preparing(..))
     }
@@ -76,7 +76,8 @@ impl Admission {
     /// Returns the load settings that may take effect, if there are any.
     ///
     /// # Errors
-    /// The message, with or without a user who can be asked.
+    /// A notice for the peers. With a user (`is_attended`) the notice can be a question; without a user the load stays
+    /// off.
     pub fn knobs(self, is_attended: bool) -> Result<Knobs, Notice> {
         Err(match self {
             Self::Pass(knobs) => return Ok(knobs),

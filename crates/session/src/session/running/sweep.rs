@@ -1,4 +1,4 @@
-//! Removes the keys of runs from all servers that store them, also while keys move between the nodes of a cluster.
+//! Removes the keys of runs from all servers that store them, even while keys move between the nodes of a cluster.
 //!
 //! ```text
 //! the primaries, their slots ──► remove on each ──► the slots again ──┬─ as before, nothing moves ──► markers
@@ -14,15 +14,15 @@ use std::{
 use super::holders::{Holder, Holders};
 use crate::server::{Answer, Cleaned, Cleaning, Ledger, Marker, Progress, ServerError, Slots};
 
-/// How often the progress of a removal is reported.
+/// The interval between two reports of a removal's progress.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// How long a server may take to answer each question.
+/// The timeout for a server's reply to each command.
 const LIMIT: Duration = Duration::from_secs(10);
-/// How long keys may move between nodes before the removal ends without having seen them at rest.
+/// The time limit for repeating the removal while keys move between nodes.
 const UNREST: Duration = Duration::from_secs(120);
-/// The pause before the nodes of a cluster are looked at again while keys move.
+/// The pause before the next round of the removal while keys move.
 const PAUSE: Duration = Duration::from_millis(50);
-/// How often a removal begins again after an error of a node of a cluster, which may be no primary any more.
+/// The number of attempts after errors of cluster nodes: a node may have stopped being a primary.
 const ATTEMPTS: u32 = 3;
 
 /// Removes the keys of `runs` from all holders. Reports the progress to `look`, five times a second; the removal stops
@@ -55,8 +55,8 @@ pub fn sweep(
     }
 }
 
-/// Removes the keys from all holders once. Returns whether all keys were looked at, and whether none can have moved
-/// meanwhile from a node that was not looked at to one that was.
+/// Removes the keys from all holders once. Returns two values: whether all keys were scanned, and whether no key can
+/// have escaped the scan by moving to another node.
 fn round(
     holders: &mut Holders,
     runs: &[Marker],
@@ -76,7 +76,7 @@ fn round(
                 cleanings.iter().for_each(Cleaning::stop);
             }
         };
-        // What was removed before an error counts too.
+        // Keys that were removed before an error count too.
         now_removed += cleaning.progress().removed;
         match cleaned {
             Ok(cleaned) => is_complete &= cleaned.complete,
@@ -92,13 +92,14 @@ fn round(
         return Ok((is_complete, is_complete));
     }
     let is_moving = before.iter().any(|(_, slots)| slots.is_moving());
-    // A slot that has just moved to a new primary is nobody's for a moment.
+    // A slot that has just moved to a new primary has no owner for a moment.
     let owned: BTreeSet<u16> = before.iter().flat_map(|(_, slots)| slots.own()).collect();
     let is_whole = owned.len() >= holders.owned_slots();
     Ok((true, is_whole && before == slots(holders)? && (now_removed == 0 || !is_moving)))
 }
 
-/// Returns the slots of all holders, with those to which keys move at present; none without a cluster.
+/// Returns the slots of all holders; empty without a cluster. Nodes that receive migrating keys are added to the
+/// holders first.
 fn slots(holders: &mut Holders) -> Result<Vec<(u16, Slots)>, ServerError> {
     if !holders.move_keys() {
         return Ok(Vec::new());
@@ -116,9 +117,9 @@ fn slots(holders: &mut Holders) -> Result<Vec<(u16, Slots)>, ServerError> {
     }
 }
 
-/// Waits for the answers of all holders.
+/// Sends a command to all holders, and waits for their replies.
 fn all<T>(holders: &Holders, order: impl Fn(&Holder) -> Answer<T>) -> Result<Vec<(u16, T)>, ServerError> {
-    let late = || Err(ServerError::Timeout { command: "the last question".to_owned(), after: LIMIT });
+    let late = || Err(ServerError::Timeout { command: "the last command".to_owned(), after: LIMIT });
     holders.ask(order).wait(LIMIT).unwrap_or_else(late)
 }
 
@@ -134,8 +135,8 @@ fn progress(cleanings: &[Cleaning], before: u64) -> Progress {
     cleanings.iter().fold(Progress { removed: before, ..Progress::default() }, sum)
 }
 
-/// Removes the markers of runs whose keys are removed: of each holder those in `ledgers`, and those of the same runs
-/// that have moved there from other nodes. Ledgers that have more to undo keep their marker.
+/// Removes the markers of runs whose keys are removed. Each holder loses the markers of `ledgers`, and markers of the
+/// same runs that have moved there from other nodes. A ledger with further changes to undo keeps its marker.
 ///
 /// # Errors
 /// When a server does not answer or refuses a command.
@@ -147,7 +148,7 @@ pub fn strike(holders: &mut Holders, ledgers: impl Fn(&Holder) -> Vec<Ledger>) -
         if is_done || !holders.move_keys() || began.elapsed() > UNREST {
             return Ok(());
         }
-        // A marker may have moved to a node that was asked before.
+        // A marker may have moved to a node that was searched before.
         slots(holders)?;
     }
 }

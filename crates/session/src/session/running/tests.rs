@@ -87,7 +87,7 @@ fn double_the_clients(peer: &Peer) -> u32 {
 }
 
 #[test]
-fn an_experiment_turns_knobs_as_a_screen_does_and_every_peer_sees_it() {
+fn an_experiment_changes_settings_like_a_screen_and_every_peer_sees_it() {
     let server = demo::Server::start(demo::Options::default()).unwrap();
     let (session, peers, _signals) = start(commission(&server, Keys::OwnServers), 2);
     assert_eq!(double_the_clients(&peers[0]), 16);
@@ -96,7 +96,7 @@ fn an_experiment_turns_knobs_as_a_screen_does_and_every_peer_sees_it() {
 }
 
 #[test]
-fn a_peer_that_takes_nothing_holds_up_neither_a_signal_nor_what_is_undone() {
+fn a_stuck_peer_delays_neither_a_signal_nor_the_cleanup() {
     let server = demo::Server::start(demo::Options::default()).unwrap();
     let (session, peers, signals) = start(commission(&server, Keys::Runs { kept: false }), 2);
     let measured = |delivery| matches!(delivery, Delivery::Record(record) if matches!(&*record, Record::Interval(interval) if interval.ops > 0));
@@ -119,7 +119,7 @@ fn a_peer_that_takes_nothing_holds_up_neither_a_signal_nor_what_is_undone() {
 }
 
 #[test]
-fn a_target_that_came_to_life_before_it_was_asked_again_is_no_longer_unreachable() {
+fn a_target_that_answers_again_is_no_longer_unreachable() {
     let server = demo::Server::start(demo::Options::default()).unwrap();
     let unreachable = Some("connection refused".to_owned());
     let late = Commission { unreachable, is_attended: true, ..commission(&server, Keys::OwnServers) };
@@ -137,7 +137,7 @@ fn a_target_that_came_to_life_before_it_was_asked_again_is_no_longer_unreachable
 }
 
 #[test]
-fn what_cannot_be_done_comes_back_to_whoever_wanted_it() {
+fn a_refused_order_is_returned_to_its_peer() {
     let server = demo::Server::start(demo::Options::default()).unwrap();
     let (session, peers, _signals) = start(commission(&server, Keys::OwnServers), 2);
     let much = Order::SetKnobs(Knobs { clients: 101, ..Knobs::default() });
@@ -158,7 +158,7 @@ fn refused(peer: &Peer) -> Vec<Order> {
 }
 
 #[test]
-fn a_parameter_that_the_server_does_not_let_be_set_comes_back_too() {
+fn a_parameter_that_the_server_refuses_is_returned_to_its_peer() {
     let server = demo::Server::start(demo::Options::default()).unwrap();
     let (session, peers, _signals) = start(commission(&server, Keys::OwnServers), 2);
     let set = |name, to: &str| {
@@ -217,7 +217,7 @@ fn of_keys(keyspace: u64) -> Knobs {
 }
 
 #[test]
-fn a_person_is_asked_before_the_first_setting_that_may_do_harm() {
+fn the_user_is_asked_before_the_first_harmful_setting() {
     let server = demo::Server::start(demo::Options::default()).unwrap();
     let (session, peers, _signals) = start(watched(&server, of_keys(2 << 20)), 1);
     assert_eq!(asked(&peers[0]), "It may fill the memory. Continue?");
@@ -229,7 +229,7 @@ fn a_person_is_asked_before_the_first_setting_that_may_do_harm() {
 }
 
 #[test]
-fn a_load_goes_on_while_a_turn_of_it_is_asked_about_and_what_was_allowed_once_is_not_asked_again() {
+fn a_load_continues_during_a_question_and_allowed_settings_are_not_asked_again() {
     let server = demo::Server::start(demo::Options::default()).unwrap();
     let (session, peers, _signals) = start(watched(&server, of_keys(1000)), 1);
     let turn = |keys| peers[0].order(Order::SetKnobs(of_keys(keys)));
@@ -252,7 +252,7 @@ fn a_load_goes_on_while_a_turn_of_it_is_asked_about_and_what_was_allowed_once_is
 }
 
 #[test]
-fn without_a_person_it_does_not_begin_unless_that_was_allowed_for_all_settings_to_come() {
+fn without_a_screen_a_session_begins_only_if_all_settings_are_allowed() {
     let server = demo::Server::start(demo::Options::default()).unwrap();
     let alone = || Commission { is_attended: false, ..watched(&server, of_keys(1000)) };
     let settings = vec![of_keys(1000), of_keys(2 << 20)];
@@ -278,7 +278,7 @@ fn next<T>(peer: &Peer, what: impl Fn(&Record) -> Option<T>) -> T {
 }
 
 #[test]
-fn keys_are_made_whenever_that_is_asked_for_and_reads_find_them() {
+fn a_prefill_order_writes_the_keys_that_reads_find() {
     let server = demo::Server::start(demo::Options::default()).unwrap();
     let get =
         Knobs { load: true, clients: 1, keyspace: 500, workload: preset("get").unwrap(), ..Knobs::default() };
@@ -328,7 +328,7 @@ fn keys_are_made_whenever_that_is_asked_for_and_reads_find_them() {
 }
 
 #[test]
-fn every_node_is_asked_about_before_one_is_loaded_and_then_the_load_goes_where_it_is_carried() {
+fn all_nodes_are_allowed_before_one_gets_load_and_carry_moves_the_load() {
     let servers = [(); 2].map(|()| demo::Server::start(demo::Options::default()).unwrap());
     let others = vec![commission(&servers[1], Keys::OwnServers).plan.target];
     let both = Commission { others, carrier: Some(0), ..watched(&servers[0], of_keys(2 << 20)) };

@@ -14,18 +14,18 @@ use super::{
 };
 use crate::session::FileError;
 
-/// How often the thread checks for records, replies and signals. Orders wake the thread.
+/// The interval at which the thread checks for records, replies and signals. Orders wake the thread at once.
 const LOOK_EVERY: Duration = Duration::from_millis(40);
 
-/// Why a session ended.
+/// The reason why a session ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EndedBy {
-    /// The session's time or number of requests was reached, or a peer has ordered the end.
+    /// The session reached its time or its number of requests, or a peer ordered its end.
     Itself,
-    /// A signal.
+    /// A signal ended the session.
     Signal,
-    /// The server of a node refuses the load permanently, or a worker died, and no user could change that; the text is
-    /// the reason.
+    /// The server of a node refuses the load permanently, or a worker died, and there was no screen to continue without
+    /// load. Contains the node number and the reason.
     Refusal(u16, String),
 }
 
@@ -34,9 +34,10 @@ pub enum EndedBy {
 pub struct Ended {
     /// Why the session ended.
     pub by: EndedBy,
-    /// `Ok` if the recording is complete, otherwise its error.
+    /// `Ok` if all files are complete; otherwise the first error of a file.
     pub recorded: Result<(), Arc<FileError>>,
-    /// The nodes on whose servers changes are left, apart from kept keys; the session has reported the details.
+    /// The numbers of nodes with changes that could not be undone. Kept keys do not count. The session has reported the
+    /// details.
     pub left: Vec<u16>,
 }
 
@@ -66,7 +67,7 @@ fn attend(running: &mut Running) -> EndedBy {
         if let Some((node, cause)) = running.look() {
             return EndedBy::Refusal(node, cause);
         }
-        // A terminal that is closed ends its screen and sends a signal; the signal is the reason.
+        // Closing a terminal both ends the screen and sends a signal. The signal is checked first, so it is the reason.
         if running.signals.try_recv().is_ok() {
             return EndedBy::Signal;
         }

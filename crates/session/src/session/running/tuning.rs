@@ -1,6 +1,6 @@
 //! Sets server parameters during a session, and restores them at its end.
 //!
-//! Parameters are set one after the other, so that the earlier value of each is known and can be restored.
+//! Parameters are set one after the other, so that the old value of each parameter is known and can be restored.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -21,7 +21,7 @@ pub(super) struct Wish {
     pub(super) peer: usize,
 }
 
-/// The parameter that is being set, and those that wait. The ledger contains those that were set.
+/// The parameter that is being set, and the parameters that wait. The ledger contains the parameters that were set.
 pub(super) struct Tuning {
     ledger: Ledger,
     waiting: VecDeque<Wish>,
@@ -45,7 +45,7 @@ impl Tuning {
         Self { ledger, waiting: VecDeque::new(), under_way: None }
     }
 
-    /// Sets a parameter after all earlier requests are done.
+    /// Queues a parameter to be set after all earlier requests.
     pub(super) fn set(&mut self, wish: Wish, control: &Control) {
         self.waiting.push_back(wish);
         self.begin_next(control);
@@ -61,7 +61,7 @@ impl Tuning {
         }
     }
 
-    /// Returns the results since the last call; waits for them at most this long.
+    /// Returns the results since the last call. Waits at most `limit` for each result.
     pub(super) fn look(&mut self, limit: Duration, control: &Control) -> Vec<SetOutcome> {
         let mut outcomes = Vec::new();
         while let Some((wish, answer)) = self.under_way.take() {
@@ -94,8 +94,9 @@ impl Tuning {
         outcomes
     }
 
-    /// Restores all parameters that were set, in reverse order, and calls `report` with a line about each. After a
-    /// failure the line contains a command that restores the parameter. Returns whether all parameters were restored.
+    /// Restores all parameters that were set, in reverse order, and calls `report` with a line about each parameter. If
+    /// a parameter cannot be restored, its line contains a command for the user. Returns whether all parameters were
+    /// restored.
     pub(super) fn restore(
         &mut self,
         control: &Control,
@@ -104,7 +105,7 @@ impl Tuning {
     ) -> bool {
         self.waiting.clear();
         self.look(LIMIT, control);
-        // The ledger has a parameter that is being set, and no further ones can be set.
+        // The ledger already contains a parameter that is still being set. After this call no parameter can be added.
         self.ledger.close();
         let mut is_whole = true;
         for tuned in self.ledger.marker().tuned.iter().rev() {

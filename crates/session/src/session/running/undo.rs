@@ -23,25 +23,25 @@ use crate::{
     units::counted,
 };
 
-/// How long the server may take for its last report, so that a server that hangs does not delay the end.
+/// The longest wait for a server's last status. The wait is short, so that a hanging server does not delay the end.
 const LAST_POLL_LIMIT: Duration = Duration::from_millis(200);
 
 /// The result of ending a session.
 #[derive(Default)]
 pub(super) struct Undone {
-    /// The node whose load ended early, and the reason, according to the last records.
+    /// The number of the node whose load ended early, and the reason, if the last records show one.
     pub(super) refused: Option<(u16, String)>,
-    /// The error of the recording, if the recording is incomplete.
+    /// The first error of a recording or an export, if a file is incomplete.
     pub(super) recorded: Option<Arc<FileError>>,
-    /// The nodes on whose servers changes are left, apart from kept keys.
+    /// The numbers of nodes with changes that could not be undone. Kept keys do not count.
     pub(super) left: Vec<u16>,
     /// Whether a signal interrupted the cleanup.
     pub(super) is_interrupted: bool,
 }
 
 /// Ends all measurement, sends the last records to the peers, restores the servers' parameters, undoes setups and
-/// removes the keys. An interrupt or a `kill` meanwhile stops the removal of keys; then the rest of the keys is
-/// reported. The end does not wait for peers.
+/// removes the keys. An interrupt or a `kill` stops the removal of keys; the remaining keys are reported. The end does
+/// not wait for peers.
 pub(super) fn undo(running: Running) -> Undone {
     let Running { mut live, mut nodes, records, recordings, mut peers, signals, .. } = running;
     live.end_load();
@@ -68,11 +68,12 @@ pub(super) fn undo(running: Running) -> Undone {
     left.extend(undone.left);
     left.sort_unstable();
     let undone = Undone { refused, recorded: recordings.finish().err(), left, ..undone };
-    // A failure in one part does not prevent undoing the others.
+    // A panic above must not prevent the cleanup, so it is resumed only now.
     broken.map_or(undone, |panic| resume_unwind(panic))
 }
 
-/// Undoes setups, and removes the keys that the run may have written, or reports how to use kept keys. The load is off.
+/// Undoes setups, and removes the keys of the run. For kept keys it reports how to use them again. Call this only when
+/// the load is off.
 pub(super) fn undo_writes(nodes: &mut [Node], signals: &Receiver<Signal>, peers: &mut Peers) -> Undone {
     let mut undone = Undone::default();
     let mut is_stopped = false;
@@ -84,7 +85,8 @@ pub(super) fn undo_writes(nodes: &mut [Node], signals: &Receiver<Signal>, peers:
         match gate.leaves_keys(holders) {
             Some(false) => {
                 let ended = remove(holders, |progress| {
-                    // A terminal that is closed sends its signal more than once, which is not a request to hurry.
+                    // A closed terminal sends its signal more than once. Only an interrupt or a `kill` stops the
+                    // removal.
                     is_stopped |= signals
                         .try_iter()
                         .any(|signal| matches!(signal, Signal::Interrupt | Signal::Terminate));
@@ -126,7 +128,7 @@ fn undo_setup(node: &mut Node, peers: &mut Peers) -> bool {
     gate.await_setup(LIMIT);
     let mut is_gone = true;
     for Holder { number: of, target, control, ledger, .. } in holders.iter() {
-        // A setup in progress makes nothing more.
+        // After this a running setup creates no more objects.
         ledger.close();
         for made in ledger.marker().made.iter().rev() {
             let deleted = delete(made, ledger, control, &target.address);
@@ -138,8 +140,8 @@ fn undo_setup(node: &mut Node, peers: &mut Peers) -> bool {
     is_gone
 }
 
-/// Returns a line about what happens to keys that stay on the server. On memcached a later `redyno clean` cannot find
-/// keys, because memcached cannot list them.
+/// Returns the end of a line about keys that stay on the server: the command that removes them. memcached cannot list
+/// keys, so `redyno clean` cannot remove keys from memcached.
 fn later(them: &str, holders: &Holders) -> String {
     let targets = holders.to_name();
     if targets.iter().all(|target| target.dialect.lists_keys()) {
@@ -147,7 +149,7 @@ fn later(them: &str, holders: &Holders) -> String {
         let removes = if commands.len() == 1 { "removes" } else { "together remove" };
         return format!("{} {removes} {them}", commands.join(" and "));
     }
-    format!("nothing finds {them} again on a memcached: it evicts them, or flush_all does")
+    format!("memcached cannot list {them}; they stay until it evicts them or you send flush_all")
 }
 
 /// Returns a line about the result of removing keys.

@@ -1,10 +1,10 @@
-//! The latencies in one time slot, separated by segment, so that a percentile never mixes two load settings.
+//! The latencies in one time slot, separated by segment: a percentile never mixes two load settings.
 
 use super::{Level, Quantiles, history::Merge};
 use crate::stats::{Blend, Compact, Latency};
 
-/// The largest number of segments that a time slot separates. If there are more, the latencies of the shortest ones are
-/// added up and have no percentiles.
+/// The largest number of segments that are separate in a time slot. With more segments, the latencies of the shortest
+/// segments are added up, and have no percentiles.
 const MOST_PARTS: usize = 4;
 /// The number under which the shortest segments are added up; segments themselves are numbered from 1.
 const SHARED: u32 = 0;
@@ -24,7 +24,7 @@ struct OfSegment {
     latency: Compact,
 }
 
-/// The exact longest latency in some time, and when it was recorded.
+/// The exact longest latency in a period, and the time at which it was recorded.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Worst {
     /// The end of the interval with this latency, in seconds of the session.
@@ -56,7 +56,7 @@ impl BySegment {
                 mine.latency.merge(&part.latency);
             }
             None => {
-                // Nearly every time slot has one part, and a vector would begin with room for four.
+                // Nearly every time slot has one part. A plain push would reserve space for four parts.
                 self.parts.reserve_exact(1);
                 self.parts.push(part);
             }
@@ -76,14 +76,14 @@ impl BySegment {
         self.parts.iter().filter(|part| part.segment == segment).for_each(|part| blend.add(&part.latency));
     }
 
-    /// Adds the latencies of the segments for which `counts` is true to the rows of a heat map, as
-    /// [`Compact::add_to_rows`].
+    /// Adds latencies to the rows of a heat map, as [`Compact::add_to_rows`] does. `counts` selects the segments that
+    /// are added.
     pub(super) fn add_to_rows(&self, counts: impl Fn(u32) -> bool, ends_ns: &[u64], rows: &mut [u64]) {
         let counted = self.parts.iter().filter(|part| counts(part.segment));
         counted.for_each(|part| part.latency.add_to_rows(ends_ns, rows));
     }
 
-    /// Returns the segments that this time slot separates.
+    /// Returns the numbers of the segments that are separate in this time slot.
     pub(super) fn segments(&self) -> impl Iterator<Item = u32> {
         self.parts.iter().map(|part| part.segment).filter(|segment| *segment != SHARED)
     }
@@ -98,7 +98,8 @@ impl Merge for BySegment {
     }
 }
 
-/// Returns the segment with the most time in these time slots; of equal ones, the latest.
+/// Returns the segment with the most time in these time slots. If several segments have the same time, returns the
+/// latest of them.
 pub(super) fn longest_segment<'a>(cells: impl Iterator<Item = &'a BySegment>) -> Option<u32> {
     let mut lengths: Vec<(u32, f64)> = Vec::new();
     let own = |part: &&OfSegment| part.segment != SHARED && (part.length_s > 0.0 || !part.latency.is_empty());
@@ -117,8 +118,8 @@ pub(super) fn levels(cells: &[&BySegment], blend: &mut Blend) -> Quantiles {
     levels_of(segment, cells, cells, blend)
 }
 
-/// Returns the percentiles and the maximum of requests in these time slots: of response times if the segment with the
-/// most time is an open loop, otherwise of service times.
+/// Returns the percentiles and the maximum of the requests in these time slots. The latencies are response times if the
+/// segment with the most time is an open loop, and service times otherwise.
 pub(super) fn levels_from_due(
     service: &[&BySegment],
     response: &[&BySegment],
@@ -149,7 +150,7 @@ mod tests {
     use crate::stats::fixture::repeated;
 
     #[test]
-    fn percentiles_are_of_the_setting_that_held_longest_and_the_maximum_of_all() {
+    fn percentiles_are_of_the_longest_segment_and_the_maximum_of_all() {
         let mut parts = BySegment::default();
         parts.add(1, 0.1, 0.1, &repeated(1_000, 500));
         parts.add(2, 0.25, 0.15, &repeated(500_000, 50));
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_count_from_when_they_were_due_where_the_segment_that_held_longest_has_that() {
+    fn latencies_are_response_times_if_the_longest_segment_is_an_open_loop() {
         let cell = |parts: &[(u32, f64, u64)]| {
             let mut cell = BySegment::default();
             parts.iter().for_each(|(n, length_s, ns)| cell.add(*n, 1.0, *length_s, &repeated(*ns, 100)));
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn many_settings_in_one_cell_stay_bounded_and_lose_no_count() {
+    fn many_segments_in_one_cell_need_bounded_memory_and_lose_no_count() {
         let mut parts = BySegment::default();
         for segment in 1..=50 {
             let length_s = if segment == 7 { 3.0 } else { 0.1 };

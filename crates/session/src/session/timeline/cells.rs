@@ -1,4 +1,4 @@
-//! What a time slot of the history contains besides latencies: load, errors, pings and the server's figures.
+//! The contents of a time slot of the history apart from latencies: load, errors, pings and the server's figures.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -15,18 +15,18 @@ use crate::{
 /// The load during a time slot, over all its segments.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LoadCell {
-    /// Good replies, without those after the end of a load or segment.
+    /// Good replies, without replies after the end of a load or segment.
     pub ops: u64,
     /// The measured time under load, in seconds.
     pub length_s: f64,
-    /// The longest time that a due request waited to be sent, in microseconds.
+    /// The longest time from when a request was due to its sending, in microseconds.
     pub behind_us: u64,
-    /// The longest time that a request had waited for its reply at the end of a tick, in nanoseconds: its service time
-    /// is at least this long.
+    /// The longest time that an unanswered request had waited at the end of a tick, in nanoseconds. The request's
+    /// service time is at least as long.
     pub waiting_ns: u64,
     /// Connections that carried load at the end of the time slot.
     pub clients: u32,
-    /// The slowest and the fastest of the finest time slots within this one, in replies per second.
+    /// The lowest and the highest rate of the finest time slots within this time slot, in replies per second.
     extremes: Option<(f64, f64)>,
 }
 
@@ -49,13 +49,13 @@ impl LoadCell {
         (self.length_s > 0.0).then(|| self.ops as f64 / self.length_s)
     }
 
-    /// Returns the longest wait for a reply, if it is longer than `latency_ns`.
+    /// Returns the longest wait for a reply in nanoseconds, if it is longer than `latency_ns`.
     pub fn wait_beyond(&self, latency_ns: Option<u64>) -> Option<u64> {
         beyond(self.waiting_ns, latency_ns)
     }
 
-    /// Returns the rate of the slowest and the fastest tick in the time slot, in replies per second; in older time
-    /// slots, of the slowest and the fastest second.
+    /// Returns the rates of the slowest and the fastest tick in the time slot, in replies per second. In older time
+    /// slots these are the rates of the slowest and the fastest second.
     pub fn extremes(&self) -> Option<(f64, f64)> {
         self.extremes.or_else(|| self.ops_per_s().map(|rate| (rate, rate)))
     }
@@ -102,8 +102,8 @@ pub struct PingCell {
     pub answered: u64,
     /// Good replies whose round trip could not be divided into sending, kernel and reading.
     pub left_out: u64,
-    /// The longest time that a PING had waited for its reply at the end of a tick, in nanoseconds: its round trip is at
-    /// least this long.
+    /// The longest time that an unanswered PING had waited at the end of a tick, in nanoseconds. The PING's round trip
+    /// is at least as long.
     pub waiting_ns: u64,
 }
 
@@ -117,13 +117,13 @@ impl PingCell {
         }
     }
 
-    /// Returns whether most round trips could not be divided into their parts. In this case the parts of the other
-    /// pings are misleading: during a stall only the fast pings can be divided.
+    /// Returns whether most round trips could not be divided into their parts. The parts of the remaining pings are
+    /// misleading then, because during a stall only fast pings can be divided.
     pub fn lacks_parts(&self) -> bool {
         self.left_out * 2 > self.answered
     }
 
-    /// Returns the longest wait for a reply, if it is longer than `rtt_ns`.
+    /// Returns the longest wait for a reply in nanoseconds, if it is longer than `rtt_ns`.
     pub fn wait_beyond(&self, rtt_ns: Option<u64>) -> Option<u64> {
         beyond(self.waiting_ns, rtt_ns)
     }
@@ -142,13 +142,14 @@ impl Merge for PingCell {
     }
 }
 
-/// The commands that the server ran during a time slot for all its clients except redyno's control plane, from its own
-/// statistics.
+/// The commands that the server ran during a time slot, from the server's own statistics. Commands of redyno's control
+/// plane are separate.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CommandCell {
     /// The length of the time that these statistics cover, in seconds.
     pub length_s: f64,
-    /// The statistics by command. If there are more than `MOST_COMMANDS`, the further ones are added up as [`OTHER`].
+    /// The statistics by command. If there are more than `MOST_COMMANDS` commands, the rest is added up under the name
+    /// [`OTHER`].
     pub stats: BTreeMap<String, CommandStat>,
     /// The calls of redyno's control plane, and their time in microseconds.
     pub own: CommandStat,
@@ -158,14 +159,14 @@ pub struct CommandCell {
 const MOST_COMMANDS: usize = 32;
 
 impl CommandCell {
-    /// Returns the commands that the server ran between the previous poll and this one. The result is empty if they are
-    /// unknown, as for the first poll.
+    /// Returns the commands that the server ran between the previous poll and this poll. The result is empty if they
+    /// are unknown, for example after the first poll.
     pub fn of(status: &Status) -> Self {
         let mut cell = Self::default();
         if let Some(length_s) = status.poll_s.filter(|s| *s > 0.0 && !status.command_stats.is_empty()) {
             cell.length_s = length_s;
             let of_others = |name: &String| Some((name.clone(), status.of_others(name)?));
-            // A command with few calls may take all the time. Memcached reports no times.
+            // Sorted by time first: a command with few calls may take most of the time. memcached reports no times.
             let mut by_time: Vec<_> = status.command_stats.keys().filter_map(of_others).collect();
             by_time.sort_by_key(|(_, stat)| std::cmp::Reverse((stat.usec, stat.calls)));
             by_time.iter().for_each(|(name, stat)| cell.add(name, stat));
@@ -207,9 +208,9 @@ impl Merge for CommandCell {
 /// The server's figures during a time slot.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ServerCell {
-    /// The last status of the server in the time slot, without its statistics of commands: `commands` has those.
+    /// The last status of the server in the time slot. The statistics of commands are in `commands` instead.
     pub last: Option<Arc<Moment<Status>>>,
-    /// The last sample of redyno's machine in this cell.
+    /// The last sample of redyno's machine in the time slot.
     pub host: Option<Arc<Moment<Sample>>>,
     /// The highest value of each figure in the time slot; for figures that count events, the highest rate per second.
     pub highest: Gauges,
@@ -242,7 +243,7 @@ impl Merge for ServerCell {
     }
 }
 
-/// Replaces `mine` by `other`, unless that is from an earlier moment.
+/// Replaces `mine` with `other`, unless `other` is from an earlier moment.
 fn keep_later<T>(mine: &mut Option<Arc<Moment<T>>>, other: Option<Arc<Moment<T>>>) {
     if let Some(other) = other.filter(|other| mine.as_ref().is_none_or(|mine| mine.t_s <= other.t_s)) {
         *mine = Some(other);
@@ -272,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_a_few_do_not_stand_for_a_stall_that_is_in_none_and_a_wait_is_a_lower_bound() {
+    fn parts_of_few_pings_are_not_shown_and_a_wait_is_a_lower_bound() {
         let mut cell = PingCell { answered: 25, left_out: 1, waiting_ns: 0 };
         assert!(!cell.lacks_parts());
         cell.merge(PingCell { answered: 100, left_out: 90, waiting_ns: 7_000 });
@@ -285,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_add_up_over_the_time_that_is_known() {
+    fn commands_add_up_over_the_covered_time() {
         let poll = |calls, poll_s| {
             let stat = CommandStat { calls, times: Some(vec![(4, calls)].into()), ..CommandStat::default() };
             let command_stats = [("get".to_owned(), stat)].into();
@@ -307,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn redynos_own_commands_are_apart_and_a_command_with_few_long_calls_is_not_among_the_others() {
+    fn redynos_own_commands_are_separate_and_a_command_with_few_long_calls_is_listed() {
         let stat = |calls, usec| CommandStat { calls, usec, ..CommandStat::default() };
         let mut command_stats: BTreeMap<_, _> = (0..40).map(|n| (format!("c{n}"), stat(1000, 10))).collect();
         command_stats.insert("keys".to_owned(), stat(1, 900_000));
@@ -321,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_keeps_the_servers_last_word_and_its_busiest_moment() {
+    fn a_cell_keeps_the_last_status_and_the_highest_values() {
         let at = |t_s, cpu| {
             let gauges = [(Gauge::Cpu, cpu)].into();
             Moment::new(t_s, Status { gauges, ..Status::default() })

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 pub struct ErrorCount {
     /// The number of requests or PINGs with this error.
     pub count: u64,
-    /// The errors in `count` that are outside the measured load, by source: `prefill`, `warm-up` or PING.
+    /// The part of `count` that is not from the measured load, by source: `prefill`, `warm-up` or PING.
     pub aside: BTreeMap<&'static str, u64>,
-    /// The first message of this kind; `None` until it has arrived.
+    /// The first message of this kind of error; `None` until a message has arrived.
     pub first: Option<String>,
     /// The time of the latest error of this kind, in whole seconds of the session.
     pub last_s: u64,
@@ -36,12 +36,12 @@ impl ErrorLog {
         self.kinds.values().map(|error| error.count).sum()
     }
 
-    /// Returns the first message of the kind of error `kind`, of a request or of a connection.
+    /// Returns the first error message of `kind`, from a request or a connection.
     pub fn first_of(&self, kind: &str) -> Option<&str> {
         self.kinds.get(kind)?.first.as_deref()
     }
 
-    /// Adds errors of the measured load, or of the part `aside` outside it, such as the warm-up.
+    /// Adds errors. `aside` is the source of errors that are not from the measured load, such as the warm-up.
     pub(super) fn count(&mut self, t_s: f64, errors: &BTreeMap<String, u64>, aside: Option<&'static str>) {
         for (kind, n) in errors.iter().filter(|(_, n)| **n > 0) {
             let error = self.kinds.entry(kind.clone()).or_default();

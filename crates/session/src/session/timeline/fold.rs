@@ -1,4 +1,4 @@
-//! Adds one record after another to the timeline: to its histories, windows and totals.
+//! Adds records to the timeline: to its histories, windows and totals.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -27,15 +27,16 @@ use crate::{
     stats::Latency,
 };
 
-/// The number of ticks that stay as fine as they were recorded: 100 s, so that eight hours need less than 60 MB; see
-/// [`History`].
+/// The number of ticks that the history keeps in full detail: 100 s. A history of eight hours then needs less than 60
+/// MB; see [`History`].
 const KEPT: usize = 400;
-/// From this number of nodes on, each keeps fewer fine ticks, so that all together need the memory of this many.
+/// The largest number of nodes with full detail. With more nodes each node keeps fewer detailed ticks, so that the
+/// memory for all of them does not grow.
 const MOST_AT_FULL: usize = 4;
 /// The largest number of kept events, and of kept notes.
 const KEPT_EVENTS: usize = 10_000;
-/// The largest number of seconds without a poll that the figures of a poll cover, because they count since the previous
-/// poll.
+/// The longest period that the figures of one poll cover, in seconds. The figures of a poll are counted from the
+/// previous poll on.
 const POLL_REACH_S: f64 = 5.0;
 
 /// The settings of a timeline.
@@ -43,7 +44,7 @@ const POLL_REACH_S: f64 = 5.0;
 pub struct TimelineOptions {
     /// The length of a ping window (`-i`).
     pub ping_window: Duration,
-    /// The number of nodes of the session. The history of one of many becomes coarser sooner.
+    /// The number of nodes of the session. With many nodes each history becomes coarser sooner.
     pub nodes: usize,
 }
 
@@ -78,7 +79,8 @@ pub struct Timeline {
     pub(super) server: History<ServerCell>,
     pub(super) status: Option<Moment<Status>>,
     pub(super) host: Option<Moment<Sample>>,
-    /// The baselines of the figures. Their shifts are events of the session, so those found here are dropped.
+    /// The baselines of the figures. Level shifts that are found here are dropped, because the session records them as
+    /// events.
     pub(super) watches: Watches,
     /// The segments.
     pub segments: Segments,
@@ -109,7 +111,7 @@ impl Timeline {
         Self::no_coarser(options, f64::INFINITY)
     }
 
-    /// Returns an empty timeline that lists all segments, however many there are.
+    /// Returns an empty timeline without a limit on the number of listed segments.
     pub fn with_all_segments() -> Self {
         Self { segments: Segments::all(), ..Self::default() }
     }
@@ -216,7 +218,7 @@ impl Timeline {
         }
     }
 
-    /// Adds the parts of the pings' round trips, which come from the kernel's timestamps.
+    /// Adds the parts of the pings' round trips. The parts are measured with the kernel's timestamps.
     fn push_ping_parts(&mut self, span: &Span<Ping>) {
         let ping = &span.body;
         let parts = [
@@ -303,7 +305,7 @@ impl Timeline {
         if let Some(cpu) = moment.body.gauges[Gauge::Cpu] {
             self.segments.push_cpu(since_s, length_s, cpu);
         }
-        // Only some polls ask for the clients and the slots.
+        // Only some polls query the clients and the slots.
         let (clients, slots) =
             self.status.take().map_or((None, None), |before| (before.body.clients, before.body.slots));
         let mut latest = moment.clone();
@@ -325,7 +327,8 @@ impl Timeline {
     }
 }
 
-/// Returns the time since which `record` changes the measurements, in seconds; `None` if it changes none.
+/// Returns the start of the period whose measurements `record` changes, in seconds; `None` if it changes no
+/// measurement.
 fn changes_since(record: &Record) -> Option<f64> {
     match record {
         Record::Server(_) | Record::Host(_) => Some(record.t_s()? - POLL_REACH_S),

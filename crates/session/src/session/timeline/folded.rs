@@ -1,4 +1,5 @@
-//! Events as lists and the time axis show them: a beginning and its end are one episode, and equal events are one line.
+//! Groups events for lists and for the time axis: a beginning and its end become one episode, and equal events become
+//! one line.
 //!
 //! ```text
 //!   save began … save ended        ─► an episode with a length
@@ -9,17 +10,19 @@ use std::collections::HashMap;
 
 use crate::{events::EventKind, session::Event, units};
 
-/// The longest time between two equal events that are one line, in seconds. A longer pause is worth a line of its own.
+/// The longest time between two equal events that are shown in one line, in seconds. After a longer pause the next
+/// event gets a new line.
 const APART_S: f64 = 60.0;
 
-/// Something that happened: an event, or its beginning and its end.
+/// An event without a length, or the beginning and the end of one that lasts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Episode<'a> {
-    /// The event; of a beginning and an end, the end.
+    /// The event. If the episode has a beginning and an end, it is the event of the end.
     pub event: &'a Event,
-    /// When it began, in seconds of the session.
+    /// The start of the episode, in seconds of the session.
     pub from_s: f64,
-    /// When it ended; infinite while it lasts, and equal to the beginning if it has no length.
+    /// The end of the episode, in seconds of the session: infinite while it lasts, and equal to the start if it has no
+    /// length.
     pub until_s: f64,
 }
 
@@ -36,7 +39,7 @@ impl<'a> Episode<'a> {
     }
 }
 
-/// Returns the episodes of `events`, in the order in which they began to be known.
+/// Returns the episodes of `events`, in the order of their first events.
 pub fn episodes<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<Episode<'a>> {
     let mut episodes: Vec<Episode<'a>> = Vec::new();
     let mut open: Vec<usize> = Vec::new();
@@ -45,7 +48,7 @@ pub fn episodes<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<Episode<'a>>
         let before = open.iter().position(|at| episodes[*at].event.what.continues(&event.what));
         let before = before.map(|at| open.swap_remove(at));
         if event.what.opens() {
-            // A new beginning ends the old one, whose end was not recorded.
+            // The end of the earlier episode was not recorded, so the new beginning ends it.
             if let Some(before) = before {
                 episodes[before].until_s = event.t_s;
             }
@@ -66,26 +69,26 @@ pub fn episodes<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<Episode<'a>>
 pub struct Folded<'a> {
     /// The latest of the equal episodes.
     pub last: Episode<'a>,
-    /// When the first of them began, in seconds of the session.
+    /// The start of the first of the equal episodes, in seconds of the session.
     pub since_s: f64,
     /// The number of equal episodes.
     pub count: u64,
-    /// The text, without the event's name.
+    /// The text of the line, without the event's name.
     pub text: String,
 }
 
-/// What equal events have in common.
+/// The common values of equal events.
 struct Group {
     line: usize,
-    /// The shortest and the longest, in nanoseconds, if the events have a length.
+    /// The shortest and the longest length of the events in nanoseconds, if they have a length.
     ends_ns: Option<(u64, u64)>,
-    /// The client of all of them.
+    /// The client, if all the events have the same client.
     client: Option<String>,
-    /// The sum of what they only count.
+    /// The sum of the numbers in events that only report a number.
     counted: u64,
 }
 
-/// Returns one line for equal events, ordered by the time of the latest of them.
+/// Returns one line for each group of equal events, ordered by the time of the group's latest event.
 pub fn folded<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<Folded<'a>> {
     let mut lines: Vec<Folded<'a>> = Vec::new();
     let mut groups: HashMap<(&str, String), Group> = HashMap::new();
@@ -199,7 +202,7 @@ mod tests {
         assert_eq!(texts(&events)[1], "29 × HGETALL cart:all, 175 ms to 1.20 s");
         let more = |t_s, entries| Event::new(t_s, EventKind::MoreSlowCommands { entries });
         assert_eq!(texts(&[more(1.0, 8), more(2.0, 11)]), ["and 19 more entries"]);
-        // A minute later it is news again.
+        // More than a minute later the same event gets a new line.
         events.push(slow(90.0, 200, "HGETALL cart:all", "a:1"));
         assert_eq!(texts(&events)[2], "200 ms HGETALL cart:all from a:1");
     }

@@ -1,5 +1,4 @@
-//! One column of a heat map: the number of requests by latency, in bins that are each about a tenth wider than the one
-//! before.
+//! One column of a heat map: the number of requests by latency. Each bin is about a tenth wider than the bin below it.
 //!
 //! All columns have the same bins, so that a screen can change its scale without new data.
 
@@ -7,7 +6,7 @@ use std::{collections::BTreeSet, sync::LazyLock};
 
 use super::by_segment::BySegment;
 
-/// The number of requests in each bin.
+/// One column of a heat map.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heat {
     /// The number of requests in each bin, from the shortest latency to the longest.
@@ -73,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bin_holds_what_lies_between_its_beginning_and_the_next() {
+    fn a_bin_counts_latencies_from_its_start_to_the_next_start() {
         for n in [0, 1, 100, DECADES * Heat::A_DECADE - 1] {
             assert_eq!([1.001, 1.09].map(|times| Heat::bin(Heat::start_ns(n) * times)), [n, n]);
         }
@@ -81,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_lost_beyond_either_end() {
+    fn latencies_beyond_the_bins_are_counted() {
         let (low, high) = (parts(1, 3, 1), parts(1, 400_000_000_000, 1));
         let counts = filled(&of(&[&low, &high], &[]));
         assert_eq!(counts, [(0, 1), (DECADES * Heat::A_DECADE - 1, 1)]);

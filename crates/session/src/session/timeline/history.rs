@@ -4,20 +4,20 @@
 //!  level 2      level 1    level 0
 //! [  1 s   ][  1 s   ][½ s][½ s][¼][¼][¼][¼] now
 //! ```
-//! When a cell (time slot) is too old for its level, it is merged with its neighbour into a cell of the next level,
-//! which is twice as long. Each level has the same number of cells, so it reaches twice as far back as the level
-//! before: a day needs nine levels. [`Merge`] defines how values are merged; counts are never lost. Time without a
-//! value is a gap and needs no memory. In the history of a part that was read again, cells are merged only up to a last
-//! level.
+//! When a cell (time slot) is too old for its level, it is merged with its neighbour into one cell of the next level.
+//! Cells of the next level are twice as long. Each level has the same number of cells, so each level reaches twice as
+//! far back as the level before. A day needs nine levels. [`Merge`] defines how values are merged; counts are never
+//! lost. Time without a value is a gap and needs no memory. The history of a part of a recording that was read again
+//! has a last level, where cells are not merged any more.
 
 use std::collections::VecDeque;
 
-/// The largest number of a step, 2^53: longer than any session. Later moments are counted in this step.
+/// The largest step number, 2^53, which no session reaches. Later moments are counted in this step.
 const LAST_STEP: f64 = 9_007_199_254_740_992.0;
 
-/// The value of a time slot, which can be merged with that of the next one.
+/// A value of a time slot that can be merged with the value of the next time slot.
 pub trait Merge {
-    /// Merges this value with that of a later time slot.
+    /// Merges this value with the value of a later time slot.
     fn merge(&mut self, later: Self);
 }
 
@@ -30,7 +30,7 @@ pub struct History<T> {
     newest: u64,
     /// The last level: its time slots are not merged any more.
     coarsest: usize,
-    /// The longest time by which a measurement began before its time slot, in seconds.
+    /// The largest number of seconds by which a measurement began before its time slot.
     longest_s: f64,
     levels: Vec<VecDeque<Slot<T>>>,
 }
@@ -51,19 +51,17 @@ struct Slot<T> {
 pub struct Cell<'a, T> {
     /// The start of the time slot, in seconds.
     pub start_s: f64,
-    /// The start of the covered time, in seconds: earlier than `start_s` if a measurement was longer than the time
-    /// slot.
+    /// The start of the covered time, in seconds: before `start_s` if a measurement was longer than the time slot.
     pub from_s: f64,
-    /// The end of the covered time, in seconds: a little after the time slot if a measurement longer than it ended
-    /// late.
+    /// The end of the covered time, in seconds: a little after the time slot if a long measurement ended late.
     pub to_s: f64,
     /// The value of the time slot.
     pub value: &'a T,
 }
 
 impl<T: Default + Merge> History<T> {
-    /// Returns an empty history with time slots of `step_s` seconds, which become longer after `kept` time slots, up to
-    /// `most_s` seconds, but at least one step.
+    /// Returns an empty history. The newest `kept` time slots are `step_s` seconds long. Older time slots are longer,
+    /// but at most `most_s` seconds, or one step if that is longer.
     pub fn new(step_s: f64, kept: usize, most_s: f64) -> Self {
         let (kept, coarsest) = (kept.max(2) as u64, (most_s / step_s).max(1.0).log2() as usize);
         Self { step_s, kept, newest: 0, coarsest, longest_s: 0.0, levels: Vec::new() }
@@ -72,8 +70,8 @@ impl<T: Default + Merge> History<T> {
     /// Returns the value of the time slot for a measurement of `length_s` seconds that ended at `t_s`; creates the time
     /// slot if needed.
     ///
-    /// A measurement belongs to the time slot that contains the middle of its last step, so it may end a little late. A
-    /// measurement longer than a time slot also covers time before it.
+    /// A measurement belongs to the time slot that contains the middle of the measurement's last step, so it may end a
+    /// little late. A measurement that is longer than a time slot also covers time before the time slot.
     pub fn entry(&mut self, t_s: f64, length_s: f64) -> &mut T {
         let inside = t_s - (length_s.min(self.step_s) / 2.0).max(self.step_s * 1e-6);
         let step = (inside / self.step_s).clamp(0.0, LAST_STEP) as u64;
@@ -105,7 +103,7 @@ impl<T: Default + Merge> History<T> {
     }
 
     fn is_too_old(&self, level: usize, index: u64) -> bool {
-        // Both cells of a pair change the level together, so that no coarse cell overlaps a fine one.
+        // Both cells of a pair move to the next level together, so that no coarse cell overlaps a fine cell.
         level < self.coarsest && (index | 1) + self.kept <= self.newest >> level
     }
 
@@ -181,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_fine_near_now_and_coarser_further_back() {
+    fn time_slots_are_short_near_the_end_and_longer_before() {
         let mut history = History::<Sum>::new(1.0, 4, f64::INFINITY);
         (1..=12).for_each(|s| history.entry(f64::from(s), 1.0).0 += 1);
         let cells = all(&history);
@@ -191,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stretch_that_ends_late_is_in_its_own_cell_and_a_long_one_stands_for_all_of_its_time() {
+    fn a_late_measurement_is_in_its_own_cell_and_a_long_one_covers_its_whole_time() {
         let mut history = History::<Sum>::new(0.25, 100, f64::INFINITY);
         history.entry(0.252, 0.252).0 = 1;
         history.entry(1.5, 1.0).0 = 2;
@@ -201,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn long_stretches_that_follow_each_other_leave_no_gap_wherever_they_end() {
+    fn consecutive_long_measurements_leave_no_gap() {
         let mut history = History::<Sum>::new(0.25, 100, f64::INFINITY);
         // The ends of polls once a second, some of them a little late.
         let ends = [1.0, 2.12, 3.01, 4.11, 5.1];
@@ -215,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_far_jump_costs_no_memory_and_loses_nothing() {
+    fn a_long_gap_needs_no_memory_and_loses_no_value() {
         let mut history = History::<Sum>::new(0.25, 8, f64::INFINITY);
         (1..100).for_each(|tick| history.entry(f64::from(tick) * 0.25, 0.25).0 += 1);
         history.entry(1e12, 0.25).0 += 1;
@@ -225,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_history_of_a_stretch_becomes_no_coarser_than_it_was_asked_to_be() {
+    fn a_history_with_a_limit_gets_no_longer_time_slots() {
         let filled = |longest_s: f64| {
             let mut history = History::<Sum>::new(0.25, 4, longest_s);
             (1..=400).for_each(|tick| history.entry(f64::from(tick) * 0.25, 0.25).0 += 1);

@@ -22,7 +22,7 @@ pub struct IntrinsicRun {
 }
 
 impl IntrinsicRun {
-    /// Returns a run whose first report is `report`, which ended at `t_s`.
+    /// Returns a run with its first report, which ended at `t_s`.
     pub(super) fn begin(t_s: f64, report: &Intrinsic) -> Self {
         Self {
             gentle: report.gentle,
@@ -35,7 +35,7 @@ impl IntrinsicRun {
         }
     }
 
-    /// Returns whether `report` belongs to this run of the probe. If not, the next run has begun.
+    /// Returns whether `report` belongs to this run of the probe. Otherwise the next run has begun.
     pub(super) fn goes_on_with(&self, report: &Intrinsic) -> bool {
         let not_longer = match (self.remaining_s, report.remaining_s) {
             (Some(before), Some(after)) => before > 0.0 && after <= before,
@@ -57,7 +57,8 @@ impl IntrinsicRun {
         self.remaining_s.is_some_and(|s| s > 0.0)
     }
 
-    /// Returns the longest iteration divided by the average one, as `redis-cli --intrinsic-latency` prints it.
+    /// Returns the duration of the longest iteration divided by the mean duration, as `redis-cli --intrinsic-latency`
+    /// prints it.
     pub fn worst_ratio(&self) -> Option<f64> {
         let mean_ns = self.busy_ns as f64 / self.runs.max(1) as f64;
         (mean_ns > 0.0).then(|| self.gaps.max_ns() as f64 / mean_ns)
@@ -79,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_run_on_demand_begins_anew() {
+    fn a_second_run_on_demand_is_a_new_run() {
         let mut run = IntrinsicRun::begin(1.0, &report(Some(0.25)));
         assert!(run.is_running() && run.goes_on_with(&report(Some(0.0))));
         run.push(1.25, &report(Some(0.0)));

@@ -26,7 +26,7 @@ pub struct Lane {
 }
 
 impl Lane {
-    /// Returns an empty measurement, whose history becomes coarser after `kept` ticks, with time slots of up to
+    /// Returns an empty measurement. Its history becomes coarser after `kept` ticks, with time slots of at most
     /// `longest_s` seconds.
     pub(super) fn new(kept: usize, longest_s: f64) -> Self {
         Self {
@@ -39,12 +39,12 @@ impl Lane {
         }
     }
 
-    /// Returns the latencies of the last second, without those before the current segment.
+    /// Returns the latencies of the last second that belong to the current segment.
     pub fn now(&self) -> &Latency {
         self.now.get_or_init(|| Latency::merged(self.pieces.iter().map(|(_, latency)| latency)))
     }
 
-    /// Returns the latencies of the last 60 s, without those before the current segment.
+    /// Returns the latencies of the last 60 s that belong to the current segment.
     pub fn minute(&self) -> &Latency {
         self.minute.get_or_init(|| {
             let Some((_, current)) = self.recent.back() else { return Latency::default() };
@@ -56,7 +56,7 @@ impl Lane {
         })
     }
 
-    /// Adds latencies of `segment`, the current segment, that were measured in the `length_s` seconds before `t_s`.
+    /// Adds latencies that were measured in the `length_s` seconds before `t_s`. `segment` is the current segment.
     pub(super) fn push(&mut self, segment: u32, t_s: f64, length_s: f64, latency: &Latency) {
         self.cells.entry(t_s, length_s).add(segment, t_s, length_s, latency);
         let second = second_ending(t_s);
@@ -78,7 +78,8 @@ impl Lane {
         self.age(t_s);
     }
 
-    /// Adds late replies of `segment`, an earlier segment; the present windows exclude them.
+    /// Adds late replies. `segment` is an earlier segment; the windows of the last second and the last minute exclude
+    /// these replies.
     pub(super) fn push_late(&mut self, segment: u32, t_s: f64, length_s: f64, latency: &Latency) {
         if length_s > 0.0 || !latency.is_empty() {
             self.cells.entry(t_s, length_s).add(segment, t_s, length_s, latency);
@@ -122,7 +123,7 @@ mod tests {
     use crate::stats::fixture::repeated;
 
     #[test]
-    fn windows_end_at_a_cut_and_after_their_time() {
+    fn windows_are_emptied_by_a_new_segment_and_after_their_time() {
         let mut lane = Lane::new(100, f64::INFINITY);
         for tick in 1..=400 {
             lane.push(1, f64::from(tick) * 0.25, 0.25, &repeated(1000, 1));
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tick_that_comes_late_is_counted_in_its_own_second() {
+    fn a_late_tick_is_counted_in_its_own_second() {
         let mut lane = Lane::new(100, f64::INFINITY);
         lane.push(1, 2.25, 0.25, &repeated(1000, 1));
         lane.push(1, 2.0, 0.25, &repeated(5000, 2));

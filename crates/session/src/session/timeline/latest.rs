@@ -1,4 +1,4 @@
-//! A copy of the latest figures and tables, for a screen that is frozen at that moment.
+//! A copy of the latest figures and tables, for a screen that the user has frozen.
 //!
 //! ```text
 //!   history  ├─ cells: of every moment ────────────────┼───────────► goes on

@@ -9,7 +9,7 @@ pub enum Measure {
     Service,
     /// The response time: from when a request was due to its reply; empty in closed loop.
     Response,
-    /// The ping probe.
+    /// The round trips of the ping probe.
     Ping,
     /// The part of a ping's round trip before it left the host: redyno's delay in sending.
     PingSend,
@@ -17,11 +17,11 @@ pub enum Measure {
     PingKernel,
     /// The part of a ping's round trip after the reply has arrived: redyno's delay in reading.
     PingPickup,
-    /// The wake probe.
+    /// The delays of the wake probe.
     Wake,
-    /// The intrinsic probe.
+    /// The iterations of the intrinsic probe.
     Intrinsic,
-    /// From sending to receipt, by the receivers of a workload.
+    /// The times from the sending of a message to its receipt, at the receivers of a workload.
     Received,
 }
 
@@ -39,7 +39,7 @@ impl Measure {
         Self::Received,
     ];
 
-    /// Returns whether this machine is measured, whatever the node is.
+    /// Returns whether this measurement is about redyno's machine and not about a node.
     pub(super) fn is_of_machine(self) -> bool {
         matches!(self, Self::Wake | Self::Intrinsic)
     }
@@ -73,13 +73,13 @@ redyno_engine::named_values! {
 }
 
 impl Level {
-    /// Returns the known levels in a line: `p50 312 µs  p99 1.94 ms`.
+    /// Returns the known levels in one line, such as `p50 312 µs  p99 1.94 ms`.
     pub fn line(of: impl Fn(Self) -> Option<u64>) -> String {
         let text = |level: Self| Some(format!("{} {}", level.name(), units::latency(of(level)?)));
         Self::ALL.into_iter().filter_map(text).collect::<Vec<_>>().join("  ")
     }
 
-    /// Returns this percentile or maximum of `latency`, in nanoseconds; `None` if there are too few samples for it.
+    /// Returns this percentile or the maximum of `latency`, in nanoseconds; `None` if there are too few samples.
     pub fn of(self, latency: &Latency) -> Option<u64> {
         match self {
             Self::P50 => latency.percentile(0.50),
@@ -101,12 +101,12 @@ impl Quantiles {
         Self(Level::ALL.map(|level| level.of(latency)))
     }
 
-    /// Returns one percentile or the maximum; `None` if there are too few samples for it.
+    /// Returns one percentile or the maximum, in nanoseconds; `None` if there were too few samples.
     pub fn get(&self, level: Level) -> Option<u64> {
         self.0[level as usize]
     }
 
-    /// Returns percentiles that are all `wait_ns`: their lower bound while no reply has arrived.
+    /// Returns levels that are all `wait_ns`, the lower bound of each level while no reply has arrived.
     pub fn of_wait(wait_ns: u64) -> Self {
         Self([Some(wait_ns); Level::ALL.len()])
     }

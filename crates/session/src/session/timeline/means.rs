@@ -1,4 +1,4 @@
-//! The means of some gauges over a segment, by which sessions without load are compared.
+//! The means of some gauges over a segment, for comparisons of sessions without load.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::{
     session::Record,
 };
 
-/// The gauges with a mean: those that describe the work of the server and of its machine.
+/// The gauges that get a mean: gauges of the work of the server and of its machine.
 const KEPT: [Gauge; 13] = [
     Gauge::OpsPerS,
     Gauge::Clients,
@@ -26,21 +26,21 @@ const KEPT: [Gauge; 13] = [
     Gauge::Recall,
 ];
 
-/// Sums of gauges with the time that they cover.
+/// The means of gauges, kept as sums and the time that they cover.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GaugeMeans {
-    /// The gauges in place of those of [`KEPT`].
+    /// The gauges to use in place of [`KEPT`].
     others: Option<Vec<Gauge>>,
     sums: BTreeMap<Gauge, (f64, f64)>,
 }
 
 impl GaugeMeans {
-    /// Returns empty means of these gauges.
+    /// Returns means of these gauges, without values.
     pub fn of_gauges(gauges: &[Gauge]) -> Self {
         Self { others: Some(gauges.to_vec()), ..Self::default() }
     }
 
-    /// Adds a record, if it is one of the server or of its machine.
+    /// Adds a record of the server or of its machine; ignores all other records.
     pub fn push_record(&mut self, record: &Record) {
         match record {
             Record::Server(moment) => self.push_status(&moment.body),
@@ -49,8 +49,8 @@ impl GaugeMeans {
         }
     }
 
-    /// Returns the mean of a gauge; of one that counts, the mean per second. `None` if it was not reported, or has no
-    /// mean.
+    /// Returns the mean of a gauge, per second for a gauge that counts. `None` if the gauge was not reported, or gets
+    /// no mean.
     pub fn of(&self, gauge: Gauge) -> Option<f64> {
         let (sum, length_s) = self.sums.get(&gauge)?;
         (*length_s > 0.0).then(|| sum / length_s)

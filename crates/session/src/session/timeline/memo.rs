@@ -1,11 +1,11 @@
-//! A cache of chart columns: when a chart of four hours moves by one column, only one new column is computed.
+//! A cache of chart columns: when a chart moves by one column, only one new column is computed.
 //!
 //! ```text
 //!   frame n     ▓▓▓▓▓▓▓▓▓▓▓▓░        ▓ cached
 //!   frame n+1    ▓▓▓▓▓▓▓▓▓▓▓▓░       ░ computed from the history
 //! ```
-//! A column is cached until a record changes a part of its time. A cloned timeline begins with an empty cache. The
-//! history becomes coarser after a column is cached, so an old column keeps the detail that it was first drawn with.
+//! A column is cached until a new record changes a part of the column's time. A cloned timeline begins with an empty
+//! cache. The history becomes coarser later, but a cached column keeps the detail that it was first drawn with.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -15,7 +15,7 @@ use super::{ErrorCell, Heat, LoadCell, Measure, PingCell, Quantiles, ServerCell}
 
 /// The largest number of cached columns: enough for a wide screen with a few column lengths.
 const MOST: usize = 512;
-/// The time, in seconds, by which a time slot may begin earlier than a record that changes it.
+/// The largest number of seconds by which a time slot begins before a record that changes it.
 const MARGIN_S: f64 = 1.0;
 
 /// The cached columns of one kind of chart.
@@ -30,7 +30,7 @@ struct Known<V> {
     stale_s: f64,
 }
 
-/// Neighbouring columns of one length, from number `first` on.
+/// A range of neighbouring columns of one length, from number `first` on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Grid {
     pub(super) step_s: f64,
@@ -51,8 +51,8 @@ impl<V> Clone for Memo<V> {
 }
 
 impl<V: Clone> Memo<V> {
-    /// Returns the columns of `grid`. If some are not cached, calls `compute` once, with the first missing column and
-    /// the number of columns up to the last missing one.
+    /// Returns the columns of `grid`. If columns are missing in the cache, calls `compute` once, with the first missing
+    /// column and the number of columns up to the last missing column.
     pub(super) fn columns(
         &self,
         grid: Grid,
@@ -76,7 +76,7 @@ impl<V: Clone> Memo<V> {
         (0..grid.columns).map(|column| known.columns.get(&key(column)).cloned().flatten()).collect()
     }
 
-    /// Computes all columns of `grid` for the emptied cache.
+    /// Computes all columns of `grid` after the cache was emptied.
     fn columns_anew(
         &self,
         grid: Grid,
@@ -124,8 +124,8 @@ pub(super) struct Memos {
 }
 
 impl Memos {
-    /// Invalidates the columns after `since_s`, which a record changes. The time slot that an old record changes may be
-    /// as long as the record's age.
+    /// Invalidates the columns after `since_s`, because a record changes them. An old record may change a time slot
+    /// that is as long as the record's age.
     pub(super) fn touch(&mut self, since_s: f64, now_s: f64) {
         let since_s = since_s - MARGIN_S - (now_s - since_s).max(0.0);
         self.levels.iter_mut().for_each(|memo| memo.touch(since_s));
@@ -145,8 +145,8 @@ mod tests {
 
     const GRID: Grid = Grid { step_s: 1.0, first: 10, columns: 4 };
 
-    /// Returns the columns of `grid` from the cache, and the columns that it requested from a computation which returns
-    /// `n` for each.
+    /// Returns the columns of `grid` from the cache, and the range of columns that the cache had to compute. The
+    /// computation returns the number of each column.
     fn asked(memo: &Memo<u64>, grid: Grid) -> (Vec<Option<u64>>, Option<(usize, usize)>) {
         let mut asked = None;
         let columns = memo.columns(grid, |first, n| {
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_new_or_has_changed_is_put_together() {
+    fn only_new_and_changed_columns_are_computed() {
         let mut memo = Memo::default();
         let all = vec![Some(10), Some(11), Some(12), Some(13)];
         assert_eq!(asked(&memo, GRID), (all.clone(), Some((0, 4))));
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn it_stays_bounded_and_right_whatever_is_asked() {
+    fn the_cache_stays_small_and_correct_for_all_queries() {
         let memo = Memo::default();
         for first in (0..100_000).step_by(97) {
             let grid = Grid { first, columns: 240, ..GRID };

@@ -1,5 +1,5 @@
-//! The timeline: it adds up the records of a session, and provides the history and the totals that screens and reports
-//! show.
+//! The timeline of a session: adds up the session's records, and provides the history and the totals for screens and
+//! reports.
 //!
 //! ```text
 //!  records ─► Timeline ─┬─ history   the whole session in cells: load, latencies, errors, server; fine near now,
@@ -7,7 +7,7 @@
 //!                       ├─ windows   exact distributions: now, 60 s, the segment
 //!                       └─ totals    segments, errors, ping windows, events
 //! ```
-//! Screens and reports query it with these methods:
+//! Screens and reports query the timeline with these methods:
 //!
 //! | query | answer |
 //! |---|---|

@@ -1,21 +1,21 @@
-//! What a session shows of its server without load: the worst stretches of PING, commands by time, and the parts that
-//! could not be read.
+//! The results of a session without load: the periods with the slowest PINGs, the server's commands by time, and the
+//! data that could not be read.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{CommandCell, Level, Measure, Quantiles, ServerCell, Timeline};
 use crate::{events::EventKind, server::CommandStat};
 
-/// The longest session in seconds whose stretches are single seconds; those of a longer one are minutes.
+/// The longest session that is divided into single seconds, in seconds. A longer session is divided into minutes.
 const BY_SECONDS_S: f64 = 600.0;
 const MINUTE_S: f64 = 60.0;
 
-/// The pings of a second or a minute.
+/// The pings of one second or one minute.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PingStretch {
-    /// The start of the stretch, in seconds of the session.
+    /// The start of the period, in seconds of the session.
     pub from_s: f64,
-    /// The length of the stretch, in seconds.
+    /// The length of the period, in seconds.
     pub length_s: f64,
     /// The percentiles and the maximum of the round trips.
     pub levels: Quantiles,
@@ -26,16 +26,16 @@ pub struct PingStretch {
 pub struct CommandTime {
     /// The name of the command.
     pub name: String,
-    /// The calls and their time.
+    /// The number of calls, and their total time.
     pub stat: CommandStat,
-    /// The share of the measured time in which the command was executed.
+    /// The share of the measured time in which the server executed the command, 0 to 1.
     pub share: f64,
     /// Calls per second.
     pub per_s: f64,
 }
 
 impl CommandCell {
-    /// Returns the commands, those that took the most time first.
+    /// Returns the commands by descending total time.
     pub fn by_time(&self) -> Vec<CommandTime> {
         let length_s = self.length_s.max(f64::MIN_POSITIVE);
         let of = |(name, stat): (&String, &CommandStat)| CommandTime {
@@ -51,8 +51,8 @@ impl CommandCell {
 }
 
 impl Timeline {
-    /// Returns the `most` stretches with the slowest PINGs, the worst first: seconds of a session of up to ten minutes,
-    /// otherwise minutes.
+    /// Returns the `most` periods with the slowest PINGs, the worst first. The periods are seconds in a session of up
+    /// to ten minutes, and minutes in a longer session.
     pub fn worst_pings(&self, most: usize) -> Vec<PingStretch> {
         let span_s = self.now_s - self.begins_s();
         let length_s = if span_s <= BY_SECONDS_S { 1.0 } else { MINUTE_S };
@@ -75,8 +75,8 @@ impl Timeline {
         cells.into_iter().next().flatten().map(Arc::unwrap_or_clone).unwrap_or_default()
     }
 
-    /// Returns the commands that the server refused, and the parts of redyno's machine that could not be read, each with
-    /// the reason.
+    /// Returns the data that could not be read, each with the reason: commands that the server refused, and figures of
+    /// redyno's machine.
     pub fn unread(&self) -> BTreeMap<String, String> {
         let mut unread = BTreeMap::new();
         for event in self.events() {
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rare_command_that_takes_the_time_is_first() {
+    fn a_rare_but_slow_command_is_first() {
         let commands = monitored().server_whole().commands.by_time();
         let shown: Vec<_> =
             commands.iter().map(|it| (it.name.as_str(), (it.share * 100.0).round(), it.per_s)).collect();
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_refused_is_named_with_its_reason() {
+    fn refused_commands_are_listed_with_the_reason() {
         let mut timeline = monitored();
         for part in ["SLOWLOG", "CLIENT LIST"] {
             let cause = format!("the server refused {part}: NOPERM this user has no permissions");

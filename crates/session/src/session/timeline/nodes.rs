@@ -15,11 +15,13 @@ use crate::{
     stats::{Blend, Latency},
 };
 
-/// The number of ticks that stay as fine as they were recorded. Few, because a cluster may have hundreds of nodes.
+/// The number of ticks that the history of a node keeps in full detail: few, because a cluster may have hundreds of
+/// nodes.
 pub(super) const KEPT: usize = 16;
 /// The largest number of nodes with a history.
 const MOST_NODES: usize = 1000;
-/// The time that the load on a node is shown for, in seconds: long enough for a p99 of a hundredth of the load.
+/// The period for which the load on a node is shown, in seconds. The period is long enough for the p99 of a node with a
+/// hundredth of the load.
 const WINDOW_S: f64 = 5.0;
 
 /// One history of service times for each node, or for each agent, by its number.
@@ -33,24 +35,24 @@ pub(super) struct NodeLanes {
 /// The load on one node in the last seconds of the current segment.
 #[derive(Debug, Clone)]
 pub struct NodeLoad {
-    /// The share of all good replies.
+    /// The node's share of all good replies, 0 to 1.
     pub share: f64,
     /// Good replies per second; `None` without measurements.
     pub ops_per_s: Option<f64>,
-    /// The service times. They are at most 1.6 % too long.
+    /// The service times; they are at most 1.6 % too long.
     pub service: Latency,
 }
 
 /// An agent of a fleet at a moment.
 #[derive(Debug, Clone)]
 pub struct AgentRow {
-    /// The name of its machine.
+    /// The name of the agent's machine.
     pub host: String,
-    /// Whether it is lost.
+    /// Whether the agent is lost.
     pub is_lost: bool,
-    /// Its state in its last interval; `None` if it was not heard in the last seconds.
+    /// The agent's state in its last interval; `None` without a report in the last seconds.
     pub state: Option<AgentState>,
-    /// Its load in the last seconds; `None` without replies.
+    /// The agent's load in the last seconds; `None` without replies.
     pub load: Option<NodeLoad>,
 }
 
@@ -65,7 +67,7 @@ impl Merge for AgentStates {
 }
 
 impl NodeLanes {
-    /// Returns a state without histories. Time slots of later histories are at most `longest_s` seconds long.
+    /// Returns a collection without histories. Time slots of its histories are at most `longest_s` seconds long.
     pub(super) fn new(longest_s: f64) -> Self {
         Self { lanes: BTreeMap::new(), longest_s }
     }
@@ -84,17 +86,17 @@ impl NodeLanes {
 }
 
 impl Timeline {
-    /// Returns the sum of each node of a cluster, without warm-up and prefill.
+    /// Returns the total results of each node of a cluster, without warm-up and prefill.
     pub fn nodes(&self) -> BTreeMap<u16, OperationInterval> {
         sums(self.segments.iter(), |total| &total.nodes)
     }
 
-    /// Returns the sum of each agent of a fleet, without warm-up and prefill.
+    /// Returns the total results of each agent of a fleet, without warm-up and prefill.
     pub fn agents(&self) -> BTreeMap<u16, OperationInterval> {
         sums(self.segments.iter(), |total| &total.agents)
     }
 
-    /// Returns the number of an agent and the name of its machine: `0 on load-a`.
+    /// Returns the number of an agent and the name of its machine, such as `0 on load-a`.
     pub fn agent_name(&self, agent: u16) -> String {
         let host = self.agent_hosts.get(&agent);
         host.map_or_else(|| agent.to_string(), |host| format!("{agent} on {host}"))
@@ -119,7 +121,7 @@ impl Reading<'_> {
         !self.cells.agents.lanes.is_empty()
     }
 
-    /// Returns the agents of a fleet that have taken part until this moment, by number.
+    /// Returns the agents of a fleet that took part up to this moment, by number.
     pub fn agents(&self) -> BTreeMap<u16, AgentRow> {
         let row = |host: &String| AgentRow { host: host.clone(), is_lost: false, state: None, load: None };
         let known = self.timeline.agent_hosts.iter();

@@ -1,4 +1,4 @@
-//! The history of the service times of each operation, and of the times that the stages of opening a connection took.
+//! The history of each operation's service times, and of the time for each stage of opening a connection.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::{
     workload::MAX_OPERATIONS,
 };
 
-/// The number of ticks that stay as fine as they were recorded: 80 s, more than the longest window.
+/// The number of ticks that each history keeps in full detail: 80 s, more than the longest window.
 const KEPT: usize = 320;
 
 /// One history for each operation or stage, by its name.
@@ -23,7 +23,7 @@ pub(super) struct OperationLanes {
 }
 
 impl OperationLanes {
-    /// Returns a state without histories. Time slots of later histories are at most `longest_s` seconds long.
+    /// Returns a collection without histories. Time slots of its histories are at most `longest_s` seconds long.
     pub(super) fn new(longest_s: f64) -> Self {
         Self { lanes: BTreeMap::new(), longest_s }
     }
@@ -49,8 +49,8 @@ impl OperationLanes {
         cells.entry(t_s, length_s).add(interval.segment, t_s, length_s, latency);
     }
 
-    /// Returns the times of the operation or stage `label` in the `length_s` seconds before `now_s`, in this segment
-    /// only.
+    /// Returns the times of the operation or stage `label` in the `length_s` seconds before `now_s`. Only times of
+    /// `segment` are included.
     fn of(&self, label: &str, segment: u32, now_s: f64, length_s: f64) -> Latency {
         let mut blend = Blend::default();
         let cells = self.lanes.get(label).into_iter().flat_map(|lane| lane.between(now_s - length_s, now_s));
@@ -60,13 +60,13 @@ impl OperationLanes {
 }
 
 impl Timeline {
-    /// Returns the sum of each operation, without warm-up and prefill.
+    /// Returns the total results of each operation, without warm-up and prefill.
     pub fn operations(&self) -> BTreeMap<String, OperationInterval> {
         sums(self.segments.iter(), |total| &total.commands)
     }
 }
 
-/// Returns the sum of each part of the measured segments.
+/// Returns the total of each part over the measured segments: all segments except warm-up and prefill.
 pub(super) fn sums<'a, K: Ord + Clone + 'a>(
     segments: impl Iterator<Item = &'a SegmentTotal>,
     parts: fn(&Interval) -> &BTreeMap<K, OperationInterval>,

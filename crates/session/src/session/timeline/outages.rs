@@ -1,14 +1,14 @@
-//! The times in which the load had no connection.
+//! The outages of a session: the times in which the load had no connection.
 
 use std::collections::VecDeque;
 
-/// The largest number of listed outages; older outages are only in sums.
+/// The largest number of listed outages.
 const KEPT: usize = 1000;
-/// The longest time between two outages, in seconds, that are joined: times in records are rounded, so outages that
-/// touch may seem to be apart.
+/// The longest gap between two outages that are joined, in seconds. Times in records are rounded, so there may be a gap
+/// in one outage.
 const JOINED_S: f64 = 0.001;
 
-/// The times in which the load had no connection. Interval records contain only the length of an outage, so it is
+/// The outages of a session. Interval records contain only the length of an outage, so it is
 /// assumed to last to the end of its first interval, and to begin at the start of its last interval.
 #[derive(Debug, Clone, Default)]
 pub struct Outages {
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_outage_goes_on_over_intervals_and_ends_in_one() {
+    fn an_outage_spans_intervals_and_ends_within_one() {
         let mut outages = Outages::default();
         outages.push(1.0, 1.0, 0.0);
         outages.push(2.0, 1.0, 0.25);
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_comes_and_goes_for_ever_does_not_grow_memory() {
+    fn endless_outages_need_bounded_memory() {
         let mut outages = Outages::default();
         (0..10_000).for_each(|n| outages.push(f64::from(n), 0.25, 0.1));
         assert_eq!(outages.stretches.len(), KEPT);

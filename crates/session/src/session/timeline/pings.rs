@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::{probe::Ping, stats::Latency};
 
-/// The number of kept windows that have ended: an hour with windows of 15 s.
+/// The largest number of ended windows that are kept: one hour with windows of 15 s.
 const KEPT: usize = 240;
 
 /// The pings of one window.
@@ -12,7 +12,7 @@ const KEPT: usize = 240;
 pub struct PingWindow {
     /// The start of the window, in seconds of the session.
     pub start_s: f64,
-    /// The end of the window in seconds; for the current window, the latest time.
+    /// The end of the window in seconds. For the current window it is the time of the latest report.
     pub end_s: f64,
     /// The round trips of PINGs with a good reply.
     pub rtt: Latency,
@@ -33,7 +33,7 @@ impl PingWindows {
         Self { length_s, closed: VecDeque::new(), open: None }
     }
 
-    /// Returns the windows from the newest to the oldest, beginning with the current one.
+    /// Returns the windows from the newest to the oldest, beginning with the current window.
     pub fn newest_first(&self) -> impl Iterator<Item = &PingWindow> {
         self.open.iter().chain(self.closed.iter().rev())
     }
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_is_as_long_as_asked_unless_a_border_cuts_it() {
+    fn a_window_has_the_requested_length_unless_a_segment_ends_it() {
         let mut windows = PingWindows::new(15.0);
         for tick in 1..=70 {
             windows.push(f64::from(tick) * 0.25, 0.25, &Ping::default());
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn lost_pings_are_counted_and_are_no_sample() {
+    fn lost_pings_are_counted_without_a_sample() {
         let mut windows = PingWindows::new(15.0);
         let errors = [("timeout".to_owned(), 25)].into();
         windows.push(0.25, 0.25, &Ping { errors, ..Ping::default() });

@@ -36,7 +36,8 @@ impl Timeline {
     pub fn ops_per_s_minute(&self) -> Option<f64> {
         const MINUTE_S: f64 = 60.0;
         let segment = self.segments.current()?;
-        // A short segment has an exact sum; its first and last ticks also contain time of its neighbours.
+        // A short segment has an exact sum. The time slots of its first and last ticks also contain results of other
+        // segments.
         if self.now_s - segment.start.t_s <= MINUTE_S {
             return (segment.total.length_s > 0.0).then_some(segment.total.ops_per_s);
         }
@@ -76,7 +77,8 @@ impl Timeline {
         self.marks.iter()
     }
 
-    /// Returns the summary without the warm-up: that of the end record; without an end record, the sum of the segments.
+    /// Returns the summary without the warm-up. The summary comes from the end record; without an end record it is the
+    /// sum of the segments.
     pub fn summary(&self) -> Summary {
         if let Some(end) = &self.end {
             return end.summary.clone();

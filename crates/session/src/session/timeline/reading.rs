@@ -1,4 +1,4 @@
-//! All values that tables and figures show for one moment: the present, or a moment in the past.
+//! All values that a screen shows for one moment: the present, or a moment in the past.
 
 use std::{borrow::Cow, cell::OnceCell};
 
@@ -25,22 +25,25 @@ const NOW_S: f64 = 1.0;
 /// The values at one moment.
 ///
 /// At the latest moment the windows are exact. For the past they come from the history, or from the part of the
-/// recording that was read again. Such latencies are at most 3.2 % too long. Where time slots are longer than a second,
-/// the window is a whole time slot.
+/// recording that was read again. Latencies from the history are at most 3.2 % too long. Where time slots are longer
+/// than a second, the window is a whole time slot.
 #[derive(Debug, Clone)]
 pub struct Reading<'a> {
     /// The timeline of the node.
     pub timeline: &'a Timeline,
-    /// The timeline with the most detail in the last minute: that of the session, or of the part that was read again.
+    /// The timeline with the most detail in the last minute: the session's timeline, or the timeline of the part that
+    /// was read again.
     pub(super) cells: &'a Timeline,
     t_s: f64,
     /// Whether `t_s` is the latest moment.
     is_latest: bool,
     /// The copy of the exact values that a frozen screen shows, if the screen is frozen.
     held: Option<&'a Latest>,
-    /// The values of the session's first node, whose timeline has the measurements of this machine; `None` for that node.
+    /// The values of the session's first node: its timeline has the measurements of this machine. `None` if this is the
+    /// first node.
     first: Option<Box<Self>>,
-    /// The latencies of each measurement, computed on demand: a screen with many nodes shows few of them.
+    /// The latencies of each measurement. The latencies are computed on demand, because a screen with many nodes shows
+    /// only some of them.
     windows: [OnceCell<Recent<'a>>; Measure::ALL.len()],
 }
 
@@ -68,7 +71,7 @@ impl Timeline {
         }
     }
 
-    /// Returns the values at `t_s`; if `t_s` is after the latest record, the [`latest`](Self::latest) values.
+    /// Returns the values at `t_s`. If `t_s` is after the latest record, returns the [`latest`](Self::latest) values.
     pub fn at(&self, t_s: f64) -> Reading<'_> {
         if t_s >= self.now_s {
             return self.latest();
@@ -78,7 +81,7 @@ impl Timeline {
     }
 
     /// Returns the values at `t_s` for a screen that is frozen at the moment of `held`; later records are ignored. If
-    /// `t_s` is later than `held`, the values are those of `held`.
+    /// `t_s` is later than `held`, returns the values of `held`.
     pub fn held_at<'a>(&'a self, held: &'a Latest, t_s: f64) -> Reading<'a> {
         if t_s < held.t_s {
             return Reading { held: Some(held), is_latest: false, ..self.at(t_s) };
@@ -88,13 +91,13 @@ impl Timeline {
 }
 
 impl<'a> Reading<'a> {
-    /// Returns the same values, with those of this machine from the first node's values of the same moment.
+    /// Sets the source for the measurements of this machine: the first node's values at the same moment.
     #[must_use]
     pub fn beside(self, first: Self) -> Self {
         Self { first: Some(Box::new(first)), ..self }
     }
 
-    /// Returns the values that contain `measure`: those of this machine are with the first node.
+    /// Returns the values that contain `measure`. Measurements of this machine are in the first node's values.
     pub fn with(&self, measure: Measure) -> &Self {
         self.first.as_deref().filter(|_| measure.is_of_machine()).unwrap_or(self)
     }
@@ -104,12 +107,12 @@ impl<'a> Reading<'a> {
         self.t_s
     }
 
-    /// Returns the latest moment that can be shown: that of the timeline, or that of the frozen screen.
+    /// Returns the latest moment that can be shown: the end of the timeline, or the moment of a frozen screen.
     pub fn known_s(&self) -> f64 {
         self.held.map_or(self.timeline.now_s, |held| held.t_s)
     }
 
-    /// Returns all listed segments, including those that began after this moment.
+    /// Returns all listed segments, including segments that began after this moment.
     pub fn known_segments(&self) -> &'a Segments {
         self.held.map_or(&self.timeline.segments, |held| &held.segments)
     }
@@ -180,7 +183,7 @@ impl<'a> Reading<'a> {
     }
 
     fn pings_over(&self, length_s: f64) -> PingCell {
-        // Like the times of the pings, the counts are those of the segment.
+        // The counts are limited to the segment, like the latencies of the pings.
         let began_s = self.segment().map_or(0.0, |segment| segment.start.t_s);
         let mut all = PingCell::default();
         let cells = self.cells.ping_cells.between((self.t_s - length_s).max(began_s), self.t_s);
@@ -188,8 +191,8 @@ impl<'a> Reading<'a> {
         all
     }
 
-    /// Returns whether the kernel timestamps the pings, or why not; `None` if that is not known. The answer is the same
-    /// for the whole session.
+    /// Returns whether the kernel timestamps the pings, or the reason why not; `None` if it is unknown. The result is
+    /// the same for the whole session.
     pub fn ping_timing(&self) -> Option<Timing> {
         self.timeline.ping_timing
     }
@@ -223,7 +226,7 @@ impl<'a> Reading<'a> {
     }
 
     pub(super) fn rate(&self, length_s: f64) -> Option<f64> {
-        // A cell that two segments share would mix two settings, so it is used only if there is no other.
+        // A time slot that two segments share mixes two settings, so it is used only if there is no other time slot.
         let began_s = self.segment().map_or(0.0, |segment| segment.start.t_s);
         let from_s = (self.t_s - length_s).max(began_s);
         let cells = || self.cells.load.between(from_s, self.t_s);
@@ -251,16 +254,16 @@ impl<'a> Reading<'a> {
         self.last_cell(|cell| cell.host.as_deref())
     }
 
-    /// Returns what the last cell of the server before this moment has of something.
+    /// Returns the last value before this moment that `of` finds in a time slot of the server.
     fn last_cell<T>(&self, of: impl Fn(&'a ServerCell) -> Option<&'a T>) -> Option<&'a T> {
         let cells = |timeline: &'a Timeline| timeline.server.between(0.0, self.t_s);
         let last = |timeline| cells(timeline).rev().find_map(|cell| of(cell.value));
         last(self.cells).or_else(|| last(self.timeline))
     }
 
-    /// Returns the last value of a watched figure, and its usual level: the median of the last 10 minutes, without
-    /// level shifts. Gauges that count are per second. `None` in the first 10 s of a segment, and except at the latest
-    /// moment.
+    /// Returns the last value of a watched figure, and its usual level. The usual level is the median of the last 10
+    /// minutes, without level shifts. Gauges that count are given per second. `None` in the first 10 s of a segment,
+    /// and except at the latest moment.
     pub fn standing(&self, figure: &Watched) -> Option<(f64, Usual)> {
         let of_held = |held: &Latest| held.standings.get(figure).copied();
         self.held.map_or_else(|| self.timeline.watches.standing(figure), of_held).filter(|_| self.is_latest)
@@ -296,9 +299,8 @@ impl<'a> Reading<'a> {
         all
     }
 
-    /// Returns the segment of this moment. The figures cover the whole segment, also after this moment, because the
-    /// history is too coarse for a part of a segment. Recordings, and frozen screens at an earlier moment, therefore
-    /// show the figures of whole segments.
+    /// Returns the segment of this moment. The figures cover the whole segment, including the time after this moment,
+    /// because the history is too coarse for a part of a segment.
     pub fn segment(&self) -> Option<&'a SegmentTotal> {
         let segments = self.known_segments();
         if self.is_latest { segments.current() } else { segments.holding_at(self.t_s) }
@@ -344,8 +346,8 @@ impl<'a> Reading<'a> {
         Cow::Owned(log.with_first_messages_of(all))
     }
 
-    /// Returns the time up to which events and notes are shown; infinity at the latest moment, because some of them are
-    /// later than the latest record.
+    /// Returns the time up to which events and notes are shown. At the latest moment this time is infinite, because an
+    /// event can be later than the latest record.
     fn known_until_s(&self) -> f64 {
         if self.is_latest && self.held.is_none() { f64::INFINITY } else { self.t_s }
     }
@@ -369,7 +371,8 @@ impl<'a> Reading<'a> {
         run.as_ref().filter(|run| values.is_latest || run.began_s <= values.t_s)
     }
 
-    /// If the target could not be reached at this moment, returns since when and why, from the events.
+    /// Returns the start and the cause of an outage of the target at this moment, from the events; `None` if the target
+    /// could be reached.
     pub fn outage(&self) -> Option<(f64, &'a str)> {
         self.events().rev().find_map(|event| match &event.what {
             EventKind::Unreachable { cause } => Some(Some((event.t_s, cause.as_str()))),

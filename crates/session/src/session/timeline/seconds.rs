@@ -1,4 +1,5 @@
-//! The values of single seconds of a segment: comparisons of segments derive the noise from them.
+//! The values of single seconds of a segment. Comparisons of segments estimate the noise from the values of single
+//! seconds.
 
 use crate::{
     session::Interval,
@@ -7,18 +8,19 @@ use crate::{
 
 /// The shortest time that counts as a full second, in seconds: ticks end a little early or late.
 const SECOND_S: f64 = 0.95;
-/// The smallest number of latencies for a p99.
+/// The smallest number of latencies for one value of the p99.
 const ENOUGH: u64 = 1000;
 
-/// The values of single seconds of a segment, in order. Their number is limited, but they cover the whole segment.
+/// The values of single seconds of a segment, in order. The number of values is limited, but they cover the whole
+/// segment.
 ///
 /// Replies after the end of the segment are excluded.
 #[derive(Debug, Clone, Default)]
 pub struct Seconds {
     /// The good replies in each second.
     pub ops_per_s: PerSecond,
-    /// The median service time of each second, in nanoseconds; each value covers more than a second if there
-    /// are fewer than 1000 replies a second.
+    /// The median service time of each second, in nanoseconds. With fewer than 1000 replies per second, each value
+    /// covers more than a second.
     pub service_p50_ns: PerSecond,
     /// The p99 of the service times, in nanoseconds, for the same periods as the medians.
     pub service_p99_ns: PerSecond,
@@ -55,7 +57,7 @@ impl PerSecond {
     }
 }
 
-/// Latencies that are collected until they cover a second and are enough for a p99.
+/// A collection of latencies that is complete when it covers a second and has enough samples for a p99.
 #[derive(Debug, Clone, Default)]
 struct Piece {
     length_s: f64,

@@ -17,7 +17,7 @@ const KEPT: usize = 200;
 pub struct SegmentTotal {
     /// The record of the segment: its start, its number and its load settings.
     pub start: Segment,
-    /// The end of the segment; `None` for the current one.
+    /// The end of the segment; `None` for the current segment.
     pub ended_s: Option<f64>,
     /// The sum of all intervals of the segment.
     pub total: Interval,
@@ -74,14 +74,14 @@ impl Segments {
         self.kept.back().map(Arc::as_ref)
     }
 
-    /// Returns the segment at `t_s`; at the border of two segments, the earlier one.
+    /// Returns the segment at `t_s`. At the border of two segments it is the earlier segment.
     pub fn holding_at(&self, t_s: f64) -> Option<&SegmentTotal> {
         let began_before = |segment: &&SegmentTotal| segment.start.t_s < t_s;
         let first = || self.iter().next().filter(|segment| segment.start.t_s <= t_s);
         self.iter().rev().find(began_before).or_else(first)
     }
 
-    /// Returns the latest segment before the current one that has good replies.
+    /// Returns the latest segment with good replies.
     pub fn last_busy(&self) -> Option<&SegmentTotal> {
         self.iter().rev().find(|segment| segment.total.ops > 0)
     }
@@ -149,8 +149,8 @@ impl Segments {
         }
     }
 
-    /// Adds the share of a core that the server used from `since_s` to now, if all of this time was in the current
-    /// segment.
+    /// Adds the share of a core that the server used from `since_s` to now. Ignores it if the current segment began
+    /// after `since_s`.
     pub(super) fn push_cpu(&mut self, since_s: f64, length_s: f64, cpu: f64) {
         if let Some(current) = self.kept.back_mut().filter(|current| current.start.t_s <= since_s) {
             let (sum, over_s) = &mut Arc::make_mut(current).cpu;
@@ -159,7 +159,8 @@ impl Segments {
         }
     }
 
-    /// Adds an interval to its segment; if the segment is no longer listed, to the sum of older segments.
+    /// Adds an interval to its segment. If the segment is no longer listed, the interval is added to the sum of older
+    /// segments.
     pub(super) fn push(&mut self, interval: &Interval) {
         match self.kept.iter_mut().rev().find(|segment| segment.start.segment == interval.segment) {
             Some(segment) => {
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn late_replies_count_for_the_segment_that_asked() {
+    fn late_replies_count_for_the_segment_of_their_request() {
         let mut segments = Segments::default();
         segments.begin(&segment(1, false));
         segments.push(&interval(1, 10));

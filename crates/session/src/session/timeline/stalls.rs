@@ -1,10 +1,10 @@
-//! Finds stalls: moments at which replies took much longer than usual with the same load settings.
+//! Finds stalls in charts: columns in which replies took much longer than usual with the same load settings.
 
 use super::{Level, Quantiles, Window};
 
-/// The shortest stall, in nanoseconds: a delay that a person notices.
+/// The length of the shortest stall, in nanoseconds: a delay that users notice.
 const SHORTEST_NS: u64 = 200_000_000;
-/// The smallest ratio of a stall to the median of its segment: a load that is always slow has no stalls.
+/// The smallest ratio of a stall to the median of its segment. A load that is always slow therefore has no stalls.
 const TIMES_THE_MEDIAN: u64 = 10;
 
 /// One stall, in one or more chart columns.
@@ -17,8 +17,8 @@ pub struct Stall {
 }
 
 impl Window<'_> {
-    /// Returns the stalls in chart columns with these service times: the maximum is long, and far above the median of
-    /// its segment. Stalls in neighbouring columns count as one stall.
+    /// Returns the stalls in chart columns with these service times. In a stall the maximum is at least 200 ms, and at
+    /// least 10 times the segment's median. Stalls in neighbouring columns count as one stall.
     pub fn stalls(&self, service: &[Option<Quantiles>]) -> Vec<Stall> {
         let mut stalls: Vec<Stall> = Vec::new();
         let mut last = None;

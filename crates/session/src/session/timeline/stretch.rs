@@ -1,13 +1,13 @@
-//! A part of a recording that was read again, to show it with the full detail of its records.
+//! A part of a recording that was read again, so that charts show it with the full detail of its records.
 //!
 //! ```text
 //!   session  [   16 s   ][   16 s   ][   16 s   ][   8 s   ] … [¼][¼][¼] now
 //!   stretch        [¼][¼][¼][¼][¼][¼][¼][¼][¼]
 //! ```
-//! The old part of a long session's history is coarse, but its recording has every detail. A [`Window`](super::Window)
-//! or a [`Reading`](super::Reading) uses the part that was read again where it has more detail, and the session's
-//! history elsewhere. A timeline has at most one part that was read again. The length and the detail of the part are
-//! limited to what the chart shows.
+//! The older history of a long session is coarse, but its recording has every detail. A [`Window`](super::Window) or a
+//! [`Reading`](super::Reading) uses the part that was read again where it has more detail, and the session's history
+//! elsewhere. A timeline has at most one part that was read again. The length and the detail of the part are limited to
+//! what the chart shows.
 
 use std::sync::Arc;
 
@@ -17,10 +17,11 @@ use crate::{
     session::Record,
 };
 
-/// The number of seconds before and after the part that are read too: the figures of a poll cover some seconds before
-/// it.
+/// The number of additional seconds that are read before and after the part. The figures of a poll cover some seconds
+/// before the poll, so records around the part are needed too.
 const BESIDE_S: f64 = 5.0;
-/// The smallest number of time slots in a chart column, unless a time slot would be shorter than a tick.
+/// The smallest number of time slots in a chart column. Short columns may have fewer, because a time slot is at least a
+/// tick long.
 const CELLS_A_COLUMN: f64 = 4.0;
 
 /// A request to read a part of a recording again.
@@ -37,8 +38,8 @@ pub struct Reread {
 }
 
 impl Reread {
-    /// Returns the length of time slots for chart columns of `step_s` seconds: as long as possible with four time slots
-    /// a column, and at least a tick.
+    /// Returns the length of time slots for chart columns of `step_s` seconds: the longest that gives four time slots
+    /// per column, but at least a tick.
     pub fn cell_s_for(step_s: f64) -> f64 {
         let tick_s = seconds(TICK_NS);
         tick_s * 2_f64.powi((step_s / CELLS_A_COLUMN / tick_s).max(1.0).log2() as i32)
@@ -66,13 +67,14 @@ pub struct Excerpt {
 }
 
 impl Excerpt {
-    /// Returns a part without records yet, for this request.
+    /// Returns a part for this request, without records.
     pub fn new(asked: Reread) -> Self {
         let timeline = || Timeline::no_coarser(TimelineOptions::default(), asked.cell_s);
         Self { asked, timelines: std::iter::repeat_with(timeline).take(asked.nodes).collect() }
     }
 
-    /// Adds the next record of the recording, also one outside the part: the segments before the part are needed too.
+    /// Adds the next record of the recording. Pass the records before the part too, because the part's first segment
+    /// begins earlier.
     pub fn push(&mut self, record: &Record) {
         let (from_s, to_s) = self.asked.reach_s();
         let Some(t_s) = record.t_s().filter(|t_s| *t_s <= to_s) else { return };
@@ -95,7 +97,8 @@ pub(super) struct Refined {
 }
 
 impl Timeline {
-    /// Sets the part that was read again, for this node; it replaces the previous part.
+    /// Sets the part of the recording that was read again. `node` is the number of this timeline's node. The previous
+    /// part is dropped.
     pub fn refine(&mut self, stretch: &Arc<Excerpt>, node: usize) {
         self.refined = Some(Refined { stretch: Arc::clone(stretch), node });
     }

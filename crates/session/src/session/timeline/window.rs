@@ -31,8 +31,8 @@ pub struct Window<'a> {
 }
 
 impl Timeline {
-    /// Divides the time from `from_s` to `to_s` into `columns` columns, and uses the part that was read again if it has
-    /// more detail. Both moments may lie outside of the session.
+    /// Divides the time from `from_s` to `to_s` into `columns` columns. Both moments may lie outside of the session.
+    /// The part of the recording that was read again is used if it has more detail.
     pub fn window(&self, from_s: f64, to_s: f64, columns: usize) -> Window<'_> {
         let step_s = (to_s - from_s).max(0.0) / columns.max(1) as f64;
         let columns = if step_s > 0.0 { columns } else { 0 };
@@ -59,8 +59,8 @@ impl<'a> Window<'a> {
         Self { until_s, ..self }
     }
 
-    /// Returns the longest latency of `measure` in one column, as in its [`levels`](Self::levels), and the time of the
-    /// record with this latency, which may be a little after the column.
+    /// Returns the longest latency of `measure` in one column, and the time of its record. The latency is the maximum
+    /// in [`levels`](Self::levels); the time may be a little after the column.
     pub fn worst(&self, measure: Measure, column: usize) -> Option<Worst> {
         let column = Self { from_s: self.end_s(column) - self.step_s, columns: 1, ..*self };
         worst_of(column.placed(&self.timeline.lane(measure).cells).map(|(_, cell)| cell))
@@ -99,8 +99,8 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// Returns the latencies of the load's requests in each column, as [`levels`](Self::levels) does: service times in
-    /// closed loop or if `timed` requests them, otherwise response times.
+    /// Returns the latencies of the load's requests in each column, as [`levels`](Self::levels) does. The latencies are
+    /// response times in open loop, unless `timed` selects service times.
     pub fn latency(&self, timed: Timed) -> Vec<Option<Quantiles>> {
         match timed {
             Timed::FromWrite => self.levels(Measure::Service),
@@ -115,8 +115,8 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Returns the number of requests by latency in each column: by service time in closed loop or if `timed` requests
-    /// it, otherwise by response time.
+    /// Returns the number of requests by latency in each column. The latency is the response time in open loop, unless
+    /// `timed` selects the service time.
     pub fn heat(&self, timed: Timed) -> Vec<Option<Heat>> {
         self.remembered(&self.timeline.memos.heat[timed as usize], |window| {
             let column = |(service, response): (Vec<&BySegment>, Vec<&BySegment>)| {
@@ -127,7 +127,7 @@ impl<'a> Window<'a> {
     }
 
     /// Returns the percentiles and the maximum of the pings in each column. If a column has too few pings for a
-    /// percentile, the percentile covers a longer time before the column's end, [`reach_s`](Self::reach_s).
+    /// percentile, the percentile covers the [`reach_s`](Self::reach_s) seconds before the column's end.
     pub fn levels_of_pings(&self) -> Vec<Option<Quantiles>> {
         self.remembered(&self.timeline.memos.pings_reached, |window| {
             let mut columns = window.levels(Measure::Ping);
@@ -146,8 +146,8 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// Returns the time that a percentile of the pings covers, in seconds: a column, or longer if a column has too few
-    /// pings.
+    /// Returns the length of time that a percentile of the pings covers, in seconds: one column, or more if a column
+    /// has too few pings.
     pub fn reach_s(&self, level: Level) -> f64 {
         let enough_s = match level {
             Level::P90 => 2.0,
@@ -166,8 +166,8 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// Returns the service times and the response times of each column; no response times if `timed` requests service
-    /// times.
+    /// Returns the service times and the response times of each column. The response times are empty if `timed` selects
+    /// service times.
     fn requests(&self, timed: Timed) -> impl Iterator<Item = (Vec<&'a BySegment>, Vec<&'a BySegment>)> {
         let cells = |measure| self.cells(&self.timeline.lane(measure).cells);
         let response = match timed {
@@ -195,8 +195,8 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// Returns the columns from the cache `memo`; columns that are not cached come from `compute`. Only columns that
-    /// begin at a multiple of their length are cached, because others are never requested again.
+    /// Returns the columns from the cache `memo`, and computes missing columns with `compute`. Only columns that begin
+    /// at a multiple of their length are cached, because other columns are never requested again.
     fn remembered<V: Clone>(
         &self,
         memo: &Memo<V>,
@@ -210,7 +210,7 @@ impl<'a> Window<'a> {
         let part = |first: usize, columns| {
             compute(Self { from_s: self.from_s + self.step_s * first as f64, columns, ..*self })
         };
-        // A column that is partly left out differs from the cached one.
+        // A column that `until_s` cuts differs from the cached column.
         let whole = ((self.until_s - self.from_s) / self.step_s + 1e-6).clamp(0.0, self.columns as f64);
         let whole = whole as usize;
         let mut columns =
@@ -240,20 +240,20 @@ impl<'a> Window<'a> {
         columns
     }
 
-    /// Returns the time slots of all columns, each with its columns.
+    /// Returns the time slots of the window, each with the columns that it belongs to.
     fn placed<T: Merge + Default>(
         self,
         history: &'a History<T>,
     ) -> impl DoubleEndedIterator<Item = (Range<usize>, Cell<'a, T>)> {
         let to_s = self.from_s + self.step_s * self.columns as f64;
-        // A record that ended a little late is in the cell before.
+        // A record that ended a little late is in the time slot before its end.
         let until_s = self.until_s - seconds(TICK_NS) / 2.0;
         let cells = history.between(self.from_s, to_s).filter(move |cell| cell.start_s < until_s);
         cells.map(move |cell| (self.columns_of(&cell), cell)).filter(|(places, _)| !places.is_empty())
     }
 
-    /// Returns the columns of a time slot: the column that contains its middle; if the time slot is longer than a
-    /// column, all columns whose middle it contains.
+    /// Returns the columns of a time slot. A short time slot belongs to the column that contains the middle of the time
+    /// slot. A time slot that is longer than a column belongs to all columns whose middle it contains.
     fn columns_of<T>(&self, cell: &Cell<T>) -> Range<usize> {
         let column = |t_s: f64| (t_s - self.from_s) / self.step_s;
         let (from, to) = (column(cell.from_s), column(cell.to_s));
@@ -268,9 +268,10 @@ impl<'a> Window<'a> {
     }
 }
 
-/// Returns the longest latency in these time slots; of equal ones, the first.
+/// Returns the longest latency in these time slots. If several time slots have the same latency, returns the first of
+/// them.
 fn worst_of<'a>(cells: impl DoubleEndedIterator<Item = Cell<'a, BySegment>>) -> Option<Worst> {
-    // A record that ended a little late is in the cell before.
+    // A record that ended a little late is in the time slot before its end.
     let of_cell = |cell: Cell<'_, BySegment>| {
         cell.value.worst.map(|worst| Worst { t_s: worst.t_s.min(cell.to_s), ..worst })
     };
@@ -286,7 +287,7 @@ mod tests {
     };
 
     #[test]
-    fn what_is_later_than_asked_for_is_left_out_of_a_column_and_of_what_is_remembered() {
+    fn measurements_after_the_limit_are_left_out_of_columns_and_of_the_cache() {
         let mut timeline = Timeline::default();
         let tick = |timeline: &mut Timeline, n: u32| {
             let t_s = f64::from(n) * 0.25;
@@ -306,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_what_would_be_put_together_anew() {
+    fn cached_columns_equal_newly_computed_columns() {
         let mut timeline = Timeline::default();
         let mut recorder = Recorder::new();
         for tick in 1_u32..=400 {

@@ -134,7 +134,7 @@ fn records() -> Vec<Record> {
 }
 
 #[test]
-fn each_kind_of_record_is_read_as_it_was_written_however_great_its_numbers_are() {
+fn every_kind_of_record_with_the_largest_numbers_is_read_as_written() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("session.jsonl");
     let mut writer = Writer::create(&path).unwrap();

@@ -54,7 +54,7 @@ fn rates_are_of_the_current_segment_and_none_without_measurement() {
 }
 
 #[test]
-fn a_tick_that_closes_late_does_not_drag_the_minute_down() {
+fn a_late_tick_does_not_lower_the_rate_of_the_minute() {
     let mut timeline = fold([segment(0.2, 1), interval(1, 0.252, 0.052, repeated(1_000, 52))]);
     assert!(timeline.ops_per_s_minute().is_some_and(|rate| (rate - 1000.0).abs() < 1e-6));
     for tick in 2..=400 {
@@ -64,7 +64,7 @@ fn a_tick_that_closes_late_does_not_drag_the_minute_down() {
 }
 
 #[test]
-fn what_was_not_measured_is_a_gap() {
+fn time_without_measurements_is_a_gap() {
     let timeline = fold([
         segment(0.0, 1),
         interval(1, 1.0, 0.25, repeated(1_000, 100)),
@@ -77,7 +77,7 @@ fn what_was_not_measured_is_a_gap() {
 }
 
 #[test]
-fn a_status_stands_for_the_seconds_since_the_previous_one() {
+fn a_status_covers_the_seconds_since_the_previous_status() {
     let status = |t_s, cpu| {
         let gauges = [(Gauge::Cpu, cpu)].into();
         Record::Server(Box::new(Moment::new(t_s, Status { gauges, ..Status::default() })))
@@ -108,7 +108,7 @@ fn errors_come_from_load_and_ping_with_their_first_message() {
 }
 
 #[test]
-fn the_writers_own_summary_wins_over_the_sum() {
+fn the_summary_of_the_end_record_replaces_the_sum() {
     let summary = Summary { ops: 7, ..Summary::default() };
     let timeline = fold([
         segment(0.0, 1),
@@ -119,7 +119,7 @@ fn the_writers_own_summary_wins_over_the_sum() {
 }
 
 #[test]
-fn the_last_list_of_clients_is_known_until_there_is_another() {
+fn the_last_client_list_is_kept_until_the_next_one() {
     let status = |t_s, total: Option<u64>| {
         let clients = total.map(|total| Clients { total, ..Clients::default() });
         Record::Server(Box::new(Moment::new(t_s, Status { clients, ..Status::default() })))
