@@ -83,12 +83,12 @@ impl Compared {
             .then(|| format!("different kinds of runs: {}", self.misfits.join("; ")));
         let repeated = match (self.is_one_run_each, self.is_one_session) {
             (true, true) => None,
-            (true, false) => {
-                Some("one run of each does not show whether a difference is drift: repeat both, in alternation")
-            }
+            (true, false) => Some(
+                "one run of each does not show whether a difference is drift: repeat both, in alternation",
+            ),
             (false, _) => self.is_sequential.then_some(
-                "all runs of one side came before those of the other: what the machine did meanwhile is in the \
-                 differences; measure them in alternation",
+                "all runs of one side came before the runs of the other: any drift of the machine is in the \
+                 differences; alternate the runs",
             ),
         };
         misfits.into_iter().chain(repeated.map(str::to_owned)).collect()

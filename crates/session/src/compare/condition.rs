@@ -17,7 +17,7 @@ pub struct Condition {
     /// The condition as written.
     text: String,
     what: What,
-    /// Whether values above the bound meet the condition, not those below it.
+    /// Whether values above the bound meet the condition; if false, values below the bound do.
     pub is_above: bool,
     bound: Bound,
 }
@@ -44,12 +44,12 @@ enum Bound {
 /// The reason why a text is not a condition.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ConditionError {
-    /// The form is wrong.
+    /// The text does not have the form of a condition.
     #[error(
         "'{0}' is not a condition; write for example 'p99 > +10%', 'ops < -5%', 'p99 > 2ms' or 'errors > 0'"
     )]
     Form(String),
-    /// The figure is unknown.
+    /// No figure has this name.
     #[error("'{0}' is not a figure; give one of {names}, or of redyno help formats", names = SHORT.map(|(name, ..)| name).join(", "))]
     Figure(String),
     /// The bound has the wrong form for the figure.
@@ -57,7 +57,7 @@ pub enum ConditionError {
     Bound {
         /// The bound as written.
         bound: String,
-        /// The figure.
+        /// The name of the figure.
         figure: String,
         /// The expected form of the bound.
         expected: &'static str,
@@ -87,7 +87,7 @@ pub struct Crossed {
 }
 
 impl Crossed {
-    /// Returns the same condition as one that may be met for a reason other than the server.
+    /// Marks the condition as uncertain, and appends the text `why`: something other than the server may be the cause.
     #[must_use]
     pub fn doubted(mut self, why: &str) -> Self {
         self.measured += &format!("; {why}");
@@ -185,8 +185,8 @@ impl Condition {
         Some(LatencyBound { words: self.text.clone(), quantile, ns: ns as u64 })
     }
 
-    /// Returns whether a slow client can be the reason why the condition is met: latencies above a bound, throughput
-    /// below one.
+    /// Returns whether a slow client can be the reason why the condition is met: for a latency above a bound, or a
+    /// throughput below a bound.
     pub fn is_of_speed(&self) -> bool {
         let is_level = matches!(self.what, What::Level { .. });
         is_level && self.is_above || self.what == What::Figure(figures::OPS_PER_S) && !self.is_above

@@ -12,12 +12,12 @@ use crate::{
 /// One figure of two sides, and the difference between its two values.
 #[derive(Debug, Clone)]
 pub struct Difference {
-    /// The operation; `None` for all operations together.
+    /// The name of the operation; `None` for all operations together.
     pub operation: Option<String>,
     /// The figure.
     pub figure: Figure,
-    /// The values of both sides; for several runs, the geometric mean of the runs (of error counts, the arithmetic
-    /// mean).
+    /// The values of both sides; for several runs, the geometric mean of the runs, or the arithmetic mean for error
+    /// counts.
     pub values: [Option<f64>; 2],
     /// The change from the first to the second value, as a share of the first: 0.1 is +10 %.
     pub change: Option<f64>,
@@ -136,7 +136,8 @@ impl Difference {
     }
 }
 
-/// Returns the values of the figure for each second of both segments; `None` if it has no such values.
+/// Returns the values of the figure for each second of both segments; `None` if the figure has no value for each
+/// second.
 pub(super) fn stretches<'a>(
     baseline: &'a SegmentTotal,
     other: &'a SegmentTotal,

@@ -33,7 +33,7 @@ fn differences(one: &Run, other: &Run) -> Vec<String> {
         pair("value size", a.value_size.to_string(), b.value_size.to_string()),
         pair("keys", a.keys(), b.keys()),
     ];
-    // The others are a part of the rate's text.
+    // The other settings are a part of the rate's text.
     let has_own_text =
         |setting: &Adjustable| matches!(setting, Adjustable::Reconnect | Adjustable::SessionLength);
     let alone = Adjustable::ALONE.into_iter().filter(has_own_text);

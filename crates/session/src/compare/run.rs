@@ -1,4 +1,4 @@
-//! A run: the measurements of one setting in a recording, or of a session without load.
+//! A run: the measurements of one setting in a recording, or the measurements of a session without load.
 
 use thiserror::Error;
 
@@ -7,7 +7,7 @@ use crate::session::{SessionStart, Timeline, figures::Row, timeline::SegmentTota
 /// The measurements of one setting under load, or without load, from one recording.
 #[derive(Debug, Clone)]
 pub struct Run {
-    /// The name of the run: the file, and the segment if one was named.
+    /// The name of the run: the file name, and the segment number if it was given.
     pub name: String,
     /// The first record of the session; it names the server and the tool.
     pub session: SessionStart,
@@ -28,7 +28,7 @@ pub enum RunError {
     Several {
         /// The name of the recording.
         name: String,
-        /// The number of settings.
+        /// The number of segments.
         count: usize,
         /// Whether the segments are `under load` or `without load`.
         kind: &'static str,
@@ -61,7 +61,8 @@ impl Run {
     /// Returns the run of a recording that was read completely; `segment` chooses one of several segments under load.
     ///
     /// # Errors
-    /// When there is no run, or more than one and none is named.
+    /// When the recording has no run, when it has several runs and `segment` is `None`, or when `segment` does not
+    /// exist.
     pub fn of(name: &str, timeline: &Timeline, segment: Option<u32>) -> Result<Self, RunError> {
         let is_measured =
             |of: &&SegmentTotal| of.start.knobs.load && of.start.aside().is_none() && of.total.ops > 0;

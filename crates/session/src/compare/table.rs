@@ -42,7 +42,7 @@ impl Sides {
 pub struct Table {
     /// The names of the sides.
     pub sides: Sides,
-    /// The rows: first those of all operations together, then those of each operation.
+    /// The rows: first the rows of all operations together, then the rows of each operation.
     pub rows: Vec<Difference>,
 }
 
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_has_a_row_for_each_figure_and_its_columns_below_each_other() {
+    fn a_table_has_a_row_for_each_figure_and_aligned_columns() {
         assert_eq!(
             table().text(),
             "               A        B  B against A\n\
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn in_markdown_nothing_of_a_name_is_markup() {
+    fn names_are_escaped_in_markdown() {
         let mut table = table();
         table.rows.truncate(1);
         table.rows[0].operation = Some("a|<b>".to_owned());
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_has_the_names_of_exports_and_the_same_words() {
+    fn a_record_has_the_names_of_exports_and_the_same_verdicts() {
         let json = serde_json::to_value(table()).unwrap();
         let row = |n: usize| &json[n];
         assert_eq!((&row(1)["figure"], &row(1)["unit"]), (&"service_p50_us".into(), &"us".into()));

@@ -73,7 +73,7 @@ fn repeats_distinguish_a_difference_from_noise() {
 }
 
 #[test]
-fn what_receivers_got_and_what_they_lost_is_compared() {
+fn received_and_lost_messages_are_compared() {
     let run = |hour, us: u64, lost| {
         let mut run = run_at(hour, &Knobs::default(), 1000, 50.0);
         let received = Received { times: repeated(us * 1000, 3000), lost, ..Received::default() };
@@ -88,7 +88,7 @@ fn what_receivers_got_and_what_they_lost_is_compared() {
 
 /// Compares three runs of each of two alternating settings. The second setting has longer service times and less
 /// throughput, by the share `more`. Runs of the same setting differ by 2 %, and the seconds of a run by 1 %. Returns
-/// how often each figure had each verdict.
+/// how often each figure received each verdict.
 fn judged(more: f64, times: u64) -> BTreeMap<(String, &'static str), u64> {
     let knobs = Knobs::default();
     let mut counts = BTreeMap::new();
@@ -114,13 +114,13 @@ fn judged(more: f64, times: u64) -> BTreeMap<(String, &'static str), u64> {
 }
 
 #[test]
-fn repeats_of_one_setting_are_called_different_in_five_of_a_hundred_at_most() {
+fn repeats_of_one_setting_are_called_different_in_at_most_five_percent() {
     let times = 1000;
     let counts = judged(0.0, times);
     let count = |name: &str, verdict| counts.get(&(name.to_owned(), verdict)).copied().unwrap_or_default();
     for name in ["ops/s", "p50", "p90", "p99", "GET p50", "SET p99"] {
         let wrong = count(name, "better") + count(name, "worse");
-        // About four in a hundred are expected.
+        // About 4 % are expected.
         assert!(wrong * 100 <= times * 5, "{name}: {wrong} of {times}");
         assert!(
             wrong + count(name, "no difference") + count(name, "not clear") == times,
@@ -130,7 +130,7 @@ fn repeats_of_one_setting_are_called_different_in_five_of_a_hundred_at_most() {
 }
 
 #[test]
-fn a_tenth_more_is_found_where_runs_of_one_setting_differ_by_2_percent() {
+fn a_difference_of_10_percent_is_found_if_runs_vary_by_2_percent() {
     let times = 100;
     let counts = judged(0.1, times);
     for name in ["ops/s", "p50", "p90", "p99", "GET p50", "SET p99"] {
@@ -171,7 +171,7 @@ fn segments_of_one_session_are_judged_by_their_seconds() {
 }
 
 #[test]
-fn what_is_not_clear_says_why_and_what_would_decide() {
+fn an_unclear_verdict_has_a_reason_and_says_what_would_decide() {
     let words = |reason| {
         let unjudged = Difference::unjudged(None, figures::SERVICE_P99, [None, None]);
         Difference { verdict: Some(Verdict::NotClear(reason)), ..unjudged }.words()
@@ -183,7 +183,7 @@ fn what_is_not_clear_says_why_and_what_would_decide() {
 }
 
 #[test]
-fn what_is_of_another_kind_is_named() {
+fn settings_that_differ_are_named() {
     let base = run_at(1, &Knobs::default(), 1000, 100.0);
     let differs = |knobs: Knobs, server: &str| {
         let other = recording(server, 2, &knobs, &[(1000, 100.0)]);
@@ -210,7 +210,7 @@ fn what_is_of_another_kind_is_named() {
 }
 
 #[test]
-fn another_kind_of_target_is_named_by_what_it_is() {
+fn another_kind_of_target_is_named() {
     let base = run_at(1, &Knobs::default(), 1000, 100.0);
     let other = |change: fn(&mut ServerIdentity)| {
         let mut run = base.clone();
@@ -227,7 +227,7 @@ fn another_kind_of_target_is_named_by_what_it_is() {
 }
 
 #[test]
-fn operations_of_the_same_names_may_ask_for_different_things() {
+fn operations_with_the_same_name_may_have_different_commands() {
     let asks = |command: &str| {
         let workload = Workload::of_commands(&command.split(' ').map(str::to_owned).collect::<Vec<_>>());
         let knobs = Knobs { workload: workload.unwrap().into(), ..Knobs::default() };
@@ -239,7 +239,7 @@ fn operations_of_the_same_names_may_ask_for_different_things() {
 }
 
 #[test]
-fn which_segment_is_meant_has_to_be_said_where_there_are_several() {
+fn the_segment_must_be_given_if_there_are_several() {
     let mut timeline = recording("redis 7", 1, &Knobs::default(), &[(1000, 100.0)]);
     let second = Knobs { load: true, clients: 9, ..Knobs::default() };
     timeline.push(&Record::Segment(Segment::new(1.0, 2, second)));
@@ -285,7 +285,7 @@ fn a_condition_is_on_a_change_or_on_a_value() {
 }
 
 #[test]
-fn a_change_that_may_be_noise_says_so_and_none_is_none() {
+fn a_change_that_may_be_noise_is_not_sure_and_no_difference_is_not_met() {
     let knobs = Knobs::default();
     let noisy = |us: [f64; 2], first: u32| -> Vec<_> {
         (0..2).map(|n| run_at(first + 2 * n, &knobs, 10_000, us[n as usize])).collect()
@@ -300,7 +300,7 @@ fn a_change_that_may_be_noise_says_so_and_none_is_none() {
 
 /// A comparison must not succeed because a measurement is missing.
 #[test]
-fn what_was_not_measured_is_not_sure() {
+fn a_figure_that_was_not_measured_is_not_sure() {
     let few = recording("redis 7.0.15", 1, &Knobs::default(), &[(1000, 100.0)]);
     let few = [Run::of("few", &few, None).unwrap()];
     for text in ["p99.99 > 1ms", "p99.99 > +10%", "response_p50_us > 1ms"] {
@@ -310,7 +310,7 @@ fn what_was_not_measured_is_not_sure() {
 }
 
 #[test]
-fn what_is_no_condition_is_refused_with_what_is() {
+fn a_wrong_condition_is_refused_with_the_expected_form() {
     for (text, expected) in [
         ("p99", "'p99' is not a condition; write for example 'p99 > +10%'"),
         ("> 5", "'> 5' is not a condition"),
@@ -327,7 +327,7 @@ fn what_is_no_condition_is_refused_with_what_is() {
     assert!(format!("{figure} < 5").parse::<Condition>().is_ok_and(|condition| !condition.is_relative()));
 }
 
-/// Returns a session of 30 s without load: PING takes `ping_us`, and there are `clients`.
+/// Returns a session of 30 s without load, in which PING takes `ping_us` and the server has this number of `clients`.
 fn monitored(ping_us: u64, clients: f64) -> Timeline {
     let mut timeline = Timeline::default();
     timeline.push(&Record::Session(SessionStart::now(ServerIdentity::default())));

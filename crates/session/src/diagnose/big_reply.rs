@@ -1,4 +1,5 @@
-//! Finding: clients read large replies, so the server mostly copies bytes. The key is in the slow log if a call was slow.
+//! Finding: clients read large replies, so the server mostly copies bytes. If a call was slow, the slow log contains
+//! its key.
 
 use super::{
     Finding, Severity,
@@ -8,15 +9,16 @@ use super::{
 };
 use crate::{gauge::Gauge, units};
 
-/// The smallest mean reply, in bytes: writing it takes longer than any short command.
+/// The smallest mean reply size that is judged, in bytes. Writing such a reply takes longer than running a short
+/// command.
 const LARGE: f64 = 65_536.0;
-/// The smallest rate, in bytes per second, that others notice: as much as a network of 1 Gbit/s has.
+/// The smallest output rate that is reported, in bytes per second: about the capacity of a 1 Gbit/s network.
 const MUCH: f64 = 100e6;
 
-/// A mean request of this many bytes has hundreds of keys.
+/// The smallest mean request size that is taken as a request for hundreds of keys, in bytes.
 const MANY_KEYS: f64 = 4096.0;
 
-/// Returns the finding at present.
+/// Returns the current finding, if any.
 pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
     let per_s = now.steady(Gauge::BytesOut, stands).filter(|per_s| *per_s >= MUCH)?;
     let mean = now.gauge(Gauge::OpsPerS).map(|ops| per_s / ops.max(1.0)).filter(|mean| *mean >= LARGE)?;
@@ -72,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn large_replies_to_large_requests_are_those_of_many_keys() {
+    fn large_replies_to_large_requests_are_due_to_many_keys() {
         let found = found(5, |second| {
             second.status.gauges.set(Gauge::BytesOut, Some(211e6));
             second.status.gauges.set(Gauge::BytesIn, Some(70e6));

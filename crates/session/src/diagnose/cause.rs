@@ -33,20 +33,21 @@ pub struct Delay {
 pub struct Cause {
     /// Whether the event lasted long enough to be the cause; otherwise it only happened near the delay.
     pub explains: bool,
-    /// The event.
+    /// The description of the event.
     pub what: String,
-    /// The client, if it is known.
+    /// The client that caused the event, if known.
     pub client: Option<String>,
 }
 
-/// A cause is reported only for a request that took at least this many times the median.
+/// The smallest ratio of a request's duration to the median for which a cause is reported.
 const TIMES_THE_MEDIAN: u64 = 5;
 /// The longest time in seconds between a delay and an event that may be its cause: the time between two polls plus the
 /// time of a reply.
 const NEAR_S: f64 = 2.0;
 /// The shortest request, in nanoseconds, that an outage may explain; a shorter request ended before the outage.
 const OUTAGE_NS: u64 = 100_000_000;
-/// A cause lasted at least this share of the delay; the rest may be the wait for earlier requests.
+/// The smallest share of a delay that an event must last to explain the delay. The rest may be the wait for earlier
+/// requests.
 const LEAST_SHARE: f64 = 0.5;
 
 /// An event as a possible cause.
@@ -122,7 +123,8 @@ impl Delay {
     }
 
     /// Returns a sort key, which is lower for a more probable cause. An event that explains the delay comes first, then
-    /// a nearer event (in whole seconds), then one with more information, then one with a more similar length.
+    /// a nearer event (in whole seconds), then an event with more information, then an event with a more similar
+    /// length.
     fn order(&self, (suspect, away_s): &(Suspect, f64)) -> f64 {
         let unlike =
             suspect.held_ns.map_or(1.0, |held_ns| (held_ns.max(1.0) / self.ns.max(1) as f64).ln().abs());
@@ -198,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_far_too_short_was_near_and_gives_way_to_what_is_long_enough() {
+    fn a_short_event_is_only_near_and_a_long_one_replaces_it() {
         let fork = Event::new(23.0, EventKind::Forked { held_us: Some(412) });
         assert_eq!(
             words(delay(602), std::slice::from_ref(&fork)),
@@ -211,16 +213,16 @@ mod tests {
     }
 
     #[test]
-    fn of_those_of_one_poll_the_one_counts_that_lasted_most_like_it() {
+    fn of_events_of_one_poll_the_most_similar_length_is_the_cause() {
         let events = [slow(23.5, 1200, "KEYS *"), slow(23.5, 610, "DEBUG sleep"), slow(23.5, 301, "EVAL")];
         assert!(words(delay(602), &events).contains("DEBUG sleep 610 ms"));
-        // The nearer one is chosen if both are long enough.
+        // The nearer event is chosen if both events are long enough.
         let events = [slow(21.0, 602, "KEYS *"), slow(23.2, 900, "EVAL")];
         assert!(words(delay(602), &events).contains("EVAL 900 ms"));
     }
 
     #[test]
-    fn an_outage_explains_what_waited_through_it_and_a_rewrite_was_near() {
+    fn an_outage_explains_a_request_that_waited_through_it_and_a_rewrite_is_only_near() {
         let lost = EventKind::Unreachable { cause: "timed out".to_owned() };
         let lost = Event::new(15.0, lost);
         assert_eq!(words(delay(9_000), std::slice::from_ref(&lost)), " ← unreachable: timed out");
@@ -234,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_usual_needs_no_cause() {
+    fn a_usual_delay_has_no_cause() {
         let events = [slow(23.0, 600, "DEBUG sleep")];
         assert_eq!(words(Delay { usual_ns: Some(300 * MS), ..delay(602) }, &events), "");
         assert!(!words(Delay { usual_ns: None, ..delay(602) }, &events).is_empty());

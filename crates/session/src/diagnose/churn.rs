@@ -1,19 +1,21 @@
-//! Finding: clients open a connection for each request, or for few. Accepting a connection costs the server as much as
-//! several requests.
+//! Finding: clients open a new connection for each request, or for every few requests. Accepting a connection costs the
+//! server as much as several requests.
 
 use super::{Finding, Severity, cpu_bound::in_commands, now::Now};
 use crate::{gauge::Gauge, units};
 
-/// New connections a second that are worth a note.
+/// The number of new connections per second that is worth a note.
 const SOME: f64 = 200.0;
-/// New connections a second that take a noticeable share of the main thread's time: about 50 µs each.
+/// The number of new connections per second that is a warning. A connection takes about 50 µs of the main thread's
+/// time.
 const MANY: f64 = 1000.0;
-/// A connection for at most this number of commands takes most of the time that the main thread is not in commands.
+/// The largest number of commands per connection at which the main thread's time outside of commands counts as the cost
+/// of connecting.
 const FEW: f64 = 3.0;
-/// From this share of the main thread's time on, most of it is lost.
+/// The finding is a problem when connecting takes at least this share of the main thread's time.
 const MOST: f64 = 0.5;
 
-/// Returns the finding at present.
+/// Returns the current finding, if any.
 pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
     // Redyno's own load reconnects on purpose.
     let reconnects =
@@ -35,7 +37,7 @@ pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
     let time = (explains >= 0.1)
         .then(|| format!("{} of the main thread's time is outside of commands", units::percent(explains)));
     let open = now.gauge(Gauge::Clients).map(|open| format!("{} open at a time", units::count(open)));
-    let next = "use a connection pool; CLIENT LIST shows names and addresses of those that are open";
+    let next = "use a connection pool; CLIENT LIST shows names and addresses of open connections";
     let finding = Finding::of(severity, short, long).with([ops, time, open, now.pings.slowed()], next);
     Some(Finding { explains, ..finding })
 }
@@ -60,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_more_of_the_servers_time_comes_first() {
+    fn the_finding_that_takes_more_server_time_comes_first() {
         let rules = |cpu, delay| {
             let found = found(50, move |second| {
                 second.status.gauges.set(Gauge::NewConnections, Some(9000.0));
@@ -76,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_all_connect_once_are_none() {
+    fn clients_that_all_connect_at_once_are_no_finding() {
         let once = found(5, |second| {
             second.status.gauges.set(Gauge::NewConnections, (second.n == 3).then_some(5000.0));
         });

@@ -21,7 +21,7 @@ pub(super) enum Kind {
     Reader,
     /// A worker is almost always busy.
     Cpu,
-    /// A worker has work, but waits for a core.
+    /// A worker has work, but waits for a CPU core.
     RunDelay,
     /// The slowest requests are slow because a worker had no core.
     Tail,
@@ -56,11 +56,13 @@ impl Kind {
     /// Returns two shares: the evidence begins at the first share, and ends below the second, lower share. Because the
     /// two shares differ, a figure that varies around the first share is reported only once.
     ///
-    /// - Reader: as for a core; the first record of a batch may be slightly late.
+    /// - Reader: the same shares as for the run-queue delay, because the first record of a batch may be slightly late.
     /// - CPU: a saturated worker shows 0.92 to 0.95, since it still enters the kernel to poll.
-    /// - Run-queue delay: waking up alone takes a twentieth; a fifth means that another process is busy, and affects every latency.
+    /// - Run-queue delay: waking up alone takes 5 % of the time. A share of 20 % means that another process is busy,
+    ///   which affects every latency.
     /// - The tail: if most of the slow requests waited for a core, the percentile describes this machine.
-    /// - Waiting to be read: half of the service time is as much as server and network together.
+    /// - Waiting to be read: if replies wait for half of the service time, they wait as long as server and network take
+    ///   together.
     pub(super) fn thresholds(self) -> (f64, f64) {
         match self {
             Self::Cpu => (0.90, 0.80),
@@ -70,7 +72,7 @@ impl Kind {
         }
     }
 
-    /// Returns the evidence of this kind; `None` if it was not measured, or if there were too few requests.
+    /// Returns the evidence of this kind; `None` if the share was not measured, or if there were too few requests.
     fn look(self, stretch: &Interval) -> Option<Evidence> {
         let client = stretch.client.as_ref()?;
         let most = |share: fn(&WorkerCost) -> Option<f64>| {
@@ -110,8 +112,8 @@ impl Kind {
     }
 }
 
-/// Returns, as a share and as text, how many of the slow requests waited for a core; `held` are the requests that
-/// waited for at least half of their time.
+/// Returns the share of the slow requests that waited for a core, and its text. `held` has the requests that waited for
+/// a core for at least half of their time.
 fn tail(stretch: &Interval, held: &Latency) -> Option<(f64, String)> {
     let all = stretch.response.as_ref().unwrap_or(&stretch.service);
     let slow_from = |name| {
@@ -179,7 +181,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_worker_that_never_sleeps_is_judged_by_the_time_in_which_it_had_something_to_do() {
+    fn a_busy_polling_worker_is_judged_by_its_time_with_work() {
         let mut stretch = stretch(&[(0.99, 0.0)], 1000);
         stretch.client.as_mut().unwrap().workers[0].spun = Some(0.6);
         assert_eq!(text(&stretch), "");
@@ -188,11 +190,11 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_receivers_have_a_name_of_their_own_and_no_thread_more() {
+    fn receivers_have_their_own_name_and_no_advice_about_threads() {
         let mut stretch = stretch(&[(0.2, 0.0), (0.95, 0.0)], 1000);
         stretch.client.as_mut().unwrap().workers[1].receives = true;
         assert_eq!(text(&stretch), "the receivers' thread uses 95 % of a core");
-        assert_eq!(advice(&stretch, 8), "ask for fewer receivers, or a lower rate");
+        assert_eq!(advice(&stretch, 8), "use fewer receivers, or a lower rate");
     }
 
     #[test]
@@ -224,7 +226,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_tail_that_waited_for_a_core_is_this_machines_however_little_waiting_there_was_in_all() {
+    fn a_tail_that_waited_for_a_core_is_caused_by_this_machine() {
         let limit = |slow, held| text(&with_tail(slow, held));
         assert_eq!(
             limit(20, 16),
@@ -236,7 +238,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn of_few_requests_the_slow_ones_are_more_than_a_hundredth() {
+    fn with_few_requests_a_lower_percentile_is_judged() {
         let mut few = with_tail(20, 16);
         few.response = Some(repeated(6_800_000, 300));
         few.client.as_mut().unwrap().held = Some(repeated(6_800_000, 200));
@@ -249,7 +251,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_fast_request_that_waited_is_none_of_the_slow_ones() {
+    fn a_fast_request_that_waited_does_not_count_as_slow() {
         let mut fast = with_tail(20, 0);
         fast.client.as_mut().unwrap().held = Some(repeated(300_000, 500));
         assert_eq!(text(&fast), "");

@@ -10,8 +10,8 @@ use super::{
 };
 use crate::session::{Client, Interval, RECEIVERS, Record};
 
-/// The judged time in seconds: long enough that a single tick does not decide, short enough to follow a change of the
-/// knobs.
+/// The length of the judged period, in seconds: long enough that a single tick does not decide, and short enough to
+/// follow a change of the knobs.
 const WINDOW_S: f64 = 2.0;
 /// The shortest time for a verdict, in seconds: slightly less than one second, since ticks begin and end late.
 const ENOUGH_S: f64 = 0.9;
@@ -20,13 +20,14 @@ const ENOUGH_S: f64 = 0.9;
 /// verdict stays until the new setting has been measured for a second.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ClientLimit {
-    /// The number of latest intervals that are judged: those since the segment began and since the server was last
-    /// slow.
+    /// The number of most recent intervals that are judged. Intervals from before the segment began, or from before the
+    /// server was last slow, do not count.
     counted: usize,
     /// The kinds of evidence in the present verdict.
     resting: Vec<Kind>,
     probes: Probes,
-    /// The tick of the last interval; `None` once the probes have reported on its time.
+    /// The tick of the last interval while it is not judged yet; `None` after the probes have reported on that
+    /// interval.
     unjudged: Option<u64>,
 }
 
@@ -81,21 +82,22 @@ impl ClientLimit {
     }
 
     fn push_interval(&mut self, interval: &Interval, now: &Now) -> Verdict {
-        // The probes do not report: there will be no report about the previous interval.
+        // If the probes do not report, there will be no report about the previous interval.
         let before = self.unjudged.and_then(|_| self.judge_before(1, now));
         self.unjudged = Some(interval.tick);
         self.counted += 1;
         before.unwrap_or(Verdict::AsBefore)
     }
 
-    /// Returns whether the last interval can be judged: the probes have reported on its time up to the last tick, or do
-    /// not report at all.
+    /// Returns whether the last interval can be judged: the probes have reported on the last interval, or send no
+    /// reports at all.
     fn is_known(&self) -> bool {
         let until = self.probes.known_until();
         self.unjudged.is_some_and(|tick| until.is_none_or(|until| until + 1 >= tick))
     }
 
-    /// Returns the verdict on the intervals without the last `but`; `None` if these are too short.
+    /// Returns the verdict on the recent intervals without the last `but` intervals; `None` if their total time is too
+    /// short.
     fn judge_before(&mut self, but: usize, now: &Now) -> Option<Verdict> {
         self.unjudged = None;
         let parts = now.last(WINDOW_S, but);
@@ -114,13 +116,13 @@ impl ClientLimit {
     }
 }
 
-/// Returns the finding with this evidence, on a machine with this number of cores.
+/// Returns the finding for `evidence` on a machine with this number of cores.
 fn finding(evidence: Vec<Evidence>, stretch: &Interval, cores: usize) -> Option<Finding> {
     let of_load = |client: &Client| client.workers.iter().filter(|worker| !worker.receives).count();
     let workers = stretch.client.as_ref().map_or(0, of_load);
     let first = evidence.first()?;
     let next = match first.kind {
-        _ if first.words.starts_with(RECEIVERS) => "ask for fewer receivers, or a lower rate",
+        _ if first.words.starts_with(RECEIVERS) => "use fewer receivers, or a lower rate",
         Kind::Reader => "store the dataset uncompressed and on a faster disk",
         Kind::RunDelay | Kind::Tail => "give redyno its own cores",
         Kind::Cpu | Kind::ReadWait if workers < cores => "give redyno more --threads",
@@ -188,14 +190,14 @@ mod tests {
     }
 
     #[test]
-    fn it_ends_when_the_client_has_time_again() {
+    fn the_finding_ends_when_the_client_has_time_again() {
         let shares = (0..8).map(|_| tick(1, 0.95)).chain((0..8).map(|_| tick(1, 0.5)));
         let (findings, changes) = watch([segment(1, true)].into_iter().chain(shares));
         assert_eq!((limit(&findings), changes), (None, 2));
     }
 
     #[test]
-    fn one_rule_that_speaks_does_not_lower_the_threshold_of_another() {
+    fn one_kind_of_evidence_does_not_lower_the_threshold_of_another() {
         let waits =
             |delay| Record::Interval(Box::new(Interval { segment: 1, ..stretch(&[(0.95, delay)], 1_000) }));
         let (findings, _) = watch([segment(1, true)].into_iter().chain((0..12).map(|_| waits(0.15))));
@@ -203,15 +205,15 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_of_the_knobs_keeps_the_verdict_until_the_new_setting_is_measured() {
+    fn a_knob_change_keeps_the_verdict_until_the_new_setting_is_measured() {
         let mut watch = watch([segment(1, true)].into_iter().chain((0..4).map(|_| tick(1, 0.95)))).0;
         watch.push(&segment(2, true));
         for late in [tick(2, 0.3), tick(2, 0.3), tick(2, 0.3), tick(1, 0.99)] {
             watch.push(&late);
         }
-        assert!(limit(&watch).is_some(), "the earlier one stands");
+        assert!(limit(&watch).is_some(), "the earlier verdict is kept");
         watch.push(&tick(2, 0.3));
-        assert_eq!(limit(&watch), None, "what comes late for the earlier segment has no say");
+        assert_eq!(limit(&watch), None, "a late interval of the earlier segment is ignored");
     }
 
     #[test]
@@ -254,13 +256,13 @@ mod tests {
         let (limit, slow, neither) = ((true, false), (false, true), (false, false));
         let found = verdicts(full);
         assert_eq!(found[..9], [limit, limit, limit, limit, limit, limit, limit, limit, slow]);
-        assert_eq!(found[9..], [slow, slow, slow, slow, slow, limit], "what is measured now speaks again");
+        assert_eq!(found[9..], [slow, slow, slow, slow, slow, limit], "the client limit is reported again");
         let light = [second(1, 0.1, 0), second(2, 0.1, 0), stopped(3), stopped(4), second(5, 0.1, 0)];
         let found = verdicts(light);
         assert_eq!(
             found[..8],
             [neither; 8],
-            "no limit is reported before the probes are heard of the same second"
+            "no limit is reported before the probes have reported on the same second"
         );
         assert_eq!(found[8..], [slow, slow, slow, slow, slow, slow, neither]);
     }
@@ -293,7 +295,7 @@ mod tests {
         records.into_iter().map(Arc::new).collect()
     }
 
-    /// Returns the findings after each interval of these records, and then those of the whole segment.
+    /// Returns the findings after each interval of these records, and then the findings of the whole segment.
     fn said(records: &[Arc<Record>]) -> Vec<String> {
         let (mut findings, mut timeline) = (Findings::default(), Timeline::default());
         let mut said = Vec::new();
@@ -308,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_says_what_its_session_said_and_no_share_is_above_all() {
+    fn a_recording_has_the_findings_of_its_session_and_no_share_above_100_percent() {
         let folder = tempfile::tempdir().unwrap();
         let (mut chance, mut judged) = (Chance(7), 0);
         for n in 0..40 {
@@ -325,7 +327,7 @@ mod tests {
             let read: Vec<_> = std::iter::from_fn(|| reader.next_record().unwrap()).map(Arc::new).collect();
             let lines = said(&seconds);
             assert_eq!(said(&read), lines);
-            assert_eq!(said(&live).last(), lines.last(), "the ticks of the screen end in the same sentence");
+            assert_eq!(said(&live).last(), lines.last(), "the live ticks end in the same sentence");
             for share in lines.iter().flat_map(|line| line.split(&[',', ':'])).filter(|s| s.contains(" % of"))
             {
                 let digits: String = share.chars().filter(char::is_ascii_digit).collect();

@@ -1,4 +1,4 @@
-//! Finding: another process runs on the server's core. The server has requests to answer and waits until the kernel
+//! Finding: another process runs on the server's core. The server has requests to process, but waits until the kernel
 //! gives it a core again.
 //!
 //! The evidence is the run delay of the server's busiest thread (`/proc/PID/task/TID/schedstat`), so the finding exists
@@ -7,14 +7,16 @@
 use super::{Finding, Severity, now::Now};
 use crate::{gauge::Gauge, units};
 
-/// The share of the time that a thread with a core of its own never waits: waking up takes less than a twentieth.
+/// The finding begins when the server's thread waits for a core for this share of the time. A thread with its own core
+/// waits for less than 5 % of the time.
 const WAITS: f64 = 0.10;
-/// From this share on, the wait is most of what a request takes.
+/// The finding is a problem when the server's thread waits for a core for this share of the time. Requests then mostly
+/// wait.
 const WAITS_LONG: f64 = 0.30;
-/// The share of a core from which a process can be the reason.
+/// Another process is named as the cause only if it uses at least this share of a core.
 const BUSY: f64 = 0.10;
 
-/// Returns the finding at present.
+/// Returns the current finding, if any.
 pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
     let share = now.steady(Gauge::ServerRunDelay, stands).filter(|share| *share >= WAITS)?;
     let waits = format!("the server waits {} of the time for a core", units::percent(share));

@@ -7,18 +7,18 @@ use super::{
 };
 use crate::{gauge::Gauge, units};
 
-/// The mean execution time, in microseconds, from which a call is costly: a hundred times that of a GET.
+/// The mean execution time, in microseconds, from which a call counts as costly: 100 times the execution time of a GET.
 const COSTLY_US: f64 = 500.0;
-/// The share of the main thread's time from which other clients wait noticeably.
+/// The finding begins when a command takes this share of the main thread's time. Other clients then wait noticeably.
 const SHARE: f64 = 0.20;
-/// Below this share the finding ends.
+/// The finding ends when the command takes less than this share of the main thread's time.
 const LOW_SHARE: f64 = 0.15;
-/// From this share on, the calls are the main load of the server.
+/// The finding is a problem when the command takes this share of the main thread's time.
 const LARGE_SHARE: f64 = 0.60;
-/// A mean reply of this many bytes is large.
+/// The smallest mean reply size that the evidence names, in bytes.
 const LARGE_REPLY: f64 = 65_536.0;
 
-/// Returns the finding at present.
+/// Returns the current finding, if any.
 pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
     let commands = now.commands();
     let costly = commands.iter().find(|command| is_costly(command))?;
@@ -41,7 +41,7 @@ pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
     Some(Finding { explains: costly.share, ..finding })
 }
 
-/// Returns whether the sum of a command's calls is judged. Longer calls are judged by the slow log.
+/// Returns whether a command is judged by the sum of its calls. Commands with longer calls are judged by the slow log.
 pub(super) fn is_costly(command: &Command) -> bool {
     (COSTLY_US..SLOW_US).contains(&command.mean_us) && command.share >= LOW_SHARE
 }
@@ -61,6 +61,6 @@ mod tests {
         assert_eq!(found.rule, "costly calls");
         assert_eq!(found.long, "MGET takes 78 % of the main thread's time, though no call is slow by itself");
         assert_eq!(found.evidence, ["195/s calls, 4.00 ms each", "replies of about 290 KiB"]);
-        assert!(found.next.starts_with("CLIENT LIST shows who sends it (cmd=mget); fewer keys"));
+        assert!(found.next.starts_with("CLIENT LIST shows who sends it (cmd=mget); send fewer keys"));
     }
 }

@@ -3,16 +3,17 @@
 use super::{Finding, Severity, now::Now};
 use crate::{gauge::Gauge, units};
 
-/// The share of a core from which the main thread has no time left.
+/// The finding begins when the main thread uses this share of a core.
 const FULL: f64 = 0.95;
-/// Below this share, the finding ends.
+/// The finding ends when the main thread uses less than this share of a core.
 const FREE: f64 = 0.90;
-/// If commands take less than this share of the main thread's time, it mostly reads requests and writes replies.
+/// If commands take less than this share of the main thread's time, the thread mostly reads requests and writes
+/// replies.
 const MOSTLY_IO: f64 = 0.5;
-/// The number of commands that are named.
+/// The largest number of commands that the evidence names.
 const NAMED: usize = 3;
 
-/// Returns the finding at present.
+/// Returns the current finding, if any.
 pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
     // The threads of memcached share their load.
     let threads = now.gauge(Gauge::Threads).unwrap_or(1.0).max(1.0);
@@ -20,7 +21,7 @@ pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
     if cpu < if stands { FREE } else { FULL } {
         return None;
     }
-    // A load without a rate uses what there is: that is its purpose.
+    // A load without a rate uses all capacity on purpose.
     let severity = if now.is_loaded() { Severity::Note } else { Severity::Warning };
     let by = by_time(now);
     let in_commands = in_commands(now);
@@ -48,7 +49,8 @@ pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
     Some(Finding { is_symptom: true, ..finding })
 }
 
-/// Returns the commands of other clients with the most time: `by time: GET 24 %, SET 8.0 %`; `None` without any.
+/// Returns the commands of other clients that take the most time, as text: `by time: GET 24 %, SET 8.0 %`. `None` if
+/// other clients call no command.
 pub(super) fn by_time(now: &Now) -> Option<String> {
     let named = now.commands().into_iter().filter(|command| command.share >= 0.01).take(NAMED);
     let named: Vec<_> =
@@ -56,7 +58,7 @@ pub(super) fn by_time(now: &Now) -> Option<String> {
     (!named.is_empty()).then(|| format!("by time: {}", named.join(", ")))
 }
 
-/// Returns the share of the main thread's time in which commands ran, those of redyno included.
+/// Returns the share of the main thread's time in which commands ran, including redyno's own commands.
 pub(super) fn in_commands(now: &Now) -> Option<f64> {
     let status = now.status()?;
     let us: f64 = status.command_stats.values().map(|stat| stat.usec as f64).sum();
@@ -69,7 +71,7 @@ mod tests {
     use crate::{diagnose::fixture::first, server::CommandStat};
 
     #[test]
-    fn what_takes_the_time_is_named_and_io_threads_where_they_help() {
+    fn the_costliest_commands_are_named_and_io_threads_are_advised_where_they_help() {
         let full = |usec| {
             first(5, move |second| {
                 let get = CommandStat { calls: 90_000, usec, ..CommandStat::default() };

@@ -1,11 +1,11 @@
-//! Finding: a new setting may harm the server or its users. A danger is reported before the new setting begins.
+//! Finding: a new setting may harm the server or its users. The danger is reported before the new setting takes effect.
 //!
 //! | setting | danger if |
 //! |---|---|
 //! | more data than before may be written | it does not fit below maxmemory, or it is more than 1 GiB |
-//! | more clients | the server's limit allows no more, with its other clients |
-//! | the rate goes to max | others use the server as well |
-//! | a memory limit, or its policy, is set | more memory is in use than the limit |
+//! | more clients | together with the other clients, they exceed the server's limit |
+//! | the rate becomes unlimited | other clients use the server as well |
+//! | a memory limit, or its policy, is set | more memory is in use than the limit allows |
 //!
 //! The amount of data is the smaller of two products: keys times the data of each key, and requests times the data of
 //! each request. The amount of data includes the server's overhead for each key.
@@ -19,17 +19,18 @@ use crate::{
     workload::Footprint,
 };
 
-/// Above this amount of data, 1 GiB, redyno always asks the user, even if the server has enough memory.
+/// The largest amount of data that may be written without a question, in bytes: 1 GiB. Above this limit, redyno asks
+/// even if the server has enough memory.
 const MUCH: u64 = 1 << 30;
-/// The advice against too much data.
+/// The advice if too much data may be written.
 const LESS: &str =
     "reduce the data with smaller values (-d), fewer keys (-r) or a limited number of requests (-n)";
 
-/// The harm of any load on a service elsewhere.
+/// The warning about a load on an HTTP service that runs on another machine.
 const SERVICE: &str =
     "this HTTP service is not on this machine; the load uses its capacity, and its other users wait";
 
-/// Checks settings before they begin.
+/// Checks new settings before they take effect.
 #[derive(Debug, Clone)]
 pub(super) struct Danger;
 
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn more_data_than_fits_is_asked_for_and_less_is_not() {
+    fn the_user_is_asked_about_more_data_than_fits_and_not_about_less() {
         let room = Room { memory: Some(100 << 20), ..Room::default() };
         let big = Knobs { value_size: 4096, keyspace: 100_000, ..loaded() };
         let question = danger(&loaded(), &big, room).unwrap();
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn any_load_on_a_service_elsewhere_is_asked_for_once() {
+    fn the_user_is_asked_once_about_a_load_on_a_remote_service() {
         let get = Knobs { workload: Workload::ratio(0, 1), ..loaded() };
         let of = |from: &Knobs, to: &Knobs| {
             let demand = |knobs| Demand { knobs, requests: Some(1), key_overhead: 0, is_service: true };
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn small_values_are_more_than_their_bytes() {
+    fn small_values_include_their_overhead() {
         let room = Room { memory: Some(50 << 20), ..Room::default() };
         let many = Knobs { value_size: 3, keyspace: 1_000_000, ..loaded() };
         let question = danger(&loaded(), &many, room).unwrap();
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_written_is_limited_by_the_requests_too() {
+    fn the_number_of_requests_also_limits_the_data() {
         let huge = Knobs { value_size: 1 << 20, keyspace: 10_000_000, ..loaded() };
         let off = Knobs { load: false, ..huge.clone() };
         let of = |requests, to: &Knobs| of_requests(requests, &off, to, Room::default());
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_with_a_number_of_keys_of_their_own_have_that_whatever_the_knob_says() {
+    fn a_key_set_with_its_own_count_ignores_the_knob() {
         let of = |count| {
             let mut workload = Workload::clone(&Workload::ratio(1, 0));
             workload.keys.values_mut().for_each(|keys| keys.count = count);
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_a_gibibyte_is_asked_for_on_any_server() {
+    fn the_user_is_asked_about_more_than_a_gibibyte_on_any_server() {
         let huge = Knobs { value_size: 65_536, keyspace: 1_000_000, ..loaded() };
         let question = danger(&loaded(), &huge, Room::default()).unwrap();
         assert!(question.contains("may swap or be killed"), "{question}");
@@ -264,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn more_clients_than_the_server_takes_are_asked_for() {
+    fn the_user_is_asked_about_more_clients_than_the_server_accepts() {
         let room = Room { max_clients: Some(128), others: Some(60), ..Room::default() };
         let more = Knobs { clients: 100, ..loaded() };
         let question = danger(&loaded(), &more, room).unwrap();
@@ -277,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn full_speed_beside_others_is_asked_for() {
+    fn the_user_is_asked_about_full_speed_beside_other_clients() {
         let paced = Knobs { rate: Some(1000), ..loaded() };
         let beside = |others| Room { others, ..Room::default() };
         let question = danger(&paced, &loaded(), beside(Some(1))).unwrap();
@@ -288,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_below_what_is_in_use_says_what_will_happen() {
+    fn a_limit_below_the_used_memory_names_the_consequence() {
         let status = |policy: &str, maxmemory| Status {
             gauges: [(Gauge::UsedMemory, f64::from(320 << 20)), (Gauge::MaxMemory, f64::from(maxmemory))]
                 .into(),

@@ -1,26 +1,28 @@
-//! The findings of a session in the order in which they began: what a session without load leaves.
+//! The findings of a session, in the order in which they began. These findings are the result of a session without
+//! load.
 
 use serde::Serialize;
 
 use super::Finding;
 
-/// A finding that begins again within this time, in seconds, continues its episode.
+/// The longest pause after which a finding that begins again continues its episode, in seconds.
 const SAME_S: f64 = 60.0;
-/// The largest number of episodes that are kept; later ones are counted.
+/// The largest number of episodes that are stored; further episodes are only counted.
 const MOST: usize = 500;
 
-/// A finding from its begin to its end.
+/// A finding from its start to its end.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Episode {
     /// The finding with the text of its most severe moment.
     pub finding: Finding,
-    /// The begin, in seconds of the session.
+    /// The start of the finding, in seconds of the session.
     pub since_s: f64,
-    /// The end, in seconds of the session; the last time with the finding while it stands.
+    /// The end of the finding, in seconds of the session. While the finding is active, this is the time of the last
+    /// record.
     pub until_s: f64,
-    /// Whether the finding still stands.
+    /// Whether the finding is still active.
     pub stands: bool,
-    /// How often it began; 1 if it stood all the time.
+    /// How often the finding began; 1 if it never ended and began again.
     pub times: u32,
 }
 
@@ -28,7 +30,7 @@ pub struct Episode {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Episodes {
     kept: Vec<Episode>,
-    /// The number of episodes that were too many to be kept.
+    /// The number of episodes that were not stored, because there were too many.
     pub left_out: u64,
 }
 
@@ -38,7 +40,7 @@ impl Episodes {
         self.kept.iter()
     }
 
-    /// Takes the findings at `t_s`, in seconds of the session.
+    /// Adds the findings that are active at `t_s`, in seconds of the session.
     pub(super) fn push(&mut self, t_s: f64, now: &[Finding]) {
         for episode in &mut self.kept {
             episode.stands &= now.iter().any(|finding| finding.rule == episode.finding.rule);
@@ -65,7 +67,7 @@ impl Episode {
     fn continues(&mut self, t_s: f64, finding: &Finding) {
         self.times += u32::from(!self.stands);
         (self.stands, self.until_s) = (true, t_s);
-        // The first evidence is from the begin, when little had been measured.
+        // The first evidence is from the start of the finding, when little had been measured.
         if finding.severity >= self.finding.severity && t_s - self.since_s < SAME_S
             || finding.severity > self.finding.severity
         {

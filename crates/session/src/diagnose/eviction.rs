@@ -1,19 +1,19 @@
-//! Finding: the server is at its memory limit. It evicts keys for each write, or refuses writes.
+//! Finding: the server is at its memory limit. The server evicts keys for each write, or refuses writes.
 
 use super::{Finding, Severity, now::Now};
 use crate::{gauge::Gauge, units};
 
-/// The smallest number of evicted keys a second that is reported: a cache that is full evicts some.
+/// The smallest number of evicted keys per second that is reported. A full cache always evicts some keys.
 const KEYS: f64 = 100.0;
-/// A full cache evicts about one key for each write; from this number for each command on, large values replace small
-/// ones.
+/// The finding is a warning from this number of evicted keys per command on. A full cache evicts about one key per
+/// write, and more keys if large values replace small values.
 const STORM: f64 = 1.5;
-/// From this share of the limit on, memory is nearly full.
+/// The finding about nearly full memory begins when this share of the memory limit is used.
 const NEARLY: f64 = 0.95;
-/// Below this share, the finding ends.
+/// The finding about nearly full memory ends when less than this share of the memory limit is used.
 const ROOM: f64 = 0.93;
 
-/// Returns the finding about evictions at present.
+/// Returns the current finding about evictions, if any.
 pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
     let per_s =
         now.gauge(Gauge::EvictedKeys).filter(|per_s| *per_s >= if stands { KEYS / 2.0 } else { KEYS })?;
@@ -29,13 +29,12 @@ pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
     let policy = status.policy.as_ref().map(|policy| format!("policy {policy}"));
     let memory = status.memory_text().map(|memory| format!("memory {memory}"));
     let misses = now.gauge(Gauge::HitRate).map(|rate| format!("hits {}", units::percent(rate)));
-    let next =
-        "raise maxmemory (CONFIG SET maxmemory), or write less: redis-cli --memkeys finds what is large";
+    let next = "raise maxmemory (CONFIG SET maxmemory), or write less: redis-cli --memkeys finds large keys";
     let long = format!("each write evicts keys: {short}{before}");
     Some(Finding::of(severity, short, long).with([memory, policy, misses, slowed], next))
 }
 
-/// Returns the finding about a limit that is nearly reached, of a server that cannot evict.
+/// Returns the finding about a memory limit that is nearly reached, while the server evicts no keys.
 pub(super) fn nearly_full(now: &Now, stands: bool) -> Option<Finding> {
     let used = now.gauge(Gauge::UsedMemory)?;
     let limit = now.gauge(Gauge::MaxMemory).filter(|limit| *limit > 0.0)?;
@@ -58,7 +57,7 @@ pub(super) fn nearly_full(now: &Now, stands: bool) -> Option<Finding> {
     };
     let short = format!("memory {} full", units::percent(share));
     let long = format!("{memory} are used: at the limit {then}");
-    let next = "CONFIG SET maxmemory raises the limit; redis-cli --memkeys finds what is large";
+    let next = "CONFIG SET maxmemory raises the limit; redis-cli --memkeys finds large keys";
     Some(Finding::of(severity, short, long).with([], next))
 }
 

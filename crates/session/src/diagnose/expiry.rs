@@ -3,14 +3,16 @@
 use super::{Finding, Severity, now::Now};
 use crate::{gauge::Gauge, units};
 
-/// The smallest number of keys a second that is judged.
+/// The smallest number of expired keys per second that is judged.
 const KEYS: f64 = 500.0;
-/// The share of the main thread's time from which other clients wait: the server itself allows a quarter.
+/// The finding begins when removing expired keys takes this share of the main thread's time. The server itself allows
+/// 25 %.
 const SHARE: f64 = 0.05;
-/// From this share on, PING need not be slow for a warning.
+/// The finding is a warning even without slow PINGs when removing expired keys takes this share of the main thread's
+/// time.
 const LARGE_SHARE: f64 = 0.15;
 
-/// Returns the finding at present.
+/// Returns the current finding, if any.
 pub(super) fn look(now: &Now, _: bool) -> Option<Finding> {
     let per_s = now.gauge(Gauge::ExpiredKeys).filter(|per_s| *per_s >= KEYS)?;
     let share = now.gauge(Gauge::ExpireCpu);
@@ -26,7 +28,7 @@ pub(super) fn look(now: &Now, _: bool) -> Option<Finding> {
         Some(share) => format!("removing {short} takes {} of the main thread's time", units::percent(share)),
         None => format!("the server removes {short}"),
     };
-    let capped = capped.map(|_| "its searches end at their time limit".to_owned());
+    let capped = capped.map(|_| "the search for expired keys reaches its time limit".to_owned());
     let stale = now.gauge(Gauge::ExpiredStale).filter(|share| *share >= 0.01);
     let stale = stale.map(|share| {
         format!("{} of the keys with a TTL have expired and are still there", units::percent(share))
@@ -50,6 +52,6 @@ mod tests {
         });
         assert_eq!((found.rule, found.severity), ("expiry", Severity::Warning));
         assert_eq!(found.long, "removing 240 k/s expired keys takes 24 % of the main thread's time");
-        assert_eq!(found.evidence, ["its searches end at their time limit"]);
+        assert_eq!(found.evidence, ["the search for expired keys reaches its time limit"]);
     }
 }

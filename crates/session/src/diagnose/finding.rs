@@ -7,12 +7,12 @@ redyno_engine::named_values! {
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
     #[serde(rename_all = "lowercase")]
     pub enum Severity {
-        /// Good to know; nothing is slow because of it at present.
+        /// For information: at present, nothing is slow because of the finding.
         Note "note",
         /// Requests are slower than they need to be, or the figures are misleading.
         #[default]
         Warning "warning",
-        /// Most of the time is lost because of it, or nothing is answered.
+        /// Requests lose most of their time because of the finding, or no request is answered.
         Problem "problem",
     }
 }
@@ -20,18 +20,19 @@ redyno_engine::named_values! {
 /// A problem, or something that limits the result.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Finding {
-    /// The name of the rule: `client limit`.
+    /// The name of the rule, such as `client limit`.
     pub rule: &'static str,
     /// The severity of the finding.
     pub severity: Severity,
-    /// Whether redyno or its machine is the cause; the figures then do not describe the server.
+    /// Whether redyno or its machine is the cause. The figures then do not describe the server.
     pub is_ours: bool,
-    /// Whether the finding names no cause. It is left out while another finding names the cause.
+    /// Whether the finding is a symptom without a known cause. A symptom is left out while another finding names the
+    /// cause.
     pub is_symptom: bool,
-    /// Whether the sentence only repeats the rule's name, so that a printed line needs nothing but the evidence.
+    /// Whether the sentence only repeats the rule's name, so that a printed line needs only the evidence.
     pub is_brief: bool,
-    /// The share of the time in which the server's main thread could not serve other requests because of the cause, 0 to
-    /// 1; 0 if it is unknown. Of equally severe findings, the one that explains more is more important.
+    /// The share of time, from 0 to 1, in which the cause kept the server's main thread from serving other requests; 0
+    /// if unknown. Of equally severe findings, the finding with the largest share is the most important.
     pub explains: f64,
     /// The start of the finding, in seconds of the session.
     pub since_s: f64,
@@ -41,9 +42,9 @@ pub struct Finding {
     pub long: String,
     /// The evidence, the strongest first; empty if the sentence contains it.
     pub evidence: Vec<String>,
-    /// The advice; a reason and a colon may come before it. May be empty.
+    /// The advice, such as `give more clients`; empty if there is none. A reason and a colon may precede the advice.
     pub next: String,
-    /// The advice on the session's screen, if it differs from `next`.
+    /// The advice that the session's screen shows, if it differs from `next`.
     pub next_at_screen: Option<&'static str>,
 }
 
@@ -64,12 +65,13 @@ impl Finding {
         Self { rule, short, long, ..Self::default() }
     }
 
-    /// Returns a finding of this severity for a [`Condition`](super::rule::Condition), which adds its own name.
+    /// Returns a finding of this severity without a rule name. The [`Condition`](super::rule::Condition) adds its own
+    /// name.
     pub(super) fn of(severity: Severity, short: impl Into<String>, long: impl Into<String>) -> Self {
         Self { severity, ..Self::new("", short, long) }
     }
 
-    /// Returns the finding with this evidence, as far as it is known, and this advice.
+    /// Sets the advice, and the evidence that is known.
     #[must_use]
     pub(super) fn with(self, evidence: impl IntoIterator<Item = Option<String>>, next: &str) -> Self {
         Self { evidence: evidence.into_iter().flatten().collect(), next: next.to_owned(), ..self }
@@ -94,7 +96,7 @@ impl Finding {
             return self.long.clone();
         }
         let in_short = next.rsplit(": ").next().unwrap_or_default();
-        // Where the sentence names the cause, it is the last part that is left out.
+        // A sentence that names the cause is left out last.
         let forms = match self.is_brief {
             true => vec![
                 then(&of(&self.long, &self.evidence), next),
@@ -124,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_narrow_line_has_fewer_words_and_keeps_what_to_do_as_long_as_it_can() {
+    fn a_narrow_line_has_fewer_words_and_keeps_the_advice_as_long_as_possible() {
         let evidence = ["88 k of 1 M/s, growing", "12 % shed"].map(str::to_owned).to_vec();
         let next = "no faster answers: more clients".to_owned();
         let finding = Finding {

@@ -75,7 +75,7 @@ fn rules() -> Vec<Box<dyn Rule>> {
 pub struct Findings {
     now: Now,
     watches: Vec<Watch>,
-    /// The findings so far, each with its begin and its end.
+    /// All findings so far, each with its start and its end.
     pub episodes: Episodes,
 }
 
@@ -109,13 +109,13 @@ impl Findings {
         self.watches.iter().map(|watch| (watch.rule.name(), watch.stands.is_some()))
     }
 
-    /// Returns where the time of requests goes at present: of all requests together, then of each command, those with
-    /// the most time first. Empty if too little is measured.
+    /// Returns how requests spend their time at present: first all requests together, then each command. Commands with
+    /// the most total time come first. The result is empty if too little was measured.
     pub fn spent(&self) -> Vec<Spent> {
         Spent::of(&self.now)
     }
 
-    /// Takes a record of another node of the session, with which the target is compared.
+    /// Takes a record of another node of the session, to compare the target with this node.
     pub fn hear_other(&mut self, record: &Record) {
         self.watches.iter_mut().for_each(|watch| watch.rule.hear_other(record));
     }
@@ -141,7 +141,7 @@ impl Watch {
             Verdict::AsBefore => stood,
             Verdict::Clear => None,
             Verdict::Found(finding) => {
-                // A rule that knows no earlier begin leaves it at 0. A note that becomes a warning begins anew.
+                // A rule that knows no earlier start leaves `since_s` at 0. A note that becomes a warning starts again.
                 let found_s = record.t_s().unwrap_or_default();
                 let begun_s = Some(finding.since_s).filter(|s| *s > 0.0).unwrap_or(found_s);
                 let same = stood.filter(|stood| is_more(stood) == is_more(&finding));
@@ -151,8 +151,8 @@ impl Watch {
         };
     }
 
-    /// Returns the line for a finding that began or ended since the last report; `now` are the present findings, without
-    /// those that gave way.
+    /// Returns the line for a finding that began or ended since the last report. `now` has the present findings,
+    /// without symptoms of a known cause.
     fn report(&mut self, now: &[Finding]) -> Option<String> {
         let name = self.rule.name();
         let stands = self.stands.as_ref().is_some_and(is_more);
@@ -173,9 +173,9 @@ fn is_more(finding: &Finding) -> bool {
     finding.severity > Severity::Note
 }
 
-/// Returns the findings, the most severe first, and of equally severe ones that which explains more. If redyno itself is the cause of one finding, an overload shows that
-/// finding as its advice. A symptom gives way to the first finding that names a cause on the server, and becomes a part
-/// of its evidence.
+/// Returns the findings, the most severe first; findings of equal severity are sorted by `explains`, the largest first.
+/// If redyno itself is the cause of a finding, an overload shows that finding as its advice. Symptoms are removed if
+/// another finding names a cause on the server; the evidence of severe symptoms is added to that finding.
 fn explained(mut findings: Vec<Finding>) -> Vec<Finding> {
     let ours = findings.iter().find(|finding| finding.is_ours).map(|ours| ours.sentence(usize::MAX, true));
     if let Some(ours) = ours {
@@ -231,7 +231,8 @@ pub fn of_session(timeline: &Timeline) -> Vec<(Finding, String)> {
     found
 }
 
-/// Returns the danger of a new setting before it begins, and the alternative, as text for the user, who decides.
+/// Returns the text about the danger of a new setting, with an alternative. The user decides whether the setting
+/// begins.
 pub fn danger(change: &Change<'_>) -> Option<String> {
     rules().iter().find_map(|rule| rule.before(change)).map(|finding| finding.sentence(usize::MAX, true))
 }
@@ -275,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_badly_names_redyno_where_that_is_the_reason() {
+    fn an_overload_names_redyno_if_redyno_is_the_cause() {
         let now = |cpu| {
             let mut findings = Findings::default();
             overloaded(1, cpu).iter().for_each(|record| drop(findings.push(record)));
@@ -294,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_in_which_the_same_is_so_are_reported_together() {
+    fn segments_with_the_same_finding_are_reported_together() {
         let mut timeline = Timeline::default();
         let records = [(1, 0.5), (2, 0.97)].map(|(segment, cpu)| overloaded(segment, cpu));
         records.iter().flatten().for_each(|record| timeline.push(record));

@@ -80,7 +80,7 @@ impl Second {
         second
     }
 
-    /// Sets the times of the second's PINGs: each time in nanoseconds with its number of PINGs.
+    /// Sets the PING times of the second: pairs of a time in nanoseconds and the number of PINGs with this time.
     pub(super) fn ping(&mut self, times: &[(u64, u64)]) {
         let mut recorder = Recorder::new();
         times.iter().for_each(|&(ns, n)| recorder.record_n(ns, n));
@@ -111,7 +111,7 @@ pub(super) fn begun() -> Vec<Record> {
     ]
 }
 
-/// Returns the records of the first `n` seconds of a session without load, with a change of each second.
+/// Returns the records of the first `n` seconds of a session without load; `change` modifies each second.
 pub(super) fn seconds(n: u32, change: impl Fn(&mut Second)) -> Vec<Record> {
     let each = |n| {
         let mut second = Second::healthy(n);

@@ -1,19 +1,19 @@
-//! Finding: a fork held the server, or clients wait while its child saves.
+//! Finding: a fork blocked the server, or clients wait while the child process saves.
 //!
-//! A fork copies the page tables: about 10 ms a GiB of data, and more on virtual machines. While the child lives, the
-//! first write to a page copies that page (copy-on-write).
+//! A fork copies the page tables, which takes about 10 ms per GiB of data, and more on virtual machines. While the
+//! child process runs, the first write to a page copies that page (copy-on-write).
 
 use super::{Finding, Severity, now::Now};
 use crate::{events::EventKind, gauge::Gauge, units};
 
-/// A fork is judged for this long, in seconds.
+/// How long a fork counts as recent, in seconds.
 const WINDOW_S: f64 = 12.0;
-/// The shortest fork that is reported, in microseconds: the length of ten PING intervals of a busy application.
+/// The shortest fork that is reported, in microseconds: the time of ten requests of 1 ms.
 const HELD_US: u64 = 10_000;
-/// A fork of this length, in microseconds, is a problem.
+/// The shortest fork that is a problem and not only a warning, in microseconds.
 const HELD_LONG_US: u64 = 500_000;
 
-/// Returns the finding at present.
+/// Returns the current finding, if any.
 pub(super) fn look(now: &Now, _: bool) -> Option<Finding> {
     let forks = now.events(WINDOW_S).filter_map(|event| match event {
         EventKind::Forked { held_us } => *held_us,
@@ -41,7 +41,7 @@ pub(super) fn look(now: &Now, _: bool) -> Option<Finding> {
         let next = "save at quiet hours or on a replica (CONFIG GET save); keep less data in one server";
         return Some(Finding::of(severity, held, long).with([size, copied, slowed], next));
     }
-    // Without a reason for its slowness, the child is the most probable one.
+    // If no other reason for slow PINGs is known, the child process is the most probable cause.
     let child = if saves { "writes a snapshot" } else { "rewrites the append-only file" };
     let slowed = slowed.filter(|_| (saves || rewrites) && now.run_delay() < 0.1)?;
     let short = format!("a child process {child}");
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_nobody_notices_is_none() {
+    fn a_child_process_without_effect_is_no_finding() {
         let quiet = found(9, |second| {
             second.status.gauges.set(Gauge::Saving, Some(1.0));
             second.events = vec![EventKind::Forked { held_us: Some(900) }];

@@ -1,25 +1,27 @@
 //! Finding: writes wait until the disk has stored the append-only file.
 //!
-//! With `appendfsync always` the main thread waits for the disk after each cycle with a write. With `everysec` it waits
-//! only if the fsync in the background has not finished after two seconds (`aof_delayed_fsync`).
+//! With `appendfsync always` the main thread waits for the disk after each event loop cycle with a write. With
+//! `everysec`, the main thread waits only if the fsync in the background has not finished after two seconds
+//! (`aof_delayed_fsync`).
 
 use super::{Finding, Severity, now::Now};
 use crate::{events::EventKind, gauge::Gauge, units};
 
-/// Events of the latency monitor are judged for this long, in seconds.
+/// How long an event of the latency monitor counts as recent, in seconds.
 const WINDOW_S: f64 = 10.0;
 /// The shortest write to the append-only file that is reported, in milliseconds.
 const SLOW_MS: u64 = 20;
-/// The disk is busy from this share of the time on.
+/// The share of the time in which the disk works, from which it counts as busy.
 const BUSY: f64 = 0.5;
-/// The judged time of what the main thread does, in seconds, with one sample a second.
+/// The length of the period in which the state of the main thread is judged, in seconds. The state is sampled once per
+/// second.
 const STATES_S: f64 = 6.0;
-/// The smallest number of these samples in which it waits for the disk. One is chance.
+/// The smallest number of samples in which the main thread waits for the disk. A single sample may be chance.
 const WAITING: usize = 2;
-/// From this share of the time on, most of the wait of other clients is because of the disk.
+/// The finding is a problem when the main thread waits for the disk in this share of the samples.
 const LARGE_SHARE: f64 = 0.30;
 
-/// Returns the finding at present.
+/// Returns the current finding, if any.
 pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
     if now.gauge(Gauge::Aof).is_some_and(|on| on == 0.0) {
         return None;
@@ -40,14 +42,14 @@ pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
     });
     let slow = slow.max().map(|(ms, of)| format!("LATENCY: {of} {ms} ms"));
     let delayed = now.gauge(Gauge::AofDelayed).filter(|per_s| *per_s > 0.0);
-    let delayed = delayed.map(|per_s| format!("{} delayed by an fsync", units::rate(per_s)));
+    let delayed = delayed.map(|per_s| format!("{} writes delayed by an fsync", units::rate(per_s)));
     let slowed = now.pings.slowed();
     let (waiting, samples) = now.in_state('D', STATES_S);
     let share = waiting as f64 / samples.max(1) as f64;
     let is_seen = waiting >= WAITING || stands && waiting > 0;
     let seen =
-        is_seen.then(|| format!("it waits for the disk in {waiting} of {samples} samples of its thread"));
-    // A disk that is known to be busy is a reason, whatever else there is.
+        is_seen.then(|| format!("its main thread waits for the disk in {waiting} of {samples} samples"));
+    // A busy disk is a sufficient reason, even if the server has no free CPU time.
     let waits = is_always
         && (now.has_time() || disk.is_some() || is_seen)
         && writes(now)
@@ -58,7 +60,7 @@ pub(super) fn look(now: &Now, stands: bool) -> Option<Finding> {
     let (long, next) = match is_always {
         true => (
             "appendfsync always: each write waits for the disk",
-            "CONFIG SET appendfsync everysec loses at most a second of writes; or a disk of its own for the file",
+            "CONFIG SET appendfsync everysec loses at most a second of writes; or give the file its own disk",
         ),
         false => (
             "writes wait for an fsync of the append-only file",
@@ -88,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_pings_of_an_idle_server_that_waits_for_each_write_are_because_of_its_disk() {
+    fn slow_pings_with_appendfsync_always_are_explained_by_the_disk() {
         let found = first(5, |second| {
             always(second);
             second.status.gauges.set(Gauge::Unsaved, Some(f64::from(second.n) * 900.0));
@@ -128,11 +130,11 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_itself_reports_is_enough() {
+    fn delayed_fsyncs_that_the_server_reports_are_enough() {
         let delayed = first(5, |second| {
             second.status.gauges.set(Gauge::Aof, Some(1.0));
             second.status.gauges.set(Gauge::AofDelayed, Some(3.0));
         });
-        assert_eq!(delayed.evidence, ["3/s delayed by an fsync"]);
+        assert_eq!(delayed.evidence, ["3/s writes delayed by an fsync"]);
     }
 }

@@ -7,16 +7,17 @@ use super::{
 };
 use crate::{session::Interval, units, workload::Workload};
 
-/// Below this share of hits, a workload of reads does not measure what it should.
+/// The finding begins when the share of hits is below this value.
 const LOW: f64 = 0.90;
-/// Above this share of hits, the finding ends. `GOOD` is higher than `LOW`, so the finding does not flicker.
+/// The finding ends when the share of hits is above this value. `GOOD` is higher than `LOW`, so the finding does not
+/// flicker.
 const GOOD: f64 = 0.92;
 /// The smallest number of reads for a verdict: a share of 90 % is then known to within 2 percentage points.
 const ENOUGH: u64 = 1000;
-/// The judged time, in seconds.
+/// The length of the judged period, in seconds.
 const WINDOW_S: f64 = 4.0;
-/// If the share rises by this much within the judged time, there is no finding: the load is still writing the keys that
-/// it reads.
+/// There is no finding while the share of hits rises by at least this value within the judged period, because the load
+/// is then still writing the keys that it reads.
 const RISING: f64 = 0.02;
 
 /// Checks whether most reads find their key.
@@ -55,7 +56,7 @@ impl Rule for HitRate {
     }
 }
 
-/// Reads that found their key, and reads that did not.
+/// The number of reads that found their key, and of reads that found no key.
 #[derive(Debug, Clone, Copy)]
 struct Reads {
     hits: u64,
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_that_fills_its_keys_by_itself_is_left_alone_while_it_does() {
+    fn a_load_that_still_writes_its_keys_has_no_finding() {
         let filling: Vec<u64> =
             (1..20).map(|n| 1000 - (1000.0 * (-f64::from(n) / 5.0).exp()) as u64).collect();
         assert!(said(segment("cache"), &filling).into_iter().all(|said| !said));
@@ -178,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_to_do_about_it_depends_on_who_makes_the_keys() {
+    fn the_advice_depends_on_what_writes_the_keys() {
         let total = Interval { hits: 120, misses: 880, ..Interval::default() };
         let finding = |segment: &Segment| of_segment(segment, &total, None).remove(0);
         let get = segment("get");

@@ -1,5 +1,5 @@
-//! Finding: one slot of a cluster gets so many requests that its node has far more than the others. A slot belongs to one
-//! node, so further nodes do not help.
+//! Finding: one slot of a cluster gets so many requests that its node has far more requests than the other nodes. A
+//! slot belongs to one node, so more nodes do not help.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,13 @@ use crate::{
     units,
 };
 
-/// The judged time, in seconds.
+/// The length of the judged period, in seconds.
 const WINDOW_S: f64 = 4.0;
-/// The shortest time of measurements for a finding, in seconds.
+/// The shortest measured time for a finding, in seconds.
 const LEAST_S: f64 = 2.0;
 /// The smallest number of requests for a verdict.
 const ENOUGH: u64 = 200;
-/// The finding ends below this part of the share at which it begins.
+/// The finding ends when the slot's share falls below the limit times this factor.
 const END: f64 = 0.7;
 
 /// Finds the slot with the most requests.
@@ -37,7 +37,7 @@ impl Default for HotSlot {
     }
 }
 
-/// The requests in some time.
+/// The requests of a period, by slot and by node.
 #[derive(Debug, Clone, Default)]
 struct Requests {
     length_s: f64,
@@ -58,12 +58,13 @@ impl Requests {
         other.nodes.iter().for_each(|(node, n)| *self.nodes.entry(*node).or_default() += n);
     }
 
-    /// Returns the finding about the slot with the most requests; `part` of the usual share is enough.
+    /// Returns the finding about the slot with the most requests. The slot must have at least `part` times the limit of
+    /// its share.
     fn finding(&self, session: Option<&SessionStart>, part: f64) -> Option<Finding> {
         let all: u64 = self.nodes.values().sum();
         let (slot, requests) = self.slots.iter().max_by_key(|(_, requests)| **requests)?;
         let others = self.nodes.len().checked_sub(1).filter(|others| *others > 0)?;
-        // With the other slots used evenly, its node then has one and a half times an even share.
+        // At this limit, the slot's node has 1.5 times an even share, if all other slots are used evenly.
         let limit = (0.5 / others as f64).clamp(0.1, 0.5);
         let share = *requests as f64 / all.max(1) as f64;
         if all < ENOUGH || share < limit * part {
@@ -79,7 +80,7 @@ impl Requests {
         });
         let long = format!("slot {slot} gets {share} of the requests");
         let next = format!(
-            "a slot has one node: divide its hot keys into several, or cache them; CLUSTER GETKEYSINSLOT {slot} 10 lists keys"
+            "a slot has one node: split its hot keys into several keys, or cache them; CLUSTER GETKEYSINSLOT {slot} 10 lists keys"
         );
         Some(Finding::new("hot slot", format!("hot slot {slot}"), long).with([node], &next))
     }
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn how_many_nodes_there_are_decides_whether_a_slot_is_hot() {
+    fn the_number_of_nodes_decides_whether_a_slot_is_hot() {
         let is_hot = |nodes, hot| !of_segment(&segment(), &second(1, nodes, hot), None).is_empty();
         let expected = [(1, 900, false), (2, 400, false), (2, 600, true), (3, 200, false), (3, 300, true)];
         for (nodes, hot, expected) in expected.into_iter().chain([(100, 50, false), (100, 120, true)]) {

@@ -1,4 +1,4 @@
-//! Finding: fewer receivers are connected than there are to be, for longer than a connection takes.
+//! Finding: fewer receivers are connected than requested, for longer than it takes to connect.
 
 use super::{
     Finding,
@@ -7,7 +7,7 @@ use super::{
 };
 use crate::session::Interval;
 
-/// The judged time in seconds: longer than the longest pause before a receiver connects again.
+/// The length of the judged period, in seconds: longer than the longest pause before a receiver connects again.
 const WINDOW_S: f64 = 2.0;
 
 /// Checks whether all receivers are connected.
@@ -43,7 +43,7 @@ fn missing(part: &Interval) -> Option<Finding> {
     let (_, got) = part.arrivals.iter().find(|(_, got)| got.receivers < got.ordered)?;
     let short = format!("{} of {} receivers", got.receivers, got.ordered);
     let long = format!("only {short} are connected");
-    let next = "the first error of a receiver has the reason; at the server's limit raise maxclients, or ask for fewer";
+    let next = "the first error of a receiver has the reason; raise maxclients if it is reached, or use fewer receivers";
     Some(Finding { next: next.to_owned(), ..Finding::new("receivers", short, long) })
 }
 

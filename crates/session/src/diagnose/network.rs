@@ -1,4 +1,4 @@
-//! Findings: the way to the server takes long, or loses packets.
+//! Findings: the network path to the server is slow, or loses packets.
 //!
 //! ```text
 //!  PING    ├──────── every one takes at least 20 ms ────────┤      a busy server answers some PINGs quickly
@@ -8,24 +8,26 @@
 use super::{Finding, Severity, now::Now};
 use crate::{events::EventKind, gauge::Gauge, units};
 
-/// The fastest PING took this many times its usual time.
+/// The smallest ratio of the fastest PING to its usual time that is reported.
 const TIMES: u64 = 2;
 /// The smallest rise of the fastest PING that is reported, in nanoseconds.
 const RISE_NS: u64 = 500_000;
-/// Without a baseline, the fastest PING takes at least this long, in nanoseconds: longer than within a data centre.
+/// The smallest time of the fastest PING that is reported without a baseline, in nanoseconds. PINGs within a data
+/// centre are faster.
 const FAR_NS: u64 = 2_000_000;
-/// The shortest wait for a packet that TCP sends again, in nanoseconds: Linux waits 200 ms at least.
+/// The shortest PING that may have waited for a TCP retransmission, in nanoseconds. Linux waits at least 200 ms before
+/// it sends a packet again.
 const RESENT_NS: u64 = 180_000_000;
-/// The judged time of lost packets, in seconds.
+/// The period in which lost packets are judged, in seconds.
 const LOSS_S: f64 = 10.0;
 /// The smallest number of reports with a late PING: a single pause of the server or of this machine makes one or two.
 const LATE: usize = 3;
-/// The share of a sample in which the server waited for a core that can be a late PING.
+/// The smallest share of a sample's time that the server must wait for a core to explain a late PING.
 const WAITED: f64 = 0.1;
-/// TCP segments sent again, per second, that count as loss.
+/// The number of retransmitted TCP segments per second that counts as packet loss.
 const RESENT: f64 = 1.0;
 
-/// Returns the finding of a long way at present.
+/// Returns the current finding about a slow network path, if any.
 pub(super) fn slower(now: &Now, _: bool) -> Option<Finding> {
     let times = now.pings.now()?;
     let usual = now.pings.usual().filter(|usual| {
@@ -58,7 +60,7 @@ pub(super) fn slower(now: &Now, _: bool) -> Option<Finding> {
     Some(Finding::of(severity, short, long).with([cpu, rtt], next))
 }
 
-/// Returns the finding of lost packets at present.
+/// Returns the current finding about lost packets, if any.
 pub(super) fn lossy(now: &Now, stands: bool) -> Option<Finding> {
     let resent = now.steady(Gauge::WireRetransmits, stands).filter(|per_s| *per_s >= RESENT);
     let all = now.pings.all(LOSS_S);
@@ -71,13 +73,13 @@ pub(super) fn lossy(now: &Now, stands: bool) -> Option<Finding> {
         _ => false,
     };
     let median_ns = now.pings.now().map(|times| times.p50_ns)?;
-    // A server that is stopped makes many PINGs late at once; a lost packet one.
+    // A stopped server delays many PINGs at once; a lost packet delays one.
     let reports = now.pings.late_reports(LOSS_S, RESENT_NS);
     let are_single = reports >= LATE && late * 10 <= all.count() && median_ns < RESENT_NS / 4;
-    // One wait of 180 ms for a core is that share of a sample, and no finding of its own.
+    // One wait of 180 ms for a core exceeds this share of a sample, but is no finding of its own.
     let waited = now.highest(Gauge::ServerRunDelay, LOSS_S + 2.0).is_some_and(|share| share >= WAITED);
     let is_server = !now.has_time() || waited || now.events(LOSS_S + 2.0).any(held_long);
-    // A client that reads slowly makes its own connection send again; then no PING is late.
+    // Segments are also sent again to a client that reads slowly; then no PING is late.
     if resent.filter(|_| late > 0).is_none() && (!are_single || is_server) {
         return None;
     }
@@ -98,7 +100,7 @@ mod tests {
     use crate::diagnose::fixture::{first, found};
 
     #[test]
-    fn a_way_that_became_longer_is_a_warning_and_a_long_one_a_note() {
+    fn a_path_that_became_slower_is_a_warning_and_a_slow_path_is_a_note() {
         let slower = |from| {
             first(40, move |second| {
                 if second.n >= from {

@@ -21,11 +21,12 @@ const SAMPLES_S: f64 = 15.0;
 pub(super) const COMMANDS_S: f64 = 5.5;
 /// How long an event is kept, in seconds.
 const EVENTS_S: f64 = 30.0;
-/// The time of which a gauge has a usual value, in seconds.
+/// The period from which the usual value of a gauge is computed, in seconds.
 const USUAL_S: f64 = 120.0;
-/// A sample that is older, in seconds, does not describe the present.
+/// The maximum age of a sample that describes the present, in seconds.
 const FRESH_S: f64 = 3.5;
-/// A finding about a gauge begins after this number of samples above its threshold, and ends after as many below.
+/// The number of samples above the threshold of a gauge after which a finding begins, and below the threshold after
+/// which the finding ends.
 const STEADY: usize = 3;
 
 /// The recent state of one target, updated with each record.
@@ -44,19 +45,19 @@ pub(super) struct Now {
     pub(super) pings: Pings,
     statuses: Window<Status>,
     hosts: Window<host::Sample>,
-    /// The gauges of the server, as rates if they count.
+    /// The gauges of the server; counters are stored as rates per second.
     earlier: Window<Gauges>,
     events: Window<EventKind>,
-    /// The answers to the load.
+    /// The answered requests of the load.
     answers: Window<Answers>,
 }
 
-/// The answers to the load in an interval.
+/// The requests of the load that were answered in an interval.
 #[derive(Debug, Clone, Default)]
 struct Answers {
-    /// The requests by command, in lower case as the server's statistics name it.
+    /// The number of requests by command; the command names are in lower case, as in the server's statistics.
     requests: BTreeMap<String, u64>,
-    /// The operations by name, each with its number and the sum of its times in microseconds.
+    /// The count of each operation and the sum of its times in microseconds, by the operation's name.
     operations: BTreeMap<String, (f64, f64)>,
 }
 
@@ -162,7 +163,7 @@ impl Now {
         states.fold((0, 0), |(n, all), known| (n + usize::from(known == state), all + 1))
     }
 
-    /// Returns the last value of a gauge, per second if it counts.
+    /// Returns the last value of a gauge; for a counter, the rate per second.
     pub(super) fn gauge(&self, gauge: Gauge) -> Option<f64> {
         match gauge.about().source {
             GaugeSource::Host => self.host()?.gauges[gauge],
@@ -170,9 +171,9 @@ impl Now {
         }
     }
 
-    /// Returns the value of a gauge that a threshold is compared with, per second if it counts: the lowest of the last
-    /// samples while there is no finding, and the highest while there is one. A finding thus needs as many samples to
-    /// begin as to end.
+    /// Returns the value of a gauge for comparison with a threshold; for a counter, the rate per second. While there is
+    /// no finding, the value is the lowest of the last samples; while there is a finding, the highest. A finding thus
+    /// needs as many samples to end as to begin.
     pub(super) fn steady(&self, gauge: Gauge, stands: bool) -> Option<f64> {
         self.gauge(gauge)?;
         let last: Vec<f64> = match gauge.about().source {
@@ -195,8 +196,8 @@ impl Now {
         self.earlier.since(self.t_s - SAMPLES_S).take(STEADY)
     }
 
-    /// Returns the median of a gauge of the server in the time before the last seconds, per second if it counts; `None`
-    /// with less than five samples.
+    /// Returns the usual value of a gauge of the server: the median of all samples before the last seconds. Counters
+    /// are rates per second. `None` with fewer than five samples.
     pub(super) fn usual(&self, gauge: Gauge) -> Option<f64> {
         let mut values: Vec<f64> =
             self.earlier.until(self.t_s - SAMPLES_S).filter_map(|gauges| gauges[gauge]).collect();
@@ -209,8 +210,8 @@ impl Now {
         self.events.since(self.t_s - window_s)
     }
 
-    /// Returns the commands of other clients in the last seconds, those with the most time first. What the load and the
-    /// control plane called is left out.
+    /// Returns the commands of other clients in the last seconds, the commands with the most time first. Calls of the
+    /// load and of the control plane are left out.
     pub(super) fn commands(&self) -> Vec<Command> {
         let mut all_s = 0.0;
         let mut all: BTreeMap<&str, (CommandStat, u64)> = BTreeMap::new();
@@ -237,7 +238,8 @@ impl Now {
         commands
     }
 
-    /// Returns the requests of the load in the last seconds by command, as the server's statistics name it.
+    /// Returns the number of requests of the load in the last seconds, by the command's name in the server's
+    /// statistics.
     pub(super) fn requests(&self) -> BTreeMap<&str, u64> {
         let mut requests = BTreeMap::new();
         for (name, n) in self.answers.since(self.t_s - COMMANDS_S).flat_map(|answers| &answers.requests) {
@@ -246,8 +248,8 @@ impl Now {
         requests
     }
 
-    /// Returns the operations of the load in the last seconds, each with its number and its mean time in microseconds;
-    /// those with the most time first.
+    /// Returns the operations of the load in the last seconds, each with its count and its mean time in microseconds.
+    /// Operations with the most time come first.
     pub(super) fn operations(&self) -> Vec<(&str, f64, f64)> {
         let mut all: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
         for (name, (n, us)) in
@@ -261,8 +263,8 @@ impl Now {
         all.into_iter().map(|(name, (n, us))| (name, n, us / n)).collect()
     }
 
-    /// Returns the mean execution time of a command in the last seconds, in microseconds, from the server's statistics,
-    /// by its name there; `None` if the server reports none.
+    /// Returns the mean execution time of a command in the last seconds, in microseconds. `name` is the command's name
+    /// in the server's statistics. `None` if the server reports no time.
     pub(super) fn execution_us(&self, name: &str) -> Option<f64> {
         let mut stat = CommandStat::default();
         let all = self.statuses.since(self.t_s - COMMANDS_S);
@@ -270,7 +272,7 @@ impl Now {
         stat.mean_us()
     }
 
-    /// Returns whether redyno sends a load at present.
+    /// Returns whether redyno generates load at present.
     pub(super) fn is_loaded(&self) -> bool {
         self.segment.as_ref().is_some_and(|segment| segment.knobs.load)
     }
@@ -280,13 +282,13 @@ impl Now {
         self.gauge(Gauge::ServerRunDelay).unwrap_or_default()
     }
 
-    /// Returns whether the server is known to be neither busy nor without a core.
+    /// Returns whether the server is known to have free CPU time, and to get a core without delay.
     pub(super) fn has_time(&self) -> bool {
         self.gauge(Gauge::Cpu).is_some_and(|cpu| cpu < 0.8) && self.run_delay() < 0.1
     }
 
     /// Returns whether this interval belongs to the current segment; a late report of a worker belongs to an earlier
-    /// one.
+    /// segment.
     pub(super) fn is_of(&self, interval: &Interval) -> bool {
         self.segment.as_ref().is_some_and(|segment| segment.segment == interval.segment)
     }
@@ -296,8 +298,8 @@ impl Now {
         Dialect::of_server(&self.server).words()
     }
 
-    /// Returns the latest intervals, oldest first, without the last `but`: as few intervals as cover `window_s`, or
-    /// all.
+    /// Returns the latest intervals, oldest first: as few intervals as cover `window_s` seconds, or all intervals. The
+    /// last `but` intervals are left out.
     pub(super) fn last(&self, window_s: f64, but: usize) -> &[Interval] {
         let parts = &self.parts[..self.parts.len().saturating_sub(but)];
         let mut all_s = 0.0;

@@ -10,15 +10,15 @@ use crate::{
     units,
 };
 
-/// The judged time in seconds: long enough that one slow command does not look like a trend.
+/// The length of the judged period, in seconds: long enough that one slow command does not look like a trend.
 const WINDOW_S: f64 = 2.0;
-/// A longer send lag than this, in microseconds, is more than a usual pause of the server.
+/// The shortest send lag that is reported, in microseconds. Usual pauses of the server are shorter.
 const LATE_US: u64 = 100_000;
-/// Below this send lag, in microseconds, the load has caught up.
+/// The send lag below which the load has caught up, in microseconds.
 const CAUGHT_UP_US: u64 = 50_000;
-/// If at least this share of the requests is shed, the load is overloaded.
+/// The smallest share of shed requests that counts as an overload.
 const SHED: f64 = 0.01;
-/// A segment that reached less than this share of its rate was overloaded as a whole.
+/// The share of the rate below which a whole segment counts as overloaded.
 const REACHED: f64 = 0.98;
 /// The advice, if redyno itself is not the cause.
 const NEXT: &str = "these connections cannot send more: give more clients, or a lower rate";
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lag_that_grows_is_an_overload_until_it_has_been_caught_up_with() {
+    fn a_growing_lag_is_an_overload_until_the_load_has_caught_up() {
         let mut watch = watch(at(1_000_000));
         let said: Vec<_> = (1..=4).map(|n| tick(&mut watch, 22_000, 0, n * 228_000)).collect();
         assert_eq!(said[0], None, "one tick is no trend");
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn the_backlog_of_one_pause_is_none_and_neither_is_a_closed_loop() {
+    fn neither_the_backlog_of_one_pause_nor_a_closed_loop_is_an_overload() {
         let mut watch = watch(at(1_000_000));
         tick(&mut watch, 250_000, 0, 300);
         let after: Vec<_> = [40_000, 30_000, 400].map(|us| tick(&mut watch, 250_000, 0, us)).to_vec();
@@ -157,14 +157,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shed_is_reported_though_nothing_waits() {
+    fn shed_requests_are_reported_even_if_none_waits() {
         let mut watch = watch(at(1_000_000));
         let said = tick(&mut watch, 100_000, 150_000, 9000);
         assert_eq!(said.as_deref(), Some("400 k of 1.00 M/s, 60 % shed"));
     }
 
     #[test]
-    fn a_segment_as_a_whole_shows_its_worst() {
+    fn a_whole_segment_shows_its_largest_lag() {
         let total = Interval {
             length_s: 10.0,
             ops: 880_000,

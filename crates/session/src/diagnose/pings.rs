@@ -1,25 +1,25 @@
-//! The pings of the last seconds, and what is usual for them.
+//! The PINGs of the last seconds, and their usual times.
 //!
-//! The judged time of a PING is the part between its departure and its arrival in the local kernel, if the kernel
-//! reports it. Delays of redyno's own threads are then no part of it.
+//! If the kernel reports timestamps, the judged time of a PING begins when the request leaves the local kernel, and
+//! ends when the reply arrives there. Delays of redyno's own threads are then not included.
 
 use super::window::Window;
 use crate::{probe, stats::Latency, units};
 
-/// The judged time, in seconds: with 100 PINGs a second, the p99 is the third longest of 300.
+/// The length of the judged period, in seconds: with 100 PINGs a second, the p99 is the third longest of 300.
 const WINDOW_S: f64 = 3.0;
-/// The time that is compared with it, in seconds: long enough for a median, short enough to follow a rise in load.
+/// The length of the baseline, in seconds: long enough for a median, and short enough to follow a rise in load.
 const USUAL_S: f64 = 120.0;
-/// The number of seconds that make a baseline.
+/// The smallest number of seconds with PINGs for a baseline.
 const ENOUGH: usize = 8;
-/// PING is slow from this multiple of its usual time.
+/// The smallest ratio of PING to its usual time that counts as slow.
 const TIMES: u64 = 3;
 /// The shortest p99, in nanoseconds, that counts as slow: a healthy server on a busy network stays below it.
 const SLOW_NS: u64 = 1_000_000;
-/// Without a baseline, PING is slow if its p99 is this much longer than the fastest PING, in nanoseconds.
+/// The smallest difference between the p99 and the fastest PING that counts as slow without a baseline, in nanoseconds.
 const WAITS_NS: u64 = 5_000_000;
 
-/// The times of PING in a stretch, in nanoseconds.
+/// The PING times of a period, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Times {
     pub(super) min_ns: u64,
@@ -68,7 +68,8 @@ impl Pings {
         }
     }
 
-    /// Returns all pings of the last `window_s` seconds, with the part that the local scheduler does not change.
+    /// Returns the times of all PINGs in the last `window_s` seconds. With kernel timestamps, delays of the local
+    /// scheduler are not included.
     pub(super) fn all(&self, window_s: f64) -> Latency {
         let part = |ping: &'_ probe::Ping| match &ping.kernel {
             Some(kernel) if !kernel.is_empty() => kernel.clone(),
@@ -95,12 +96,12 @@ impl Pings {
         self.recent.since(self.t_s - window_s).filter(|ping| ping.rtt.max_ns() >= ns).count()
     }
 
-    /// Returns the times of the last seconds; `None` without a reply.
+    /// Returns the PING times of the last seconds; `None` without a reply.
     pub(super) fn now(&self) -> Option<Times> {
         Times::of(&self.all(WINDOW_S))
     }
 
-    /// Returns the usual times, the medians of earlier seconds; `None` with too few seconds.
+    /// Returns the usual PING times: the medians of earlier seconds. `None` if there are too few seconds.
     pub(super) fn usual(&self) -> Option<Times> {
         let before: Vec<&Times> = self.usual.until(self.t_s - WINDOW_S).collect();
         let median = |part: fn(&Times) -> u64| {
@@ -115,7 +116,8 @@ impl Pings {
         })
     }
 
-    /// Returns how PING is slower than it usually is, or than its own fastest; `None` if it is not.
+    /// Returns the evidence that PING is slow, compared with its usual time or with the fastest PING; `None` if PING is
+    /// not slow.
     pub(super) fn slowed(&self) -> Option<String> {
         let now = self.now()?;
         let p99 = units::latency(now.p99_ns);

@@ -1,4 +1,5 @@
-//! Findings about the settings of the load: more clients or a longer pipeline would reach more, or the rate is the limit.
+//! Findings about the settings of the load: more clients or a longer pipeline would increase the throughput, or the
+//! rate is the limit.
 //!
 //! ```text
 //!  clients    1     2     4   →   8 ?
@@ -18,14 +19,14 @@ use crate::{
 
 /// The shortest time that measures a setting, in seconds.
 const ENOUGH_S: f64 = 3.0;
-/// The number of settings of a knob before a gain is expected.
+/// The smallest number of measured settings of a knob for the estimate of a gain.
 const SETTINGS: usize = 3;
-/// The smallest gain that is worth a change.
+/// The smallest estimated gain that is reported, as a share.
 const GAIN: f64 = 0.05;
-/// A rate counts as reached from this share on.
+/// The smallest share of a rate that counts as reached.
 const REACHED: f64 = 0.98;
 
-/// A setting of one knob, and what it reached.
+/// A setting of the knobs, and its throughput.
 #[derive(Debug, Clone, PartialEq)]
 struct Measured {
     knobs: Knobs,
@@ -33,7 +34,7 @@ struct Measured {
     length_s: f64,
 }
 
-/// Remembers what each setting of clients and pipeline reached.
+/// Stores the throughput of each setting, and estimates the gain of more clients or a longer pipeline.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Room {
     measured: Vec<Measured>,
@@ -64,7 +65,7 @@ impl Rule for Room {
     }
 }
 
-/// A knob, as access to its value.
+/// A function that returns the value of one knob.
 type Value = fn(&mut Knobs) -> &mut u32;
 const CLIENTS: Value = |knobs| &mut knobs.clients;
 const PIPELINE: Value = |knobs| &mut knobs.pipeline;
@@ -80,7 +81,7 @@ impl Room {
         self.measured[n].length_s += interval.length_s;
     }
 
-    /// Returns the finding that twice the present setting of this knob reaches more.
+    /// Returns the finding that doubling the present value of this knob would increase the throughput.
     fn gain(&self, name: &str, knob: Value, present: &Knobs) -> Option<Finding> {
         let value = |knobs: &Knobs| *knob(&mut knobs.clone());
         let differs_only_there = |known: &&Measured| {
@@ -96,7 +97,7 @@ impl Room {
         if points.len() < SETTINGS || *n3 > f64::from(value(present)) {
             return None;
         }
-        // The exponent of a power law between two settings; it falls as the server or the client fills up.
+        // The exponent of a power law between two settings; it falls as the server or the client becomes saturated.
         let exponent = |(n, x): (f64, f64), (m, y): (f64, f64)| (y / x).ln() / (m / n).ln();
         let (before, last) = (exponent((*n1, *x1), (*n2, *x2)), exponent((*n2, *x2), (*n3, *x3)));
         let least = 2.0_f64.powf(last - (before - last).max(0.0)) - 1.0;
@@ -124,7 +125,7 @@ pub(super) fn rate_limit(now: &Now, _: bool) -> Option<Finding> {
     if length_s < ENOUGH_S || per_s < rate * REACHED || !now.has_time() {
         return None;
     }
-    let short = format!("{} are asked for", units::rate(rate));
+    let short = format!("{} are requested", units::rate(rate));
     let long = format!("the rate is the limit: {short} and reached");
     Some(Finding::of(Severity::Note, short, long).with([], "a higher --rate shows what the server can do"))
 }
@@ -134,7 +135,8 @@ mod tests {
     use super::*;
     use crate::diagnose::{Findings, fixture::Second};
 
-    /// Returns the findings after four seconds of each of these numbers of clients, with what they reach.
+    /// Returns the findings after four seconds of each setting in `each`: the number of clients, and the operations per
+    /// second.
     fn found(each: &[(u32, u64)]) -> Vec<Finding> {
         let mut findings = Findings::default();
         for (number, &(clients, ops)) in (1..).zip(each) {
@@ -173,6 +175,6 @@ mod tests {
         }
         let now = findings.now();
         assert_eq!((now[0].rule, now[0].severity), ("rate limit", Severity::Note));
-        assert_eq!(now[0].long, "the rate is the limit: 1.00 k/s are asked for and reached");
+        assert_eq!(now[0].long, "the rate is the limit: 1.00 k/s are requested and reached");
     }
 }

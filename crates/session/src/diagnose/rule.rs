@@ -77,8 +77,8 @@ pub(super) trait Rule: Copied + fmt::Debug + Send + Sync {
     }
 }
 
-/// How long after the last look a record of the pings is a reason for another look, in seconds. Server and host are
-/// polled once a second, and each of their records is one.
+/// The shortest time between two checks that PING records cause, in seconds. Server and host are polled once a second,
+/// and each of their records causes a check.
 const LOOK_S: f64 = 1.0;
 
 /// A rule about the present figures of server, host and pings.
@@ -86,9 +86,9 @@ const LOOK_S: f64 = 1.0;
 pub(super) struct Condition {
     /// The name of the rule.
     pub(super) name: &'static str,
-    /// Returns the finding at present; the second parameter is whether the rule already has a finding.
+    /// Returns the current finding, if any. The second parameter is whether the rule already has a finding.
     pub(super) look: fn(&Now, bool) -> Option<Finding>,
-    /// When the rule looked last, in seconds of the session.
+    /// The time of the last check, in seconds of the session.
     looked_s: f64,
 }
 

@@ -1,5 +1,5 @@
-//! Finding: a setting of the server or of its host is known to make requests slow at times. It is a note, because at
-//! present nothing is slow because of it.
+//! Finding: a setting of the server or of its host is known to make requests slow at times. The finding is a note,
+//! because the setting makes nothing slow at present.
 
 use super::{Finding, Severity, now::Now};
 use crate::{events::EventKind, gauge::Gauge};
@@ -27,7 +27,7 @@ pub(super) fn changed(now: &Now, _: bool) -> Option<Finding> {
     Some(Finding::of(Severity::Note, long.clone(), long).with([now.pings.slowed()], &next))
 }
 
-/// Returns the finding at present: the settings, each with what it does.
+/// Returns the current finding, if any: the settings, each with its effect.
 pub(super) fn look(now: &Now, _: bool) -> Option<Finding> {
     let status = now.status()?;
     let is = |name: &str, value: &str| status.config.get(name).is_some_and(|set| set == value);
@@ -76,7 +76,7 @@ mod tests {
     use crate::diagnose::fixture::{first, found};
 
     #[test]
-    fn settings_are_a_note_with_what_they_do() {
+    fn settings_are_a_note_with_their_effects() {
         let found = first(2, |second| {
             second.host.gauges.set(Gauge::HugePages, Some(1.0));
             second.host.clock_source = "hpet".to_owned();

@@ -1,13 +1,13 @@
-//! The calls in the slow log of the last seconds, by command, and what to do about them.
+//! The calls in the slow log of the last seconds, by command, and the advice for slow commands.
 
 use std::collections::BTreeMap;
 
 use super::now::Now;
 use crate::{events::EventKind, server::CLIENT_NAME, units};
 
-/// Entries of the slow log are judged for this long, in seconds.
+/// How long an entry of the slow log counts as recent, in seconds.
 pub(super) const WINDOW_S: f64 = 10.0;
-/// The shortest call, in microseconds, that is judged; shorter ones are judged by their number.
+/// The shortest call that is judged as a single call, in microseconds. Shorter calls are judged by their sum.
 pub(super) const SLOW_US: f64 = 10_000.0;
 
 /// The slow calls of one command.
@@ -16,9 +16,9 @@ pub(super) struct Calls {
     pub(super) n: u64,
     pub(super) us: u64,
     pub(super) longest_us: u64,
-    /// The command with its first argument, of the longest call.
+    /// The command of the longest call, with its first argument.
     pub(super) whole: String,
-    /// Calls by client.
+    /// The number of calls by client.
     pub(super) clients: BTreeMap<String, u64>,
 }
 
@@ -40,7 +40,7 @@ pub(super) fn of_slow_log(now: &Now) -> BTreeMap<String, Calls> {
     let mut found: BTreeMap<String, Calls> = BTreeMap::new();
     for event in now.events(WINDOW_S) {
         let EventKind::SlowCommand { us, command, client, .. } = event else { continue };
-        // No other client sends the questions of the control plane, which asks less often if they are slow.
+        // Requests of redyno's control plane are not counted: if they are slow, the control plane polls less often.
         if client.as_ref().is_some_and(|client| client.ends_with(&format!("({CLIENT_NAME})"))) {
             continue;
         }
@@ -74,7 +74,7 @@ pub(super) fn advice(name: &str) -> &'static str {
         }
         "DEL" | "FLUSHALL" | "FLUSHDB" => "free memory in the background: UNLINK, FLUSHALL ASYNC",
         "EVAL" | "EVALSHA" | "FCALL" => "shorten the script; SLOWLOG GET shows its keys",
-        "MGET" | "MSET" | "HMGET" | "DEBUG" => "fewer keys a call, in several calls",
+        "MGET" | "MSET" | "HMGET" | "DEBUG" => "send fewer keys per call, in several calls",
         _ => "SLOWLOG GET shows the calls, CLIENT LIST the clients",
     }
 }

@@ -1,4 +1,4 @@
-//! Finding: single calls of a command hold the server for long. All other clients wait meanwhile.
+//! Finding: single calls of a command block the server for a long time. All other clients wait meanwhile.
 //!
 //! ```text
 //!  slow log:      KEYS user:*   210 ms   from 10.0.0.7:51234       the longest, the key, the caller
@@ -12,27 +12,28 @@ use super::{
 };
 use crate::units;
 
-/// One call of this length, in microseconds, is a warning even if it is the only one.
+/// A single call of this length is a warning, in microseconds. Shorter calls must also take a share of the main
+/// thread's time.
 const ALONE_US: f64 = 100_000.0;
-/// One call of this length, in microseconds, is a problem.
+/// A single call of this length is a problem, in microseconds.
 const LONG_US: f64 = 1_000_000.0;
-/// The smallest share of the main thread's time.
+/// The smallest share of the main thread's time that is reported if no single call is long.
 const SHARE: f64 = 0.05;
-/// From this share on, most of the wait of other clients is because of the command.
+/// The finding is a problem when slow calls take this share of the main thread's time.
 const LARGE_SHARE: f64 = 0.30;
 
-/// Up to this share of the time, the wait for a core is that of any thread that wakes up.
+/// The largest share of waiting time for a core that is ignored, because every thread that wakes up waits briefly.
 const WAITS: f64 = 0.05;
 
-/// Returns the finding at present.
+/// Returns the current finding, if any.
 pub(super) fn look(now: &Now, _: bool) -> Option<Finding> {
     let (name, calls) = of_slow_log(now).into_iter().max_by_key(|(_, calls)| calls.us)?;
-    // What waits for a core while it runs seems slow, and is not.
+    // A call that waits for a core seems slow, but is not.
     let at_work = 1.0 - Some(now.run_delay()).filter(|share| *share >= WAITS).unwrap_or_default();
     let commands = now.commands();
     let known = commands.iter().find(|command| command.name.split(' ').next() == Some(&name));
     let logged = calls.us as f64 / (WINDOW_S * 1e6);
-    // Of a command whose calls are mostly quick, the share of the slow ones counts.
+    // If the calls of a command are mostly fast, only the share of its slow calls counts.
     let share = known.filter(|known| known.mean_us >= SLOW_US).map_or(logged, |known| known.share) * at_work;
     let longest_us = calls.longest_us as f64 * at_work;
     if longest_us < ALONE_US && known.is_some_and(costly_calls::is_costly) {
@@ -102,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn no_client_is_blamed_for_the_questions_of_redyno_itself() {
+    fn no_client_is_blamed_for_redynos_own_requests() {
         let list = |client: &str| EventKind::SlowCommand {
             us: 120_000,
             command: "CLIENT LIST".to_owned(),

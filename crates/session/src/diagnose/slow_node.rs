@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  load   node 1: 120 µs   node 2: 5.1 ms   node 3: 130 µs     medians of the service times
-//!  PING   node 1:  90 µs   node 2: 5.0 ms   node 3:  95 µs     where PING is slow too, it is the way or the process
+//!  PING   node 1:  90 µs   node 2: 5.0 ms   node 3:  95 µs     if PING is slow too: the network or the process
 //! ```
 
 use std::collections::BTreeMap;
@@ -19,14 +19,16 @@ use crate::{
     units,
 };
 
-/// The judged time, in seconds: long enough that a single slow command is none.
+/// The length of the judged period, in seconds: long enough that a single slow command is no finding.
 const WINDOW_S: f64 = 3.0;
-/// A node is slow from this multiple of the median of the other nodes on, and until it falls below the second one.
+/// The ratios of a node's median to the median of the other nodes: the finding begins at the first, and ends below the
+/// second.
 const TIMES: [u64; 2] = [3, 2];
-/// The least difference in nanoseconds, in the same way: less is also that of different machines.
+/// The differences of a node's median to the median of the other nodes, in nanoseconds: the finding begins at the
+/// first, and ends below the second. Machines often differ by less.
 const LEAST_NS: [u64; 2] = [1_000_000, 500_000];
 
-/// The medians of each node, in nanoseconds.
+/// The median time of each node, in nanoseconds.
 type Medians = BTreeMap<u16, u64>;
 
 /// Compares the nodes of a cluster.
@@ -35,7 +37,7 @@ pub(super) struct SlowNode {
     session: Option<SessionStart>,
     /// The medians of the service times of each interval.
     load: Window<Medians>,
-    /// The medians of the PINGs in each report, by node.
+    /// The median PING time of each report, by node.
     pings: BTreeMap<u16, Window<u64>>,
 }
 
@@ -112,7 +114,7 @@ struct Compared {
 }
 
 impl Compared {
-    /// Returns the slowest node, if it is slower than the others.
+    /// Returns the slowest node, if it is much slower than the others.
     fn of(medians: &Medians, stands: bool) -> Option<Self> {
         let (slowest, _) = medians.iter().max_by_key(|(_, ns)| **ns)?;
         Self::with(medians, *slowest).filter(|compared| compared.is_slow(stands))
@@ -265,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn without_load_its_pings_name_it_and_slow_commands_are_not_the_way() {
+    fn without_load_the_pings_name_the_slow_node() {
         let mut findings = Findings::default();
         push(&mut findings, vec![Record::Session(session())]);
         (0..4).for_each(|n| push(&mut findings, second(n, [90, 95, 5000])));

@@ -4,8 +4,8 @@
 //!  ping  ──►··················· 480 ms, and no reply yet       the server, or the network before it
 //!  wake  · · · · · · · · · · ·  at most 80 µs late             not this machine
 //! ```
-//! A server that is stopped, or busy with one long command, answers no client. During that time, the CPU use of
-//! redyno's workers does not show the limit of the load.
+//! A server that is stopped, or busy with one long command, does not reply to any client. During that time, the CPU use
+//! of redyno's workers does not show the limit of the load.
 
 use super::{
     Finding, Severity,
@@ -16,7 +16,8 @@ use crate::{session::Record, units};
 
 /// The shortest wait of a PING that a person notices, in nanoseconds.
 const WAITS_NS: u64 = 200_000_000;
-/// Redyno's threads wake on time if their largest delay is less than the wait of the PING divided by this number.
+/// The smallest ratio of PING's wait to the largest delay of redyno's threads at which the threads count as waking on
+/// time.
 const PART: u64 = 5;
 
 /// Checks whether the server is slow at present.
@@ -125,7 +126,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_ping_that_waits_names_the_server_where_our_own_threads_wake_on_time() {
+    fn a_waiting_ping_names_the_server_if_redynos_threads_wake_on_time() {
         let expected = "PING waited 480 ms, redyno's threads woke within 2.00 ms";
         assert_eq!(said([ping(0.5, 1, 480), wake(0.5, 2)]), [None, Some(expected.to_owned())]);
         assert_eq!(
@@ -142,13 +143,13 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_the_probes_say_of_other_seconds_is_not_laid_together() {
+    fn reports_about_different_seconds_are_not_compared() {
         let said = said([wake(1.0, 2), ping(2.0, 1, 900), wake(2.0, 700), ping(3.0, 1, 0), wake(3.0, 1)]);
         assert_eq!(said, [const { None }; 5], "redyno's threads were late in the same second as the PING");
     }
 
     #[test]
-    fn it_ends_with_a_prompt_answer_and_not_with_a_connection_that_was_given_up() {
+    fn the_finding_ends_with_a_prompt_reply_and_not_with_a_closed_connection() {
         let mut timeout = ping(1.25, 0, 100);
         if let Record::Ping(span) = &mut timeout {
             span.body.errors = [("timeout".to_owned(), 500)].into();

@@ -6,14 +6,15 @@
 //! ```
 //! | part | from |
 //! |---|---|
-//! | ours | PING: due to sent, and arrived to read (kernel timestamps); load: send lag, and the delay of reading, which is that of PING, or that of the busy workers if it is longer |
-//! | wire | the fastest PING between two kernels: no request is faster, with nothing to wait for |
+//! | ours | PING: from due to sent, and from arrived to read (kernel timestamps); load: the send lag, and the longer of two reading delays, of PING and of the workers |
+//! | wire | the fastest PING between the two kernels, because it waits for nothing |
 //! | execution | INFO commandstats: the mean of the command |
-//! | waits in the server | the rest: the request is in a socket of the server or behind other commands, or its reply is |
+//! | waits in the server | the rest: the request or its reply waits in a socket of the server, or behind other commands |
 //!
-//! The wire's own jitter is in the rest, so the error is at most the difference between the median and the fastest PING.
-//! Send lag and the delay of reading are measured for all requests together, and are the same for each command. Commands
-//! of other clients wait as long as PING, and have no part of redyno.
+//! The part "waits in the server" also contains the jitter of the network, so its error is at most the difference
+//! between the median and the fastest PING. Send lag and the delay of reading are measured for all requests together,
+//! and are the same for each command. Commands of other clients are assumed to wait as long as PING, without a delay in
+//! redyno.
 
 use std::fmt;
 
@@ -22,33 +23,33 @@ use serde::Serialize;
 use super::now::{COMMANDS_S, Now};
 use crate::{session::Interval, units};
 
-/// The judged time of the fastest PING, in seconds.
+/// The length of the period whose fastest PING is used, in seconds.
 const FASTEST_S: f64 = 10.0;
-/// The number of commands with an estimate of their own.
+/// The largest number of commands that have their own estimate.
 const NAMED: usize = 8;
-/// The smallest share of the main thread's time of a command of other clients.
+/// The smallest share of the main thread's time for which a command of other clients has an estimate.
 const SHARE: f64 = 0.001;
 
 /// The parts of a request's mean time, in microseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Spent {
-    /// The request: `PING`, `load` for all requests of the load, or a command: `GET`.
+    /// The kind of request: `PING`, `load` for all requests of the load, or a command such as `GET`.
     pub request: String,
     /// The delay of redyno and its machine, before sending and before reading.
     pub ours_us: f64,
-    /// The network, both ways.
+    /// The time on the network, in both directions.
     pub wire_us: f64,
-    /// The wait in the server's sockets and behind other commands; with the execution if that is unknown.
+    /// The wait in the server's sockets and behind other commands; includes the execution if its time is unknown.
     pub waits_us: f64,
     /// The execution in the server; `None` if the server does not report it.
     pub execution_us: Option<f64>,
-    /// How far wire and wait may be wrong, each at the other's expense.
+    /// The possible error of `wire_us` and of `waits_us`: some of the time in one of the two may belong to the other.
     pub error_us: f64,
     /// The mean number of requests on their way, by Little's law (rate × time); `None` without load.
     pub in_flight: Option<f64>,
 }
 
-/// What the PINGs measure, in microseconds.
+/// The times that the PINGs measure, in microseconds.
 struct Way {
     send_us: f64,
     kernel_us: f64,
@@ -58,9 +59,10 @@ struct Way {
 }
 
 impl Spent {
-    /// Returns the estimates: with a load, that of all its requests and those of its commands, else that of PING and
-    /// those of the commands of other clients. Those with the most time are first, after the one for all. Without PINGs
-    /// with kernel timestamps there is none.
+    /// Returns the estimates. With a load, the first estimate is for all requests of the load, and the other estimates
+    /// are for its commands. Without a load, the first estimate is for PING, and the other estimates are for commands
+    /// of other clients. Commands with the most time come first. Without kernel timestamps of PINGs, there is no
+    /// estimate.
     pub(super) fn of(now: &Now) -> Vec<Self> {
         let Some(way) = Way::of(now) else { return Vec::new() };
         let load = now.is_loaded().then(|| way.of_load(now)).flatten();
@@ -104,7 +106,7 @@ impl Way {
         Some(Self { send_us, kernel_us, pickup_us, wire_us, error_us })
     }
 
-    /// Returns the estimate of a request that takes `ours_us` in redyno and `away_us` outside of it.
+    /// Returns the estimate of a request that takes `ours_us` in redyno and `away_us` outside of redyno.
     fn spent(&self, request: &str, ours_us: f64, away_us: f64, execution_us: Option<f64>) -> Spent {
         let execution_us = execution_us.map(|us| us.min(away_us));
         let in_server_us = away_us - execution_us.unwrap_or_default();
@@ -127,8 +129,8 @@ impl Way {
         let mean_us = whole.service.mean_ns() / 1e3;
         let lag_us =
             whole.response.as_ref().map_or(0.0, |response| response.mean_ns() / 1e3 - mean_us).max(0.0);
-        // A service time ends when the worker's poll returns. A worker that sleeps wakes up as late as the thread of
-        // the PINGs. One that is busy polls again when it has read the replies of the poll before.
+        // A service time ends when the worker's poll returns. A sleeping worker wakes up as late as the PING thread. A
+        // busy worker polls again after it has read the replies of its last poll.
         let unread_us = self.pickup_us.max(client.readable_to_read.mean_ns() / 1e3);
         let requests = now.requests();
         let operations = now.operations();
@@ -144,7 +146,7 @@ impl Way {
         let mean_execution_us = execution_us.filter(|_| !requests.is_empty()).map(|us| us / ops.max(1.0));
         let mut all = vec![spent("load", ops, mean_us, mean_execution_us)];
         for (name, n, service_us) in operations.iter().take(NAMED) {
-            // An operation of several requests, or one with a name of its own, has no execution time of its own.
+            // The server reports no execution time for an operation of several requests, or with a custom name.
             let command = name.replace(' ', "|").to_lowercase();
             let is_one = requests.get(command.as_str()).is_some_and(|count| (*count as f64) < n * 1.2);
             let execution_us = now.execution_us(&command).filter(|_| is_one);
@@ -219,8 +221,8 @@ mod tests {
         );
     }
 
-    /// Returns the estimates for a load of `operations`, each with its name, its number a second, its time in
-    /// nanoseconds and the server's time for it in microseconds. PING waits `pickup_ns` to be read.
+    /// Returns the estimates for a load of `operations`, each with its name, its rate per second, its time in
+    /// nanoseconds and its execution time in microseconds. Replies to PING wait `pickup_ns` before they are read.
     fn of_load(operations: &'static [(&str, u64, u64, u64)], pickup_ns: u64) -> Vec<Spent> {
         let mut records = begun();
         records.push(Record::Segment(Segment::new(0.0, 2, Knobs { load: true, ..Knobs::default() })));

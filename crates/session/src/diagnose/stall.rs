@@ -11,8 +11,8 @@ use crate::{
     session::{Event, Record},
 };
 
-/// The shortest stall in seconds: longer than the time between two requests at the lowest rate (1/s), and than two
-/// ticks.
+/// The shortest stall in seconds: longer than the time between two requests at the lowest rate (1/s), and longer than
+/// two ticks.
 const SILENCE_S: f64 = 1.5;
 /// The advice: a stopped process has the state T, a process that waits for a disk the state D.
 const NEXT: &str = "on its host, ps -o stat,wchan,cmd -C redis-server shows whether its process runs";
@@ -28,7 +28,7 @@ pub(super) struct Stall {
     /// The times of the last reports of the load and of the ping probe. Reports of other probes may arrive earlier.
     interval_s: f64,
     ping_s: f64,
-    /// Whether the last event about PING began a stall; the next one ends it, and has its length.
+    /// Whether a stall event is open. The next stall event ends the stall, and has its length.
     is_event_open: bool,
 }
 
@@ -52,8 +52,8 @@ impl Rule for Stall {
                 self.ping_s = span.t_s;
                 self.pong_s = if span.body.rtt.is_empty() { self.pong_s } else { Some(span.t_s) };
             }
-            // From now on there are only attempts to connect. A connection that redyno gave up for want of an answer is
-            // still silence.
+            // From now on there are only attempts to connect. A connection that redyno closed because of a missing
+            // reply still counts as silence.
             Record::Event(event) if matches!(&event.what, EventKind::PingLost { cause } if !cause.contains("not answered")) =>
             {
                 self.pong_s = None;
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn without_load_it_is_of_the_pings_while_they_have_a_connection() {
+    fn without_load_the_pings_show_a_stall_while_they_are_connected() {
         let mut findings = begin(Segment::new(0.0, 1, Knobs::default()));
         let ping = |t_s, rtt| Record::Ping(Box::new(Span::new(t_s, 0.25, Ping { rtt, ..Ping::default() })));
         findings.push(&ping(1.0, latency_of([80_000])));
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_a_lost_connection_nor_a_prefill_is_one() {
+    fn neither_a_lost_connection_nor_a_prefill_is_a_stall() {
         let mut lost = begin(loaded());
         let prefill = Some(Prefilling { requests: 9, pipeline: 1 });
         let mut filling = begin(Segment { prefill, ..loaded() });

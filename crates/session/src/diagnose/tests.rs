@@ -24,7 +24,7 @@ fn a_healthy_server_has_no_finding_in_ten_minutes() {
 }
 
 #[test]
-fn neither_has_a_busy_one_nor_one_whose_load_doubles() {
+fn neither_a_busy_server_nor_a_doubled_load_has_a_finding() {
     let busy = |second: &mut Second| {
         let load = 1.0 + f64::from(second.n) / 600.0;
         let get = CommandStat {
@@ -57,7 +57,7 @@ fn neither_has_a_busy_one_nor_one_whose_load_doubles() {
 }
 
 #[test]
-fn a_load_of_redynos_own_at_full_speed_is_no_warning() {
+fn redynos_own_load_at_full_speed_is_no_warning() {
     let mut records = begun();
     records.push(Record::Segment(Segment::new(0.0, 2, Knobs { load: true, ..Knobs::default() })));
     for n in 0..30 {
@@ -81,7 +81,7 @@ fn a_load_of_redynos_own_at_full_speed_is_no_warning() {
 }
 
 #[test]
-fn a_cause_stands_alone_with_the_slow_answers_as_its_evidence() {
+fn a_cause_replaces_its_symptom_and_takes_its_evidence() {
     let all = found(6, |second| {
         let keys = CommandStat { calls: 2, usec: 940_000, ..CommandStat::default() };
         second.status.command_stats.insert("keys".to_owned(), keys);

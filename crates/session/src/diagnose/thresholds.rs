@@ -1,4 +1,4 @@
-//! Findings of one shape: a gauge stays above its threshold. One table describes them.
+//! The findings about gauges that stay above a threshold. Tables list the gauges, thresholds and texts.
 
 use super::{Finding, Severity, now::Now};
 use crate::gauge::{Gauge, Group, Kind};
@@ -7,12 +7,12 @@ use crate::gauge::{Gauge, Group, Kind};
 #[derive(Debug)]
 struct Threshold {
     gauge: Gauge,
-    /// The finding begins when the gauge has this value or more. It ends at half of the value.
+    /// The finding begins when the gauge has this value or more. The finding ends at half of this value.
     from: f64,
     severity: Severity,
     /// The cause; the value of the gauge follows in the evidence.
     cause: &'static str,
-    /// A gauge that is shown as a further evidence.
+    /// A second gauge that is shown as evidence.
     beside: Gauge,
     next: &'static str,
 }
@@ -34,7 +34,7 @@ fn of(table: &[Threshold], now: &Now, stands: bool) -> Option<Finding> {
 
 impl Threshold {
     fn look(&self, now: &Now, stands: bool) -> Option<Finding> {
-        // What never happens on a healthy server is reported at once.
+        // A counter that never rises on a healthy server is reported at once.
         let is_rare = self.gauge.about().kind == Kind::Added;
         let value = if is_rare { now.gauge(self.gauge) } else { now.steady(self.gauge, stands) };
         let value = value.filter(|value| *value >= if stands { self.from / 2.0 } else { self.from })?;
@@ -51,7 +51,7 @@ impl Threshold {
     }
 }
 
-/// The hypervisor gives the cores to other machines. From 5 % on it is visible in the p99.
+/// The hypervisor gives the cores to other machines. From 5 % on, this is visible in the p99.
 static STEAL: [Threshold; 1] = [row(
     Gauge::HostSteal,
     0.05,
@@ -75,7 +75,7 @@ static THROTTLED: [Threshold; 1] = [row(
     ),
 )];
 
-/// Memory that has to be read from a disk: a page takes 0.1 to 10 ms, and the server waits for it.
+/// Memory that must be read from a disk: reading a page takes 0.1 to 10 ms, and the server waits meanwhile.
 static SWAP: [Threshold; 2] = [
     row(
         Gauge::ServerFaults,
@@ -99,7 +99,7 @@ static SWAP: [Threshold; 2] = [
     ),
 ];
 
-/// Connections that nobody accepts.
+/// Connections that the server or the kernel refuses or closes.
 static REFUSED: [Threshold; 4] = [
     row(
         Gauge::RejectedClients,
@@ -168,7 +168,7 @@ static OUTPUT: [Threshold; 2] = [
     ),
 ];
 
-/// What the server reports about its data and its files.
+/// The state of the server's data.
 static DATA: [Threshold; 1] = [row(
     Gauge::Loading,
     1.0,
@@ -180,7 +180,7 @@ static DATA: [Threshold; 1] = [row(
     ),
 )];
 
-/// Replicas that are behind: 8 MiB are more than a second of most networks.
+/// Replicas that are behind by 8 MiB or a second, or that received nothing from their master for 10 s.
 static REPLICAS: [Threshold; 3] = [
     row(
         Gauge::ReplicaLag,
@@ -226,7 +226,7 @@ static DEFRAG: [Threshold; 1] = [row(
     ),
 )];
 
-/// Returns the finding about steal; it is redyno's own machine that is measured.
+/// Returns the finding about CPU steal on redyno's machine.
 pub(super) fn steal(now: &Now, stands: bool) -> Option<Finding> {
     let is_ours = now.host().is_some_and(|host| host.server.is_none());
     of(&STEAL, now, stands).map(|finding| Finding { is_ours, ..finding })
@@ -237,17 +237,17 @@ pub(super) fn throttled(now: &Now, stands: bool) -> Option<Finding> {
     of(&THROTTLED, now, stands).map(|finding| Finding { is_ours: true, ..finding })
 }
 
-/// Returns the finding about swap; without the server on this machine, only redyno waits.
+/// Returns the finding about swap. If the server runs on another machine, only redyno waits.
 pub(super) fn swap(now: &Now, stands: bool) -> Option<Finding> {
     let is_ours = now.host().is_some_and(|host| host.server.is_none());
     of(&SWAP, now, stands).map(|finding| Finding { is_ours, ..finding })
 }
 
-/// Returns the finding about connections that are refused. A queue that is nearly full is one, too.
+/// Returns the finding about connections that are refused. A nearly full accept queue also counts.
 pub(super) fn refused(now: &Now, stands: bool) -> Option<Finding> {
     let queue = || {
         let (queue, limit) = (now.gauge(Gauge::AcceptQueue)?, now.gauge(Gauge::AcceptLimit)?);
-        // Beyond its limit, the kernel drops the client's packets, and the client waits a second.
+        // If the queue is full, the kernel drops the client's packets, and the client waits a second.
         let is_short = limit > 0.0 && queue >= limit * if stands { 0.5 } else { 0.8 };
         let known_by = format!("{queue:.0} connections wait, {limit:.0} have room");
         let next = "raise tcp-backlog and net.core.somaxconn; ss -ltn shows the queue";
@@ -264,7 +264,7 @@ pub(super) fn refused(now: &Now, stands: bool) -> Option<Finding> {
 
 /// Returns the finding about replies that are not read.
 pub(super) fn output(now: &Now, stands: bool) -> Option<Finding> {
-    // The longest buffer is then that of the replica, which has a finding of its own.
+    // If a replica is behind, the longest buffer is that of the replica, which has its own finding.
     let behind = now.gauge(Gauge::ReplicaLag).unwrap_or_default();
     let is_replica = now.gauge(Gauge::OutputBuffer).is_some_and(|bytes| behind >= bytes / 2.0);
     of(if is_replica && behind > 0.0 { &OUTPUT[..1] } else { &OUTPUT }, now, stands)

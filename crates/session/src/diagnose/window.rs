@@ -15,13 +15,13 @@ impl<T> Window<T> {
         Self { length_s, kept: VecDeque::new() }
     }
 
-    /// Adds a value of the time `t_s`, and forgets those that are too old.
+    /// Adds a value at the time `t_s`, and removes values that are too old.
     pub(super) fn push(&mut self, t_s: f64, value: T) {
         self.kept.push_back((t_s, value));
         self.forget(t_s);
     }
 
-    /// Forgets the values that are too old at `t_s`.
+    /// Removes the values that are too old at `t_s`.
     pub(super) fn forget(&mut self, t_s: f64) {
         while self.kept.front().is_some_and(|(then_s, _)| *then_s <= t_s - self.length_s) {
             self.kept.pop_front();

@@ -15,7 +15,7 @@ pub struct Answer<T> {
     redacts: bool,
 }
 
-/// The sender of an [`Answer`].
+/// The sender of the result that an [`Answer`] receives.
 pub(super) type Reply<T> = Sender<Result<T, ServerError>>;
 
 impl<T> Answer<T> {
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_that_will_never_come_is_an_error_and_not_a_wait() {
+    fn an_answer_that_cannot_arrive_is_an_error_at_once() {
         let (reply, answer) = Answer::<u64>::new();
         assert_eq!(answer.wait(Duration::ZERO), None);
         reply.send(Ok(7)).unwrap();

@@ -1,11 +1,11 @@
 //! Removes the keys of runs in small chunks, with a pause after each chunk. The keys are found by their numbered names
-//! or with SCAN, whichever needs fewer commands.
+//! or with SCAN; the way with fewer commands is chosen.
 //!
 //! ```text
 //! names:  UNLINK redyno:RUN:000000000000 … 499 ─► pause ─► UNLINK … 500 … 999 ─► …
-//! SCAN:   SCAN 1000 ─► UNLINK the run's own keys ─► pause ─► SCAN 1000 ─► …
+//! SCAN:   SCAN 1000 ─► UNLINK the keys of the runs ─► pause ─► SCAN 1000 ─► ……
 //! ```
-//! Each pause is as long as the server worked on the chunk, so other clients get at least half of the server's time.
+//! Each pause is as long as the server worked on the chunk, so other clients have at least half of the server's time.
 
 use std::{
     collections::HashMap,
@@ -26,7 +26,7 @@ use crate::{
     workload::{KeyNames, KeySpan, OwnKey, RunId},
 };
 
-/// The number of keys that the server visits in one step of the SCAN.
+/// The number of keys that one SCAN command visits.
 pub(super) const SCAN_COUNT: u64 = 1000;
 /// The largest number of keys in one command.
 pub(super) const CHUNK: usize = 500;
@@ -44,7 +44,7 @@ pub struct Cleaning {
 pub struct Progress {
     /// The number of removed keys.
     pub removed: u64,
-    /// The approximate number of checked names or keys: a step of a SCAN may visit more or fewer keys than requested.
+    /// The approximate number of checked names or keys. A SCAN command may visit more or fewer keys than requested.
     pub looked_at: u64,
     /// The number of names or keys to check.
     pub total: u64,
@@ -70,7 +70,7 @@ impl fmt::Display for Cleaned {
     }
 }
 
-/// The state that a [`Cleaning`] and its removal share.
+/// The state that a [`Cleaning`] handle shares with the removal task.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     stop: AtomicBool,
@@ -137,7 +137,7 @@ pub(super) trait Store: Sync {
     fn remove(&self, keys: &[Vec<u8>]) -> impl Future<Output = Result<u64, ServerError>> + Send;
 }
 
-/// How many of some keys a server has.
+/// How many of the requested keys a server has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Found {
     /// The number of keys that exist.
@@ -228,11 +228,11 @@ impl<S: Store> Removal<'_, S> {
     }
 }
 
-/// Returns the number of names to check, if all names are known and a check by name needs no more commands than a SCAN
-/// of `size` keys. The names of a kept run are not all known, because other clients may have written more.
+/// Returns the number of names to check; `None` if some names are unknown, or if a SCAN of `size` keys needs fewer
+/// commands. Some names of a kept run are unknown, because other clients may have written more keys.
 fn by_name(markers: &[Marker], size: u64) -> Option<u64> {
     let known = |marker: &Marker| marker.span.as_ref().filter(|_| !marker.kept).and_then(KeySpan::total);
-    // A marker may contain any number: names that add up to more than 64 bits are not checked by name.
+    // A marker may contain any numbers: if their sum exceeds 64 bits, the keys are not checked by name.
     let names = markers.iter().try_fold(0_u64, |names, marker| names.checked_add(known(marker)?));
     names.filter(|names| names.div_ceil(CHUNK as u64) <= size.div_ceil(SCAN_COUNT).max(1))
 }
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn few_names_on_a_large_server_are_gone_through_by_name_and_the_server_rests_as_long_as_it_works() {
+    fn few_names_on_a_large_server_are_removed_by_name_with_pauses_as_long_as_the_work() {
         let run = marker(1200);
         let store = Slow::new(names(&run), 3_000_000);
         let (removed, commands, took) = removed(&store, &[run]);
@@ -319,25 +319,25 @@ mod tests {
     }
 
     #[test]
-    fn many_names_on_a_small_server_are_looked_for_by_a_scan_of_all_runs_at_once() {
+    fn many_names_on_a_small_server_are_found_by_one_scan_for_all_runs() {
         let (first, second) = (marker(1_000_000_000), marker(10));
         let own: Vec<_> = names(&first).take(20).chain(names(&second)).collect();
         let others = [b"redyno:foo".to_vec(), names(&marker(1)).next().unwrap()];
         let store = Slow::new(own.into_iter().chain(others.clone()), 2500);
         let (removed, commands, took) = removed(&store, &[first, second]);
         assert_eq!((removed, commands), (30, 4));
-        assert_eq!(took, 6 * STEP, "4 commands, and a rest behind two of the three steps");
+        assert_eq!(took, 6 * STEP, "4 commands, and a pause after two of the three steps");
         assert_eq!(*store.keys.lock().unwrap(), others.into());
     }
 
     #[test]
-    fn names_that_are_not_all_known_are_looked_for() {
+    fn keys_whose_names_are_not_all_known_are_found_by_scan() {
         assert_eq!(by_name(&[marker(1200)], 3_000_000), Some(1200));
         assert_eq!(by_name(&[marker(1200), Marker { span: None, ..marker(1) }], 3_000_000), None);
         assert_eq!(by_name(&[Marker { kept: true, ..marker(1200) }], 3_000_000), None);
         assert_eq!(by_name(&[marker(100)], 0), Some(100));
         let vast =
             || Marker { span: Some([(String::new(), 0..u64::MAX)].into_iter().collect()), ..marker(1) };
-        assert_eq!(by_name(&[vast(), marker(2)], u64::MAX), None, "their sum has no 64 bits");
+        assert_eq!(by_name(&[vast(), marker(2)], u64::MAX), None, "their sum exceeds 64 bits");
     }
 }

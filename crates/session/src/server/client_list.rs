@@ -1,4 +1,5 @@
-//! CLIENT LIST in short: the number of clients, groups of them, and the ones that stand out. Pure.
+//! Summarises CLIENT LIST: the number of clients, groups of clients, and the most notable clients. This module does no
+//! I/O.
 
 use std::{
     cmp::Reverse,
@@ -11,11 +12,11 @@ use crate::{clock::seconds, untrusted};
 
 /// The largest number of rows.
 const MOST_ROWS: usize = 20;
-/// The number of rows for each reason to stand out, of which there are six.
+/// The number of rows for each of the six reasons to list a client.
 const ROWS_EACH: usize = 4;
 /// The largest number of groups: the panel of a screen has fewer lines.
 const MOST_GROUPS: usize = 10;
-/// The beginning of the names of redyno's own connections.
+/// The prefix of the names of redyno's own connections.
 const OWN: &str = "redyno-";
 
 /// The connected clients of a server.
@@ -24,12 +25,13 @@ const OWN: &str = "redyno-";
 pub struct Clients {
     /// The number of connections, including redyno's own.
     pub total: u64,
-    /// Seconds since the previous list; `None` for the first one, which has no differences.
+    /// Seconds since the previous list; `None` for the first list, which has no differences.
     pub since_s: Option<f64>,
-    /// Clients with the same host, name and library; the ten groups with the most connections.
+    /// The ten largest groups of clients with the same host, name and library.
     pub groups: Vec<ClientGroup>,
-    /// At most 20 clients, the first by each of these figures: output memory, size of unread requests, commands,
-    /// traffic, memory. Clients that connected last or were active last follow. Redyno's own only fill free rows.
+    /// At most 20 clients. The clients with the most output memory, unread requests, commands, traffic or memory come
+    /// first, then the clients that connected or were active most recently. Redyno's own connections only fill free
+    /// rows.
     pub rows: Vec<ClientRow>,
 }
 
@@ -40,72 +42,72 @@ pub struct ClientGroup {
     /// The address without its port.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// The name of CLIENT SETNAME.
+    /// The name that the client set with CLIENT SETNAME.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The name and the version of the client library; since Redis 7.2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub library: Option<String>,
-    /// Whether these connections are of a session of redyno.
+    /// Whether these connections belong to a session of redyno.
     pub is_own: bool,
     /// The number of connections.
     pub clients: u64,
-    /// The number of them that are new since the previous list. Connections that opened and closed in between are not
-    /// counted.
+    /// The number of connections that are new since the previous list. Connections that opened and closed in between
+    /// are not counted.
     pub new: u64,
-    /// The bytes of memory that they use; 0 before Redis 6.2.
+    /// The memory that the clients use, in bytes; 0 before Redis 6.2.
     pub memory: u64,
-    /// The commands since the previous list; since Valkey 8.0 and Redis 8.2.
+    /// The number of commands since the previous list; reported since Valkey 8.0 and Redis 8.2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commands: Option<u64>,
 }
 
-/// One connected client. Differences are those since the previous list; they need Valkey 8.0 or Redis 8.2.
+/// One connected client. Traffic and commands are differences to the previous list; they need Valkey 8.0 or Redis 8.2.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClientRow {
-    /// The id of CLIENT KILL ID.
+    /// The client's id, as in CLIENT KILL ID.
     pub id: u64,
     /// The address and the port.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// The name of CLIENT SETNAME.
+    /// The name that the client set with CLIENT SETNAME.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The name and the version of the client library; since Redis 7.2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub library: Option<String>,
-    /// Whether the connection is of a session of redyno.
+    /// Whether the connection belongs to a session of redyno.
     pub is_own: bool,
     /// The server's letters: `N` none, `S` a replica, `O` MONITOR, `P` subscribed, `x` in MULTI, `b` blocked, …
     pub flags: String,
-    /// Seconds since it connected.
+    /// Seconds since the client connected.
     pub age_s: u64,
-    /// Seconds since its last command.
+    /// Seconds since the client's last command.
     pub idle_s: u64,
-    /// Its last command: `get`, `client|list`.
+    /// The client's last command, such as `get` or `client|list`.
     pub last: String,
-    /// Its database.
+    /// The number of the client's database.
     pub db: u64,
-    /// Bytes of requests that it has sent and that are not run yet.
+    /// The size of the client's requests that the server has not executed yet, in bytes.
     pub query_buffer: u64,
-    /// The commands in its MULTI; `None` outside of MULTI.
+    /// The number of commands that are queued in the client's MULTI; `None` outside of MULTI.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub multi: Option<u64>,
-    /// The replies that wait in its output list.
+    /// The number of replies that wait in the client's output list.
     pub output_list: u64,
-    /// The bytes of these replies.
+    /// The size of the replies in the output list, in bytes.
     pub output_memory: u64,
-    /// The bytes of memory that it uses in all; `None` before Redis 6.2.
+    /// The total memory that the client uses, in bytes; `None` before Redis 6.2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<u64>,
-    /// Bytes that the server read from it.
+    /// The bytes that the server read from the client since the previous list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes_in: Option<u64>,
-    /// Bytes that the server wrote to it.
+    /// The bytes that the server wrote to the client since the previous list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes_out: Option<u64>,
-    /// Commands that it ran.
+    /// The number of commands that the client ran since the previous list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commands: Option<u64>,
 }
@@ -120,7 +122,7 @@ impl Clients {
     }
 }
 
-/// The counters of one client since it connected: bytes in, bytes out, commands.
+/// The counters of a client since it connected: bytes in, bytes out, and commands.
 type Counters = [Option<u64>; 3];
 
 /// The previous list, for differences.
@@ -130,14 +132,14 @@ pub(super) struct ClientList {
 }
 
 impl ClientList {
-    /// Parses the reply to CLIENT LIST of `at_ns`: a line for each client, with fields in any order. Clients that are
-    /// about to be closed (flag `A` or `c`) are left out.
+    /// Parses the reply to CLIENT LIST from the time `at_ns`. The reply has a line for each client, with fields in any
+    /// order. Clients that are about to be closed (flag `A` or `c`) are left out.
     pub(super) fn read(&mut self, at_ns: u64, list: &str) -> Clients {
         let mut rows: Vec<_> = list.lines().filter_map(row).collect();
         let counters = |row: &ClientRow| (row.id, [row.bytes_in, row.bytes_out, row.commands]);
         let now = rows.iter().map(counters).collect();
         let before = self.before.replace((at_ns, now));
-        // Ids count up, so a client with a higher id than all of the previous list is new.
+        // Ids increase, so a client with a higher id than all clients in the previous list is new.
         let last_id = before.as_ref().map(|(_, known)| known.keys().next_back().copied().unwrap_or(0));
         for row in &mut rows {
             let then = before.as_ref().and_then(|(_, known)| known.get(&row.id));
@@ -154,7 +156,7 @@ impl ClientList {
 }
 
 impl ClientRow {
-    /// Converts the counters to differences; without earlier counters there are none.
+    /// Replaces the counters with their differences to `then`; without earlier counters, they become `None`.
     fn subtract(&mut self, then: Option<&Counters>) {
         let now = [&mut self.bytes_in, &mut self.bytes_out, &mut self.commands];
         for (n, now) in now.into_iter().enumerate() {
@@ -231,7 +233,7 @@ fn groups(rows: &[ClientRow], last_id: Option<u64>) -> Vec<ClientGroup> {
     groups
 }
 
-/// Returns the rows that stand out, each once, in the order of the reasons.
+/// Returns the most notable rows, each once, in the order of the reasons.
 fn outstanding(rows: Vec<ClientRow>) -> Vec<ClientRow> {
     let reasons: [fn(&ClientRow) -> u64; 6] = [
         |row| row.output_memory,
@@ -299,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn traffic_is_that_since_the_previous_list_and_a_new_client_has_all_of_its_own() {
+    fn traffic_is_counted_since_the_previous_list_or_since_the_client_connected() {
         let mut list = ClientList::default();
         list.read(0, &line(4, "tot-net-in=100 tot-net-out=1000 tot-cmds=10"));
         let now = line(4, "tot-net-in=150 tot-net-out=9000 tot-cmds=15") + &line(6, "tot-cmds=2");
@@ -312,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_clients_the_ones_that_stand_out_are_kept() {
+    fn the_most_notable_of_many_clients_are_listed() {
         let plain: String = (1..=500).map(|id| line(id, "omem=0 tot-mem=20000")).collect();
         let own = "id=900 addr=a:1 name=redyno-load flags=N omem=99999999\n";
         let list = [plain.as_str(), &line(600, "omem=5000000"), &line(601, "qbuf=30000"), own].concat();

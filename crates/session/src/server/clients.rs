@@ -8,15 +8,15 @@ const LOAD_NAME: &str = "redyno-load";
 /// The connected clients by kind. Redyno's own connections are not counted in `others`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Connected {
-    /// Clients of other programs, except replicas and clients in MONITOR.
+    /// The number of clients of other programs, without replicas and clients in MONITOR.
     pub(super) others: u64,
-    /// Replicas.
+    /// The number of replicas.
     pub(super) replicas: u64,
-    /// Clients in MONITOR.
+    /// The number of clients in MONITOR.
     pub(super) monitors: u64,
-    /// Load connections of all sessions of redyno, including this one.
+    /// The number of load connections of all sessions of redyno, including this session.
     pub(super) load: u64,
-    /// Control connections of all sessions of redyno, including this one.
+    /// The number of control connections of all sessions of redyno, including this session.
     pub(super) control: u64,
 }
 
@@ -35,7 +35,7 @@ pub(super) fn count(list: &str) -> Connected {
             // A monitor has the flags O and S.
             _ if flags.contains('O') => connected.monitors += 1,
             _ if flags.contains('S') => connected.replicas += 1,
-            // On a replica, this is the connection to its master.
+            // On a replica, flag M marks the connection to its master.
             _ if flags.contains('M') => {}
             _ => connected.others += 1,
         }
@@ -48,12 +48,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_load_goes_by_the_name_that_is_looked_for() {
+    fn the_load_has_the_expected_client_name() {
         assert_eq!(LOAD_NAME, crate::load::CLIENT_NAME);
     }
 
     #[test]
-    fn clients_are_counted_by_kind_and_redynos_own_are_not_others() {
+    fn clients_are_counted_by_kind_and_redynos_connections_are_not_others() {
         let list = "\
             id=3 addr=10.0.0.1:5 name= age=0 flags=N db=0 cmd=get\n\
             id=4 addr=/run/r.sock:0 laddr=/run/r.sock:0 name=app flags=U cmd=client|list\n\

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{CommandStat, Info};
 use crate::{protocol::OTHER, untrusted};
 
-/// The largest number of kinds of errors: servers count some hundred.
+/// The largest number of error kinds that are read; servers count about a hundred.
 const MOST_ERRORS: usize = 200;
 
 /// The largest number of commands that are counted separately; no server has so many. The counts of further commands
@@ -78,7 +78,7 @@ pub(super) fn errors(text: &str) -> BTreeMap<String, u64> {
     Info::parse(text).beginning_with("errorstat_").take(MOST_ERRORS).filter_map(count).collect()
 }
 
-/// Returns the error replies since `before`; none if a count went back.
+/// Returns the number of error replies since `before`, by prefix; empty if a count has decreased.
 pub(super) fn errors_since(
     now: &BTreeMap<String, u64>,
     before: &BTreeMap<String, u64>,
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_added_is_counted_for_commands_that_did_anything() {
+    fn differences_are_reported_for_commands_that_were_called_or_refused() {
         let added = stats(150, 0).since(&stats(100, 0)).unwrap();
         let get = &added["get"];
         assert_eq!((get.calls, get.usec, get.mean_us()), (50, 100, Some(2.0)));

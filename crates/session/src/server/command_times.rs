@@ -1,7 +1,8 @@
-//! Execution times of commands from the server: LATENCY HISTOGRAM if available, otherwise INFO latencystats. Pure.
+//! Reads the execution times of commands from LATENCY HISTOGRAM, or from INFO latencystats if there is no LATENCY
+//! HISTOGRAM. This module does no I/O.
 //!
 //! Both replies cover all calls since the server's start or CONFIG RESETSTAT. The times do not include waiting and the
-//! network. The difference of two histograms is the histogram of the time between two polls; percentiles cannot be
+//! network. The difference of two histograms is the histogram of the calls between two polls. Percentiles cannot be
 //! subtracted.
 
 use std::collections::BTreeMap;
@@ -9,12 +10,12 @@ use std::collections::BTreeMap;
 use super::{CommandStat, Info, link::Datum};
 use crate::{stats::Buckets, untrusted};
 
-/// The number of commands whose execution times are requested. Times are requested of the commands with the most calls;
-/// each of these commands costs the server about 10 µs.
+/// The number of commands whose execution times are requested: the commands with the most calls. Each requested command
+/// costs the server about 10 µs.
 pub(super) const ASKED: usize = 8;
 
-/// The number of commands with requested times in the first poll: those with the most calls so far. Only differences
-/// since then are shown, and a command without a call so far needs no earlier histogram.
+/// The number of commands whose times are requested in the first poll: the commands with the most calls so far. Only
+/// differences to the first poll are shown. A command without calls needs no earlier histogram.
 pub(super) const ASKED_AT_FIRST: usize = 16;
 
 /// The largest number of buckets in an accepted histogram; servers send about 30.
@@ -22,7 +23,7 @@ const MOST_BORDERS: usize = 256;
 /// The largest number of percentiles of a command; servers report three by default.
 const MOST_PERCENTILES: usize = 16;
 
-/// Upper limits in microseconds, each with the number of calls that took at most this time.
+/// Pairs of an upper limit in microseconds and the number of calls that took at most this time.
 type Cumulative = Vec<(u64, u64)>;
 
 /// The histograms from one poll, for some commands.
@@ -35,7 +36,7 @@ pub(super) struct Known {
     /// The histogram of each command, and the number of the poll that reported it.
     last: BTreeMap<String, (u64, Cumulative)>,
     polls: u64,
-    /// Whether histograms have been read once. Earlier calls are in no difference.
+    /// Whether histograms have been read before. Calls before the first histograms are not in any difference.
     is_begun: bool,
 }
 
@@ -69,10 +70,9 @@ impl Known {
         !self.is_begun
     }
 
-    /// Adds the differences between these histograms and those of the last poll with histograms to `stats`. `calls`
-    /// returns the number of calls of a command at the previous poll. For a command that the previous poll did not
-    /// request, a difference is added only if the command was not called between its last histogram and the previous
-    /// poll.
+    /// Adds to `stats` the differences between the histograms in `now` and the last known histograms. `calls` returns
+    /// the number of calls of a command at the previous poll. For a command that the previous poll did not request, the
+    /// difference is added only if the previous poll counted no new calls since the last histogram.
     pub(super) fn take(
         &mut self,
         now: Histograms,
@@ -86,8 +86,8 @@ impl Known {
             let is_as_of_then = poll + 1 == self.polls || calls(&name).unwrap_or(0) == count(before);
             let is_between = self.is_begun && is_as_of_then;
             let known = match stats.get_mut(&name) {
-                // The command was called after the calls were counted: these calls and their times belong to the next
-                // poll.
+                // The command was called after the calls were counted: these calls and their times are reported at the
+                // next poll.
                 None if is_between && count(before) <= count(&now) => before.clone(),
                 Some(stat) if is_between => {
                     stat.times = Buckets::between(before, &now).filter(|times| times.count() > 0);
@@ -110,8 +110,8 @@ fn natural(datum: &Datum) -> Option<u64> {
     datum.number()?.try_into().ok()
 }
 
-/// The commands whose execution times are requested: those with the most calls recently. Earlier calls lose weight
-/// slowly, so a command that is called in bursts remains among them.
+/// The commands whose execution times are requested: the commands with the most calls recently. Earlier calls lose
+/// weight slowly, so a command that is called in bursts remains among them.
 #[derive(Debug, Default)]
 pub(super) struct AskedFor(BTreeMap<String, f64>);
 
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn two_replies_give_what_lay_between_them() {
+    fn two_replies_give_the_calls_between_them() {
         let read = |commands: &[(&str, &[i64])]| Histograms::read(&reply(commands)).unwrap();
         let before = read(&[("get", &[1, 90, 33, 100]), ("config|get", &[1, 1]), ("del", &[1, 4])]);
         let mut known = Known::default();
@@ -186,7 +186,7 @@ mod tests {
             known.take(polled, calls, &mut added);
             ["get", "set", "del", "incr"].map(|name| added[name].times.clone())
         };
-        assert_eq!(added(before, &[]), [const { None }; 4], "nothing is known of before");
+        assert_eq!(added(before, &[]), [const { None }; 4], "earlier calls are unknown");
         let now = read(&[("get", &[1, 190, 8, 195, 33, 205]), ("set", &[1, 7])]);
         let get = Some(vec![(1, 100), (8, 5)].into());
         assert_eq!(added(now, &[("get", 99)]), [get, Some(vec![(1, 7)].into()), None, None]);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn the_busiest_lately_are_asked_for_and_a_burst_is_not_forgotten_at_once() {
+    fn the_busiest_commands_are_requested_and_a_burst_is_not_forgotten_at_once() {
         let names: Vec<_> = (0..20).map(|n| (format!("c{n}"), n + 1)).collect();
         let names: Vec<_> = names.iter().map(|(name, calls)| (name.as_str(), *calls)).collect();
         let mut asked = AskedFor::default();
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_since_the_start_have_the_names_that_the_server_gives() {
+    fn percentiles_since_the_start_have_the_servers_names() {
         let percentiles = since_start(
             "# Latencystats\r\nlatency_percentiles_usec_get:p50=0.001,p99=1.003,p99.9=4.015\r\n\
              latency_percentiles_usec_config|get:p50=nan,p99=-1,x=3,p100\r\n",
@@ -244,7 +244,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_answered_is_understood_or_is_not(before in datum(), now in datum(), text in "\\PC{0,200}") {
+        fn any_reply_is_read_without_a_panic(before in datum(), now in datum(), text in "\\PC{0,200}") {
             let mut known = Known::default();
             for histograms in [before, now].iter().filter_map(Histograms::read) {
                 known.take(histograms, |_| Some(1), &mut stats(&[("get", 1)]));

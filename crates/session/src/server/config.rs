@@ -1,5 +1,5 @@
-//! Sets the [`PARAMETERS`] with CONFIG SET, and reads them and the [`WATCHED`] ones with CONFIG GET. Each parameter is
-//! requested by its name, never by a pattern. Redyno never sends CONFIG REWRITE.
+//! Sets the [`PARAMETERS`] with CONFIG SET, and reads the [`PARAMETERS`] and the [`WATCHED`] parameters with CONFIG
+//! GET. Each parameter is requested by its name, never by a pattern. Redyno never sends CONFIG REWRITE.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -9,8 +9,9 @@ use tokio::task::JoinSet;
 use super::{ServerError, link::Wire, pace::Sent, parameter::PARAMETERS, tuned};
 use crate::events::EventKind;
 
-/// Further parameters that matter for latency. None is a password, a user or a path. A server does not report those that
-/// it does not have. Of two names of the same parameter only one is here, so that a change is one event.
+/// Further parameters that affect latency. None of them is a password, a user or a path. A server does not report
+/// parameters that it does not have. If a parameter has two names, the list has only one of them, so that a change is
+/// one event.
 const WATCHED: [&str; 54] = [
     "active-defrag-cycle-max",
     "active-defrag-cycle-min",
@@ -68,11 +69,11 @@ const WATCHED: [&str; 54] = [
     "zset-max-listpack-value",
 ];
 
-/// The number of parameters that a poll requests before Redis 7, after the first poll: there each has a CONFIG GET of
-/// its own, for which the server looks through all its parameters, about 4 µs.
+/// The number of parameters that a poll requests before Redis 7, after the first poll. Each parameter needs its own
+/// CONFIG GET, which takes the server about 4 µs.
 const AT_ONCE: usize = 16;
 
-/// A changed parameter, with the values from CONFIG GET before and after.
+/// A changed parameter, with the values that CONFIG GET returned before and after the change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfigChange {
     /// The name of the parameter.
@@ -87,8 +88,8 @@ pub struct ConfigChange {
 #[derive(Debug, Default)]
 pub(super) struct Config {
     values: Arc<BTreeMap<String, String>>,
-    /// The position in the list of parameters that are requested one by one. Before Redis 7, CONFIG GET accepts only
-    /// one name, so each poll requests the next parameters with a command each.
+    /// The position of the next parameter to request, if parameters are requested one by one. Before Redis 7, CONFIG
+    /// GET accepts only one name, so each poll requests some parameters, each with its own command.
     one_by_one: Option<usize>,
 }
 
@@ -97,7 +98,8 @@ impl Config {
         Arc::clone(&self.values)
     }
 
-    /// Takes the requested parameters of a reply; returns the changes that the connection has not `sent`.
+    /// Stores the requested parameters of a reply. Returns the changes that were not made by redyno itself, according
+    /// to `sent`.
     pub(super) fn take(&mut self, found: BTreeMap<String, String>, sent: &Sent) -> Vec<EventKind> {
         let mut events = Vec::new();
         for (name, to) in found.into_iter().filter(|(name, _)| names().any(|asked| asked == name)) {
@@ -114,7 +116,7 @@ impl Config {
         events
     }
 
-    /// Requests all parameters, or from a server before Redis 7 only the next ones.
+    /// Requests all parameters; before Redis 7, only the next parameters of the list.
     pub(super) async fn ask(&mut self, wire: &Wire) -> Result<BTreeMap<String, String>, ServerError> {
         if self.one_by_one.is_none() {
             let words: Vec<_> = ["CONFIG", "GET"].into_iter().chain(names()).collect();
@@ -134,7 +136,7 @@ impl Config {
         *next = (*next + count) % names().count();
         let mut found = BTreeMap::new();
         while let Some(reply) = asked.join_next().await {
-            found.extend(by_name(&reply.expect("a question does not panic and is not aborted")?));
+            found.extend(by_name(&reply.expect("a request does not panic and is not aborted")?));
         }
         Ok(found)
     }
@@ -145,7 +147,7 @@ fn names() -> impl Iterator<Item = &'static str> + Clone {
     PARAMETERS.iter().map(|parameter| parameter.name).chain(WATCHED)
 }
 
-/// Returns whether the error is a refusal of several names, as by Redis 6 and older.
+/// Returns whether the server refused several names in one CONFIG GET, as Redis 6 and older versions do.
 fn is_too_many(error: &ServerError) -> bool {
     matches!(error, ServerError::Refused { message, .. }
         if message.contains("wrong number of arguments") || message.contains("nknown subcommand"))
@@ -177,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_parameter_that_is_asked_for_can_hold_a_secret_or_is_a_pattern() {
+    fn no_requested_parameter_is_a_secret_or_a_pattern() {
         let asked: BTreeSet<_> = names().collect();
         assert_eq!(asked.len(), PARAMETERS.len() + WATCHED.len(), "each once");
         for name in asked {
@@ -194,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_by_anybody_else_is_an_event_and_a_change_of_ones_own_is_none() {
+    fn a_change_by_another_client_is_an_event_and_a_change_by_redyno_is_not() {
         let (mut config, sent) = (Config::default(), Sent::default());
         let mut take = |name: &str, value: &str| {
             let events = config.take([(name.to_owned(), value.to_owned())].into(), &sent);

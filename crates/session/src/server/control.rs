@@ -1,4 +1,5 @@
-//! The handle of a control plane: starts and ends its task, and sends orders to it. The tasks of a session share a thread.
+//! The handle of a control plane: starts and ends the task of the control plane, and sends orders to the task. The
+//! tasks of a session share a thread.
 
 use std::{
     collections::BTreeSet,
@@ -34,18 +35,18 @@ use crate::{
     workload::{KeyNames, KeySpan, SetupCommand},
 };
 
-/// The end of the error `memcached has no …` for orders that need CONFIG.
+/// The end of the error message `memcached has no …` for orders that need CONFIG.
 const CONFIG: &str = "CONFIG: its settings cannot be changed from here";
-const KEYS: &str = "SCAN, MEMORY USAGE or MONITOR, with which redyno looks at keys";
+const KEYS: &str = "SCAN, MEMORY USAGE or MONITOR, which redyno needs to examine keys";
 const CLUSTERS: &str = "cluster";
 const SETUPS: &str = "scripts, functions or indexes that a setup could make";
 
-/// The control plane of one target. Dropping the handle ends its part of the thread at once, even if the server hangs.
-/// Orders that were not carried out until then are answered with [`ServerError::Stopped`].
+/// The control plane of one target. Dropping the handle ends its task at once, even if the server hangs. Orders that
+/// were not carried out by then fail with [`ServerError::Stopped`].
 ///
 /// Orders never block. The answer to an order arrives within some seconds; a removal of keys may take longer. While the
-/// server cannot be reached, orders are refused with the cause. An order during the first attempt to connect waits for
-/// the result of the attempt.
+/// server cannot be reached, orders are refused with the cause. An order that is sent during the first attempt to
+/// connect waits for the result of that attempt.
 #[derive(Debug)]
 pub struct Control {
     orders: mpsc::UnboundedSender<Order>,
@@ -55,7 +56,7 @@ pub struct Control {
     redacts: bool,
 }
 
-/// The thread of control planes, which ends when this value is dropped.
+/// The thread that runs control planes; it ends when this value is dropped.
 #[derive(Debug)]
 struct ControlThread {
     runtime: runtime::Handle,
@@ -68,9 +69,9 @@ impl ControlThread {
         let thread = runtime::Builder::new_current_thread().enable_all().build()?;
         let runtime = thread.handle().clone();
         thread::Builder::new().name("control".to_owned()).spawn(move || {
-            // This channel carries no message: only its end matters.
+            // The channel carries no message; the thread ends when the channel is closed.
             let _ = thread.block_on(stopped);
-            // A plain drop would wait for a look at the keys.
+            // Dropping the runtime would wait for an examination of keys.
             thread.shutdown_background();
         })?;
         Ok(Self { runtime, _stop })
@@ -88,7 +89,7 @@ impl Control {
         Self::beside(None, target, clock, every, news)
     }
 
-    /// Works like [`start`](Self::start), on the thread of another control plane if there is one.
+    /// Works like [`start`](Self::start), but uses the thread of `other` if there is another control plane.
     ///
     /// # Errors
     /// As [`start`](Self::start).
@@ -138,12 +139,13 @@ impl Control {
         self.order(async |_| Ok(()), Order::after_poll)
     }
 
-    /// Runs the survey of the server: its keys, its clients and other runs. Writes nothing.
+    /// Surveys the server: its keys, its clients and other runs of redyno. Writes nothing.
     pub fn survey(&self) -> Answer<Survey> {
         self.survey_for(BTreeSet::new(), false)
     }
 
-    /// Runs the survey, and checks whether the server has the `commands`, and if it `notifies`, which changes it publishes.
+    /// Surveys the server, and checks whether the server has the `commands`. If `notifies` is true, also checks which
+    /// keyspace notifications the server publishes.
     pub fn survey_for(&self, commands: BTreeSet<String>, notifies: bool) -> Answer<Survey> {
         let act = async move |Means { wire, target, .. }: Means| match wire {
             Wire::Redis(wire) => survey::survey(&wire, &target, (commands, notifies)).await,
@@ -153,9 +155,9 @@ impl Control {
         self.order(act, identity)
     }
 
-    /// Writes the changes in `ledger` to its marker on the server. From then on, each poll checks the marker, and
-    /// writes it again if it was lost. The caller must wait for the answer before the load's first write. On memcached,
-    /// no marker is written.
+    /// Writes the changes in `ledger` to the run's marker on the server. From then on, each poll checks the marker, and
+    /// writes the marker again if it was lost. The caller must wait for the answer before the load writes its first
+    /// key. On memcached, no marker is written.
     pub fn mark(&self, ledger: &Ledger) -> Answer<()> {
         let noted = ledger.clone();
         let act = async move |means: Means| match means.wire {
@@ -165,9 +167,9 @@ impl Control {
         self.order(act, |order| order.noting(ledger))
     }
 
-    /// Finds the markers of sessions that kept their keys or were killed before they could clean up. While any load of
-    /// redyno is connected, all sessions are excluded. While another session is connected, sessions that changed the
-    /// server are excluded. Writes nothing.
+    /// Finds the markers of sessions that kept their keys, or that were killed before they could clean up. While any
+    /// load of redyno is connected, no markers are returned. While another session is connected, markers of sessions
+    /// that changed the server are not returned. Writes nothing.
     pub fn find_leftovers(&self) -> Answer<Vec<Marker>> {
         let act = async |Means { wire, target, .. }: Means| match wire {
             Wire::Redis(wire) => survey::leftovers(&wire, &target).await,
@@ -177,7 +179,7 @@ impl Control {
     }
 
     /// Finds the markers in other databases that list changes of the whole server: parameters that were set, and
-    /// objects that setups made; by HTTP, the indices of an Elasticsearch that have the names of runs. Writes nothing.
+    /// objects that setups made. For HTTP, finds the Elasticsearch indices with the names of runs. Writes nothing.
     pub fn find_elsewhere(&self) -> Answer<Vec<Marker>> {
         let act = async |Means { wire, target, .. }: Means| match wire {
             Wire::Redis(wire) => registry::elsewhere(&wire, &target).await,
@@ -187,7 +189,7 @@ impl Control {
         self.order(act, identity)
     }
 
-    /// Begins to remove the keys of `runs` from the target's database. The load of these runs must be off.
+    /// Starts to remove the keys of `runs` from the target's database. The load of these runs must be off.
     pub fn clean(&self, runs: Vec<Marker>) -> Cleaning {
         let shared = Arc::new(clean::Shared::default());
         let seen = Arc::clone(&shared);
@@ -200,8 +202,8 @@ impl Control {
     }
 
     /// Removes the key names of runs from their ledgers and their markers on the server, after the keys are removed. On
-    /// a node of a cluster, markers that have moved to it from other nodes are deleted too; the answer is how many
-    /// markers the node had.
+    /// a node of a cluster, markers that moved there from other nodes are deleted too. The answer is the number of
+    /// markers on the node.
     pub fn strike(&self, runs: Vec<Ledger>) -> Answer<u64> {
         let act = async move |means: Means| match means.wire {
             Wire::Redis(wire) => registry::strike_keys(&wire, &runs).await,
@@ -213,7 +215,7 @@ impl Control {
         self.order(act, identity)
     }
 
-    /// Requests the slots of a node of a cluster; there are none without a cluster.
+    /// Requests the slots of a cluster node; empty without a cluster.
     pub fn slots(&self) -> Answer<Slots> {
         let act = async |means: Means| {
             let slots = Slots::of(&means.redis(CLUSTERS)?).await?;
@@ -222,7 +224,8 @@ impl Control {
         self.order(act, identity)
     }
 
-    /// Counts how many keys of `span` exist. Of more than 100 000 keys, only an evenly distributed sample is checked.
+    /// Counts how many keys of `span` exist. If `span` has more than 100 000 keys, only an evenly distributed sample is
+    /// checked.
     pub fn count(&self, span: KeySpan, names: KeyNames) -> Answer<Counted> {
         let act = async move |means: Means| match means.wire {
             Wire::Redis(wire) => count::count(StoredKeys::of(&wire).await?, &span, &names).await,
@@ -232,7 +235,7 @@ impl Control {
         self.order(act, identity)
     }
 
-    /// Begins to look at the keys of the target's database: by prefix, the largest and the hottest.
+    /// Starts to examine the keys of the target's database: the keys by prefix, the largest keys and the hottest keys.
     pub fn look_at_keys(&self, way: KeyWay) -> KeyLook {
         let shared = Arc::new(keys::Shared::new(way));
         let (seen, redacts) = (Arc::clone(&shared), self.redacts);
@@ -243,8 +246,8 @@ impl Control {
         KeyLook { shared, answer: self.order(act, identity) }
     }
 
-    /// Sets one of the [`PARAMETERS`](super::PARAMETERS). Before the parameter is set, the value to restore is written
-    /// to `ledger` and its marker; polls then check the marker as after [`mark`](Self::mark).
+    /// Sets one of the [`PARAMETERS`](super::PARAMETERS). Before the change, the present value is written to `ledger`
+    /// and its marker, so that redyno can restore the value. Polls then check the marker as after [`mark`](Self::mark).
     pub fn set_config(
         &self,
         parameter: &'static Parameter,
@@ -256,18 +259,17 @@ impl Control {
         self.order(act, |order| order.noting(ledger))
     }
 
-    /// Restores a parameter, and removes it from `ledger` and its marker. If another client has changed the parameter
-    /// since, the parameter is only removed, not restored. A marker without entries is deleted.
+    /// Restores a parameter, and removes it from `ledger` and its marker. A parameter that another client has changed
+    /// since is not restored, only removed. A marker without entries is deleted.
     pub fn restore_config(&self, tuned: Tuned, ledger: &Ledger) -> Answer<Restored> {
         let ledger = ledger.clone();
         let act = async move |means: Means| tune::restore(&means.redis(CONFIG)?, &tuned, &ledger).await;
         self.order(act, identity)
     }
 
-    /// Runs the commands of a setup in order. Before each command, the object that it makes is written to `ledger` and
-    /// its marker; polls then check the marker as after [`mark`](Self::mark).
-    /// `in_cluster` is whether the other primaries of the server's cluster run the commands as well: then commands whose
-    /// keys are on another node are left out.
+    /// Runs the commands of a setup in order. Before a command runs, the object that it makes is written to `ledger`
+    /// and its marker. Polls then check the marker as after [`mark`](Self::mark). If `in_cluster` is true, the other
+    /// primaries of the cluster run the commands as well, and commands for keys on another node are left out.
     pub fn set_up(&self, commands: Vec<SetupCommand>, ledger: &Ledger, in_cluster: bool) -> Answer<SetUp> {
         let noted = ledger.clone();
         let act = async move |means: Means| {
@@ -279,8 +281,8 @@ impl Control {
         self.order(act, |order| order.noting(ledger))
     }
 
-    /// Removes an object that a setup made from the server, from `ledger` and from its marker. The answer is whether
-    /// the object still existed.
+    /// Removes an object of a setup from the server, from `ledger` and from the marker. The answer is whether the
+    /// object still existed.
     pub fn undo(&self, made: Made, ledger: &Ledger) -> Answer<bool> {
         let ledger = ledger.clone();
         let act = async move |means: Means| set_up::undo(&means.maker(SETUPS)?, &made, &ledger).await;

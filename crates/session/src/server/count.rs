@@ -1,4 +1,4 @@
-//! Counts how many keys exist. Of many keys, only an evenly distributed sample is checked.
+//! Counts how many keys exist. If there are many keys, only an evenly distributed sample is checked.
 
 use std::iter::Sum;
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::workload::{KeyNames, KeySpan, NameSet};
 
-/// The largest number of keys to check; the check takes about a tenth of a second of the server's time.
+/// The largest number of keys to check. Checking 100 000 keys takes about 0.1 s of the server's time.
 const MOST: u64 = 100_000;
 
 /// The result of a count.
@@ -29,8 +29,8 @@ impl Sum for Counted {
     }
 }
 
-/// Counts how many keys of `span` exist. Of more than [`MOST`] keys, only an evenly distributed sample is checked. On a
-/// node of a cluster, keys of other nodes are left out, and so are those that move between nodes at present.
+/// Counts how many keys of `span` exist. If `span` has more than [`MOST`] keys, only an evenly distributed sample is
+/// checked. On a cluster node, keys of other nodes and keys that are being moved are left out.
 pub(super) async fn count(
     store: impl Store,
     span: &KeySpan,
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_keys_are_all_looked_for_and_of_many_a_part_of_each_set() {
+    fn few_keys_are_all_checked_and_of_many_keys_a_part_of_each_set() {
         let names = KeyNames::given("k:");
         let of = |sets: [(&str, std::ops::Range<u64>); 2]| -> Vec<String> {
             let sets = sets.map(|(prefix, numbers)| (prefix.to_owned(), numbers));

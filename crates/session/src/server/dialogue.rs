@@ -1,4 +1,5 @@
-//! A connection to a server whose replies a task awaits. The only unsafe code of the session registers its socket.
+//! A connection to a server; an asynchronous task sends requests and awaits replies. The registration of the
+//! connection's socket is the only unsafe code of the control plane.
 
 use std::io;
 
@@ -20,7 +21,7 @@ impl Dialogue {
     /// Registers an open connection with the thread's runtime.
     ///
     /// # Errors
-    /// When the system refuses that.
+    /// When the system refuses the registration.
     pub(super) fn new(talk: Talk) -> io::Result<Self> {
         // SAFETY: the talk owns its socket, which stays open and the same until the talk is dropped.
         let registered = unsafe { AsyncFd::register(talk) };
@@ -32,7 +33,7 @@ impl Dialogue {
         self.0.get_mut().send(questions);
     }
 
-    /// Sends what is queued, and awaits this many `replies` until `deadline`.
+    /// Sends the queued requests, and awaits this number of `replies` until `deadline`.
     pub(super) async fn ask(
         &mut self,
         replies: usize,
@@ -43,8 +44,8 @@ impl Dialogue {
         heard.unwrap_or_else(|_| Err(self.0.get_ref().broken(io::ErrorKind::TimedOut.into())))
     }
 
-    /// Sends what is queued, and awaits this many replies. If the future is dropped, the bytes of an incomplete reply are
-    /// kept.
+    /// Sends the queued requests, and awaits this number of replies. If the future is dropped, the bytes of an
+    /// incomplete reply are kept.
     pub(super) async fn hear(
         &mut self,
         mut awaited: usize,
@@ -53,7 +54,7 @@ impl Dialogue {
         loop {
             match self.0.get_mut().step(&mut awaited, &mut take)? {
                 TalkStep::Done => return Ok(()),
-                // The others are served between two reads, even if this server never stops sending.
+                // Other tasks run between two reads, even if this server never stops sending.
                 TalkStep::Further => yield_now().await,
                 TalkStep::Blocked => {
                     let ready = self.0.ready(Interest::READABLE | Interest::WRITABLE).await;

@@ -1,11 +1,12 @@
-//! Finds bursts of events such as evictions, and reports the beginning and the end of each burst. Pure.
+//! Finds bursts of events such as evictions, and reports the beginning and the end of each burst. This module does no
+//! I/O.
 
 use crate::{
     clock::{SECOND_NS, seconds},
     events::EventKind,
 };
 
-/// A burst is over after this time without a further occurrence, in nanoseconds.
+/// The time without a further occurrence after which a burst is over, in nanoseconds.
 const QUIET_NS: u64 = 3 * SECOND_NS;
 
 /// The present burst, if there is one.
@@ -29,14 +30,14 @@ struct Burst {
 pub(super) enum Border {
     /// A burst begins with this number of occurrences.
     Begins(u64),
-    /// A burst is over: its total, the largest number of one poll, and its length. The length of a burst begins at the
-    /// last poll before the burst.
+    /// A burst is over. The fields are the total number of occurrences, the largest number in one poll, and the length
+    /// of the burst since the poll before it.
     Ends { sum: u64, most: u64, length_s: f64 },
 }
 
 impl Episode {
-    /// Adds `n` occurrences between the previous poll and `at_ns`. Returns the beginning or the end of a burst, if
-    /// there is one.
+    /// Adds `n` occurrences that happened between the previous poll and `at_ns`. Returns the beginning or the end of a
+    /// burst, if there is one.
     pub(super) fn take(&mut self, at_ns: u64, n: u64) -> Option<Border> {
         let began_ns = self.asked_ns.replace(at_ns).unwrap_or(at_ns);
         match &mut self.burst {
@@ -98,26 +99,27 @@ fn rejection(border: Border) -> EventKind {
     }
 }
 
-/// The least number of keys that expire in a second during a burst: a server expires fewer within a millisecond.
+/// The smallest number of expired keys per second during a burst. A server removes fewer keys within a millisecond.
 const LEAST_EXPIRED: f64 = 1_000.0;
-/// How many times the usual number expires in a burst.
+/// The smallest ratio of the expired keys in a burst to the usual number.
 const TIMES_USUAL: f64 = 5.0;
-/// The weight of a second for the usual number, so that it follows over half a minute.
+/// The weight of a poll in the average of the usual number: the average follows changes within half a minute.
 const USUAL_WEIGHT: f64 = 1.0 / 30.0;
 
-/// Bursts of expired keys: far more in a second than usual, or as many as the server's time limit for it allows.
+/// Bursts of expired keys: far more per second than usual, or so many that the server reaches its time limit for
+/// expiry.
 #[derive(Debug, Default)]
 pub(super) struct Expiry {
-    /// The time of the previous counts, the expired keys, and how often the time limit was reached.
+    /// The previous counts: their time, the number of expired keys, and how often the time limit was reached.
     counted: Option<(u64, u64, u64)>,
-    /// The usual number of keys in a second, outside of bursts.
+    /// The usual number of expired keys per second, outside of bursts.
     usual: Option<f64>,
     burst: Episode,
 }
 
 impl Expiry {
-    /// Returns the event from the new values of both counters, if there is one. Values of another process, and counters
-    /// that went back, give none.
+    /// Returns the event that follows from the new values of both counters, if there is one. After a restart of the
+    /// server, or if a counter has decreased, there is no event.
     pub(super) fn take(&mut self, at_ns: u64, counted: [Option<u64>; 2], is_same: bool) -> Option<EventKind> {
         let (keys, capped) = (counted[0]?, counted[1].unwrap_or(0));
         let before = self.counted.replace((at_ns, keys, capped)).filter(|_| is_same);
@@ -147,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_more_expired_keys_than_usual_are_a_burst_and_the_usual_ones_are_none() {
+    fn far_more_expired_keys_than_usual_are_a_burst() {
         let events = |counts: &[(u64, u64)]| {
             let (mut expiry, mut sums) = (Expiry::default(), [0, 0]);
             let mut events = Vec::new();
@@ -170,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_is_reported_twice_however_long_and_ragged_it_is() {
+    fn the_start_and_the_end_of_a_burst_are_reported_once() {
         let mut episode = Episode::default();
         let counts = [0, 5, 7, 0, 0, 3, 0, 0, 0, 0, 0, 2];
         let borders: Vec<_> = counts
@@ -179,7 +181,7 @@ mod tests {
             .filter_map(|(s, n)| Some((s, episode.take(s as u64 * SECOND_NS, n)?)))
             .collect();
         let over = Border::Ends { sum: 15, most: 7, length_s: 5.0 };
-        // The first ones occurred between 0 and 1 s.
+        // The first occurrences were between 0 and 1 s.
         assert_eq!(borders, [(1, Border::Begins(5)), (8, over), (11, Border::Begins(2))]);
     }
 }

@@ -12,7 +12,7 @@ pub enum ServerError {
     /// There is no connection.
     #[error("{0}")]
     Unreachable(String),
-    /// The connection broke.
+    /// The connection was lost while a command waited for its reply.
     #[error("the connection was lost during {command}: {cause}")]
     Lost {
         /// The command.
@@ -37,7 +37,7 @@ pub enum ServerError {
         message: String,
     },
     /// The reply does not fit the command.
-    #[error("the server's answer to {command} cannot be understood")]
+    #[error("the server's reply to {command} has an unexpected form")]
     Unexpected {
         /// The command.
         command: String,
@@ -55,13 +55,13 @@ pub enum ServerError {
         /// The description of that session.
         by: String,
     },
-    /// The parameter is not set, because it could not be restored after a kill of redyno: `the allowed values are 1 to
-    /// 500, not 1000`.
+    /// The parameter was not set, because redyno could not restore it after a kill: `the allowed values are 1 to 500,
+    /// not 1000`.
     #[error("{name}: {why}")]
     Irreversible {
         /// The name of the parameter.
         name: String,
-        /// The reason, which names the value that cannot be restored.
+        /// The reason, with the value that cannot be restored.
         why: String,
     },
     /// The server already has the object that a setup makes, and this session did not make it.
@@ -70,7 +70,7 @@ pub enum ServerError {
          session made it, `redyno clean` deletes it"
     )]
     Exists {
-        /// `the function library mylib`.
+        /// The object, such as `the function library mylib`.
         what: String,
     },
     /// A setup's command makes an object without a usable name, so the object could not be deleted.
@@ -79,19 +79,19 @@ pub enum ServerError {
         /// The command.
         command: String,
     },
-    /// By HTTP, a setup is about something that does not have the name of the run.
+    /// A setup by HTTP has a path without the name of the run.
     #[error(
-        "the setup does not send a request for '{path}', which has not the name of this run: write /{{NAME}} for a key called \
-         NAME of the workload"
+        "the setup does not send a request for '{path}', which does not have the name of this run: write /{{NAME}} \
+         for a key called NAME of the workload"
     )]
     NotOfRun {
         /// The path.
         path: String,
     },
-    /// The server, by the name of its kind, does not have this feature.
+    /// The kind of server does not have this feature. The fields are the name of the kind, and the feature.
     #[error("{0} has no {1}")]
     Missing(&'static str, &'static str),
-    /// The key of a marker or of the list of runs has another type, so it belongs to another client.
+    /// The key of a marker, or of the list of runs, has an unexpected type, so it belongs to another client.
     #[error(
         "the key {key} on this server has another type than redyno's key of this name, so it belongs to another client; \
          redyno did not change it, and cannot record its run there"
@@ -103,7 +103,7 @@ pub enum ServerError {
     /// The server is a node of a cluster without slots.
     #[error("this node of the cluster holds no slot and cannot store keys; name a node with slots")]
     NoSlots,
-    /// The error is of this node of a cluster.
+    /// The error occurred at this node of a cluster.
     #[error("{address}: {error}")]
     At {
         /// The address of the node.
@@ -122,8 +122,8 @@ impl ServerError {
         !self.is_answer()
     }
 
-    /// Returns whether a second attempt would have the same result, because the server has answered or the command was
-    /// not sent.
+    /// Returns whether a second attempt would have the same result, because the server replied or because redyno
+    /// refused the command.
     pub fn is_answer(&self) -> bool {
         match self {
             Self::At { error, .. } => error.is_answer(),
@@ -131,7 +131,7 @@ impl ServerError {
         }
     }
 
-    /// Returns the same error as one of this node of a cluster. Texts that name the node already stay as they are.
+    /// Adds the address of a cluster node to the error. An error text that already contains the address is not changed.
     #[must_use]
     pub fn at(self, address: &Address) -> Self {
         match self {
@@ -167,7 +167,7 @@ impl ServerError {
             Self::Unreachable(cause) => Self::Unreachable(code(&cause)),
             Self::Lost { command, cause } => Self::Lost { command, cause: code(&cause) },
             Self::Refused { command, message } => Self::Refused { command, message: code(&message) },
-            // Redyno's own words, and names that this session has requested or made.
+            // Redyno's own texts, and names that this session requested or created.
             own => own,
         }
     }

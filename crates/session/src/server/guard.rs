@@ -5,7 +5,7 @@
 //! fred ◄── a unix socket of this process ──► guard, a task ◄── Dialogue: TCP, TLS or unix socket ──► server
 //! ```
 //! Fred decodes nested replies recursively, accepts replies of any size, and decodes an incomplete reply from its start
-//! whenever more bytes arrive. Fred also accepts only an address, not an open connection. So fred connects to the
+//! whenever more bytes arrive. Fred also needs an address and cannot use an open connection. So fred connects to the
 //! guard, and the guard sends fred's requests over the connection to the server.
 
 use std::{
@@ -29,7 +29,7 @@ use crate::{
     untrusted,
 };
 
-/// The time limit of a reply. A server that needs longer is reported as hanging.
+/// The time limit for a reply. A server that takes longer is reported as hanging.
 pub(super) const REPLY_LIMIT: Duration = Duration::from_secs(2);
 
 /// The size of the buffer for requests from fred, in bytes.
@@ -38,11 +38,10 @@ const READ_SIZE: usize = 16 * 1024;
 /// The largest size of a reply: 64 MiB. The reply to CLIENT LIST with 10 000 clients has about 4 MiB.
 const LONGEST_REPLY: usize = 64 << 20;
 
-/// The time limit for the replies to requests that were sent together. The senders of these requests stop waiting
-/// earlier.
+/// The time limit for the replies to requests that were sent together. Fred's callers stop waiting before this limit.
 const PATIENCE: Duration = REPLY_LIMIT.saturating_mul(2);
 
-/// An error shows this number of bytes of an unexpected reply.
+/// The number of bytes of an unexpected reply that an error shows.
 const SHOWN: usize = 60;
 
 /// The socket that fred connects to.
@@ -90,7 +89,7 @@ impl Drop for Door {
 }
 
 /// Waits until fred connects to the `door`, then starts a task that passes fred's requests to `talk`. If the connection
-/// breaks, `breach` contains the reason. Dropping the result ends the task.
+/// breaks, `breach` receives the reason. Dropping the result ends the task.
 pub(super) async fn stand(door: Door, talk: Talk, breach: Arc<OnceLock<String>>) -> io::Result<JoinSet<()>> {
     let mut fred = door.accept().await?;
     let mut server = Dialogue::new(talk.bounded(LONGEST_REPLY))?;
@@ -107,7 +106,7 @@ pub(super) async fn stand(door: Door, talk: Talk, breach: Arc<OnceLock<String>>)
 /// Passes requests from fred to the server and complete replies back to fred, until fred disconnects.
 ///
 /// # Errors
-/// The reason, if the connection ends otherwise.
+/// The reason why the connection ended before fred disconnected.
 async fn relay(fred: &mut UnixStream, server: &mut Dialogue) -> Result<(), String> {
     let mut questions = Vec::with_capacity(READ_SIZE);
     // Requests are encoded like replies.
@@ -146,8 +145,7 @@ async fn relay(fred: &mut UnixStream, server: &mut Dialogue) -> Result<(), Strin
     }
 }
 
-/// Returns the description of an unexpected reply. An error reply is described as the reason why the server
-/// disconnects.
+/// Returns the description of an unexpected reply. An unexpected error reply is the reason why the server disconnects.
 fn unasked(bytes: &[u8], reply: Reply) -> String {
     if let Reply::Error(line) = reply {
         return TurnedDown::unasked(Dialect::Resp2, line).to_string();
@@ -157,7 +155,7 @@ fn unasked(bytes: &[u8], reply: Reply) -> String {
     format!("the server sent a reply that nothing had asked for: '{beginning}'")
 }
 
-/// Returns the reason for a missing reply; `last` is the previous reply if that was an error.
+/// Returns the reason for a missing reply; `last` is the previous reply if it was an error.
 fn cause(error: ReachError, last: Option<&str>) -> String {
     let after = last.map(|last| format!(" after '{last}'")).unwrap_or_default();
     match error {

@@ -8,7 +8,7 @@ use crate::{
     gauge::{GAUGES, Gauge, GaugeSource, Gauges, Kind},
 };
 
-/// The fields of one INFO. A name occurs in only one section of INFO, so the sections are merged.
+/// The fields of one reply to INFO. A name occurs in only one section of INFO, so the sections are merged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Info<'a> {
     fields: BTreeMap<&'a str, &'a str>,
@@ -16,7 +16,7 @@ pub struct Info<'a> {
     has_keyspace: bool,
 }
 
-/// The values of all gauges in one INFO. The next INFO is compared with these values.
+/// The values of all gauges in one reply to INFO, for comparison with the next reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Counters {
     at_ns: u64,
@@ -63,7 +63,7 @@ impl<'a> Info<'a> {
         self.fields.iter().filter_map(db).collect()
     }
 
-    /// Returns the master of a replica, `host:port`.
+    /// Returns the address of a replica's master, as `host:port`.
     pub(super) fn master(&self) -> Option<String> {
         Some(format!("{}:{}", self.text("master_host")?, self.text("master_port")?))
     }
@@ -91,8 +91,7 @@ impl<'a> Info<'a> {
         (status, now)
     }
 
-    /// Returns name and version of the server. Valkey also reports a `redis_version`: the version of Redis with which
-    /// it is compatible.
+    /// Returns name and version of the server. Valkey also reports a `redis_version`: the compatible version of Redis.
     fn name_and_version(&self) -> (&'a str, &'a str) {
         let redis_version = self.text("redis_version").unwrap_or_default();
         match self.text("server_name") {
@@ -110,7 +109,7 @@ impl<'a> Info<'a> {
         let mut sources = Gauges::default();
         for gauge in GAUGES {
             let value = match gauge.about().source {
-                // The value -1 means that there was none so far.
+                // The value -1 means that there is no value yet.
                 GaugeSource::Info(name) | GaugeSource::InfoOrStat(name, _) => {
                     self.number(name).filter(|number| *number >= 0.0)
                 }
@@ -186,8 +185,8 @@ impl Counters {
     }
 }
 
-/// A share (of CPU time) is calculated only from polls that are at least this time apart, in seconds. After a stall,
-/// polls can be closer together, and the share would be wrong.
+/// The shortest time between two polls from which a share of CPU time is calculated, in seconds. After a stall, polls
+/// can be closer together, and the share would be wrong.
 const SHARE_MIN_S: f64 = 0.1;
 
 #[cfg(test)]
@@ -209,18 +208,18 @@ mod tests {
     }
 
     #[test]
-    fn the_built_in_server_goes_by_its_own_name() {
+    fn the_built_in_server_has_its_own_name() {
         let (status, _) = Info::parse("redis_version:7.2.0\r\nserver_name:redyno\r\n").status(0, None);
         assert_eq!((status.name.as_str(), status.version.as_str()), ("redyno", env!("CARGO_PKG_VERSION")));
     }
 
     #[test]
-    fn fields_are_read_and_what_is_not_there_is_none() {
+    fn fields_are_read_and_missing_fields_are_none() {
         let (status, _) = Info::parse(VALKEY_9).status(0, None);
         let gauges = [Gauge::Clients, Gauge::MaxMemory, Gauge::Keys].map(|gauge| status.gauges[gauge]);
         assert_eq!(gauges, [Some(1.0), Some(0.0), Some(5.0)]);
         let differences = [Gauge::Hits, Gauge::Cpu].map(|gauge| status.gauges[gauge]);
-        assert_eq!(differences, [None, None], "a first poll has none");
+        assert_eq!(differences, [None, None], "the first poll has no differences");
         let (bare, _) = Info::parse("# Server\r\nredis_version:2.4.0\r\n").status(0, None);
         assert_eq!(bare.gauges, Gauges::default());
         let (empty, _) = Info::parse("# Keyspace\r\n").status(0, None);
@@ -276,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn states_are_read_and_what_never_happened_is_none() {
+    fn states_are_read_and_a_duration_that_never_occurred_is_none() {
         let (status, _) = Info::parse(REDIS_7).status(0, None);
         let gauges = [Gauge::Saving, Gauge::SavedOk, Gauge::SaveTook, Gauge::Aof, Gauge::Replicas];
         let expected = [Some(0.0), Some(1.0), None, Some(0.0), Some(0.0)];

@@ -1,14 +1,14 @@
-//! LATENCY LATEST: the last event of each kind that the latency monitor recorded. Pure.
+//! LATENCY LATEST: the last event of each kind that the latency monitor recorded. This module does no I/O.
 
 use std::collections::BTreeMap;
 
 use super::{LatencyEvent, link::Datum};
 use crate::events::EventKind;
 
-/// The largest accepted number of kinds of events; servers have about 20.
+/// The largest accepted number of event kinds; servers have about 20.
 const MOST_KINDS: usize = 256;
 
-/// The reported values of a kind of event: the time and the duration of the last event, and the longest duration.
+/// The reported values of an event kind: the time and the duration of the last event, and the longest duration.
 type Latest = (i64, u64, u64);
 
 /// The last reported event of each kind.
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_is_reported_when_it_happens_again() {
+    fn a_kind_is_reported_when_it_occurs_again() {
         let mut log = LatencyLog::default();
         let (events, news) = log.read(&latest(&[("command", 100, 14)]), Some(130)).unwrap();
         assert!(news.is_empty(), "from before the session");

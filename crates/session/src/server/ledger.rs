@@ -1,5 +1,5 @@
-//! Everything that a session has to undo: the keys of its run, the parameters that it set, and objects that setups
-//! made.
+//! The changes that a session has to undo: the keys of its run, the parameters that it set, and the objects that its
+//! setups made.
 //!
 //! The session and the control thread share the ledger. Each change is first added to the ledger, then written to the
 //! run's [`Marker`] on the server, and only then made. So the ledger lists every change that may have been made, even
@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use super::{Made, Marker, Owner, Tuned, place::Place};
 use crate::workload::{KeySpan, RunId};
 
-/// The changes that a session has to undo. Clones share them.
+/// The changes that a session has to undo. Clones share the same changes.
 #[derive(Debug, Clone)]
 pub struct Ledger {
     sheet: Arc<Mutex<Sheet>>,
@@ -21,14 +21,14 @@ pub struct Ledger {
 #[derive(Debug)]
 struct Sheet {
     marker: Marker,
-    /// Whether changes are also written to a marker on the server; `false` for redyno's own server, which ends with
-    /// this process.
+    /// Whether changes are also written to a marker on the server; `false` for redyno's built-in server, which ends
+    /// with this process.
     is_marked: bool,
-    /// The place of the marker; `None` until the place is known.
+    /// The place of the marker on the server; `None` until the place is known.
     place: Option<Place>,
     /// Whether some changes in the ledger are not written to the marker yet.
     is_behind: bool,
-    /// Whether this session has written the marker and has not removed it since.
+    /// Whether this session has written the marker and has not deleted it since.
     has_stood: bool,
     /// Whether new changes are refused, because the session is undoing its changes.
     is_closed: bool,
@@ -40,7 +40,7 @@ impl Ledger {
         Self::of(Marker::new(run, owner), true)
     }
 
-    /// Returns an empty ledger for a session on redyno's own server, without a marker.
+    /// Returns an empty ledger without a marker, for a session on redyno's built-in server.
     pub fn unmarked() -> Self {
         Self::of(Marker::new(RunId::random(), Owner::default()), false)
     }
@@ -91,7 +91,7 @@ impl Ledger {
         sheet.is_behind = true;
     }
 
-    /// Removes all keys from the ledger, because they were removed from the server or were not written.
+    /// Removes all keys from the ledger, because they were removed from the server or never written.
     pub fn drop_keys(&self) {
         self.sheet.lock().marker.span = Some(KeySpan::default());
     }
@@ -218,14 +218,14 @@ mod tests {
     }
 
     #[test]
-    fn what_may_have_been_set_stands_there_until_it_is_known_that_it_was_not() {
+    fn a_parameter_that_may_have_been_set_is_listed_until_it_was_not_set() {
         let ledger = ledger();
         assert!(ledger.begin_turn("hz", "10", "20"));
         assert_eq!(ledger.tuned("hz").unwrap().to, ["20"]);
         ledger.settle_turn("hz", "20");
         let before = ledger.tuned("hz");
         assert!(ledger.begin_turn("hz", "20", "50"));
-        assert_eq!(ledger.tuned("hz").unwrap().to, ["20", "50"], "either may hold");
+        assert_eq!(ledger.tuned("hz").unwrap().to, ["20", "50"], "both values are possible");
         ledger.cancel_turn("hz", before.clone());
         assert_eq!((ledger.tuned("hz"), ledger.marker().owes()), (before, true));
         ledger.forget("hz");
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_begun_while_all_is_being_undone() {
+    fn no_change_begins_while_changes_are_being_undone() {
         let ledger = ledger();
         ledger.close();
         assert!(!ledger.begin_turn("hz", "10", "20"));
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_add_up_and_go_together() {
+    fn keys_are_added_and_removed_together() {
         let ledger = ledger();
         let [values, both] = [(10, 0), (2, 5)]
             .map(|(n, m)| KeySpan::from_iter([(String::new(), 0..n), ("counter:".to_owned(), 0..m)]));

@@ -1,7 +1,7 @@
 //! One connection to the server with the client library fred, through a [guard]. No other module uses fred.
 //!
-//! Fred's own reconnecting is off. When the connection of a [`RedisLink`] is lost, its owner opens a new link. So every
-//! lost connection is noticed, and no command is sent twice.
+//! Fred's automatic reconnects are off. When the connection of a [`RedisLink`] is lost, the owner of the link opens a
+//! new link. So every lost connection is noticed, and no command is sent twice.
 
 use std::{
     io,
@@ -62,10 +62,10 @@ pub(crate) const CLIENT_NAME: &str = "redyno-control";
 /// largest number of key sets.
 pub(super) const LONGEST_NOTE: usize = 64 * 1024;
 
-/// The time limit for connecting, which sends some commands one after the other.
+/// The time limit for connecting, which includes some commands that are sent one after the other.
 const CONNECT_LIMIT: Duration = Duration::from_secs(6);
 
-/// A connection. Dropping the link closes the socket.
+/// A connection to Redis. Dropping the link closes the socket.
 pub(super) struct RedisLink {
     /// The sender of commands.
     pub(super) wire: Wire,
@@ -111,7 +111,7 @@ impl RedisLink {
             Wire { client, breach: Arc::clone(&breach), sent: Sent::default(), around: Around::Nothing };
         let link = Self { wire, fred, _guard };
         link.wire.client.wait_for_connect().await.map_err(refused)?;
-        // A server that has no CLIENT SETNAME, or forbids it, works without the name as well.
+        // If the server does not have or allow CLIENT SETNAME, the connection is used without a name.
         let wire = &link.wire;
         match wire.within("CLIENT SETNAME", wire.client.client_setname(CLIENT_NAME)).await {
             Err(error) if error.ends_connection() => Err(error),
@@ -136,20 +136,21 @@ impl RedisLink {
 #[derive(Clone)]
 pub(super) struct Wire {
     client: Client,
-    /// The reason why the guard disconnected; empty until then.
+    /// The reason why the guard closed the connection; empty while the connection is open.
     breach: Arc<OnceLock<String>>,
     /// The commands that this connection has sent.
     pub(super) sent: Sent,
     around: Around,
 }
 
-/// What is sent together with each command, so that no other command of this connection runs between them.
+/// The commands that are sent together with each command, so that no other command of this connection runs between
+/// them.
 #[derive(Clone, Copy)]
 enum Around {
     Nothing,
-    /// SELECT of the command's database before it, and SELECT of the connection's database after it.
+    /// SELECT of the command's database before the command, and SELECT of the connection's database after the command.
     Databases([u32; 2]),
-    /// ASKING before it.
+    /// ASKING before the command.
     Asking,
 }
 
@@ -160,7 +161,7 @@ impl Wire {
         Self { around: Around::Databases([db, own]), ..self.clone() }
     }
 
-    /// Returns a sender of commands about keys in a slot of another node that arrive at this node.
+    /// Returns a sender of commands for keys of a slot that is being moved to this node.
     pub(super) fn asking(&self) -> Self {
         Self { around: Around::Asking, ..self.clone() }
     }
@@ -197,7 +198,7 @@ impl Wire {
         self.ask(&["CONFIG", "SET", name, value]).await.map(|_| ())
     }
 
-    /// Sends a command; returns its reply as a text of many lines.
+    /// Sends a command; returns its reply as a text with several lines.
     pub(super) async fn text(&self, words: &[&str]) -> Result<String, ServerError> {
         lines(words[0], &self.ask(words).await?)
     }
@@ -306,7 +307,7 @@ impl Wire {
         let [selected, reply, back] =
             self.send_together([select(db), (custom, arguments), select(own)]).await?;
         if back.is_err() {
-            // After a failed SELECT back, further commands would run in the wrong database.
+            // If the second SELECT fails, further commands would run in the wrong database.
             drop(self.client.quit().await);
         }
         selected.and(reply)
@@ -347,7 +348,7 @@ fn datum(value: Value) -> Datum {
     }
 }
 
-/// Returns a reply as a text of many lines.
+/// Returns a reply as a text with several lines.
 fn lines(command: &str, reply: &Value) -> Result<String, ServerError> {
     reply.as_bytes().map(untrusted::lines).ok_or_else(|| unexpected(command))
 }
@@ -373,7 +374,7 @@ fn unexpected(command: &str) -> ServerError {
 fn from_fred(command: &str, error: &Error, breach: &OnceLock<String>) -> ServerError {
     let (command, words) = (command.to_owned(), untrusted::text(error.details()));
     if let Some(breach) = breach.get() {
-        // The guard's reason is more precise than the mere end.
+        // The guard's reason is more precise than fred's error.
         return ServerError::Lost { command, cause: breach.clone() };
     }
     match error.kind() {

@@ -4,10 +4,10 @@
 //! |---|---|---|
 //! | FUNCTION LOAD | a library, with the name in the first line of its code | FUNCTION DELETE |
 //! | FT.CREATE | an index, with the name in its first argument | FT.DROPINDEX, which leaves the documents |
-//! | PUT /NAME by HTTP, whose name is that of the run | an index of Elasticsearch, or what else has this path | DELETE |
-//! | SCRIPT LOAD | a script in the server's cache, with its digest as the name | nothing: no client notices it, no command removes it alone, and a restart of the server removes it |
+//! | PUT /NAME by HTTP, where NAME contains the run | an Elasticsearch index, or another resource with this path | DELETE |
+//! | SCRIPT LOAD | a script in the server's cache, with its digest as the name | nothing: the script affects no client, no command removes a single script, and a restart of the server removes it |
 //!
-//! A marker lists keys separately. The effects of a setup's other commands are not undone.
+//! Keys have a separate field in a marker. The effects of other commands in a setup are not undone.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{protocol::HttpSite, untrusted, workload::RunId};
 
-/// The longest accepted name in bytes; the run's marker contains the names.
+/// The longest accepted name of an object, in bytes. The run's marker contains the names.
 const LONGEST_NAME: usize = 128;
 
 /// An object that a setup made.
@@ -30,7 +30,7 @@ pub enum Made {
     Library(String),
     /// A search index.
     Index(String),
-    /// What has this path by HTTP. No marker has it, since there is none.
+    /// A resource with this path on an HTTP service. Such a service stores no markers.
     #[serde(skip)]
     Path(String, &'static HttpSite),
 }
@@ -63,7 +63,7 @@ impl Made {
         made.filter(Self::is_valid).map(Some).ok_or_else(|| ServerError::Nameless { command: command() })
     }
 
-    /// Returns whether the name is valid in a marker: not too long, and without characters that cannot be shown.
+    /// Returns whether the name is valid in a marker: not empty, not too long, and without control characters.
     pub(super) fn is_valid(&self) -> bool {
         let (Self::Library(name) | Self::Index(name) | Self::Path(name, _)) = self;
         (1..=LONGEST_NAME).contains(&name.len()) && shown(name.as_bytes()).is_some()
@@ -78,10 +78,10 @@ impl Made {
         }
     }
 
-    /// Returns what a request of a setup makes by HTTP for the run `run`, if it makes something.
+    /// Returns the object that an HTTP request of a setup makes, if it makes one. `run` is the run of the session.
     ///
     /// # Errors
-    /// When it is about something whose name is not that of the run.
+    /// When the path of the request does not contain the name of the run.
     pub(super) fn by_http(
         words: &[Vec<u8>],
         site: &'static HttpSite,
@@ -98,7 +98,7 @@ impl Made {
         Ok(makes.then(|| Self::Path(path.to_owned(), site)))
     }
 
-    /// Returns whether a Redis has an object with this name, no matter which client made it.
+    /// Returns whether a Redis server has an object with this name, no matter which client made the object.
     pub(super) async fn is_there(&self, wire: &Wire) -> Result<bool, ServerError> {
         match self {
             Self::Library(name) => {
@@ -124,7 +124,7 @@ fn library(code: &[u8]) -> Option<String> {
     shown(name).filter(|_| is_name)
 }
 
-/// Returns the name, if it can be shown unchanged.
+/// Returns the name as text if the name needs no escaping, otherwise `None`.
 fn shown(name: &[u8]) -> Option<String> {
     Some(untrusted::bytes(name)).filter(|shown| shown.as_bytes() == name)
 }
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_command_makes_is_read_from_its_words() {
+    fn the_object_that_a_command_makes_is_read_from_its_arguments() {
         let library = Made::Library("my_lib".to_owned());
         assert_eq!(by(&["FUNCTION", "LOAD", "#!lua name=my_lib\nreturn 1"]), Ok(Some(library.clone())));
         assert_eq!(by(&["function", "load", "REPLACE", "#!js api=1 name=my_lib"]), Ok(Some(library.clone())));
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_undone_is_not_made() {
+    fn objects_that_could_not_be_deleted_are_refused() {
         let long = "n".repeat(LONGEST_NAME + 1);
         for bad in [
             &["FUNCTION", "LOAD", "return 1"][..],

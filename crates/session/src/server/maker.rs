@@ -1,5 +1,5 @@
-//! The sender of a setup's commands. A Redis gets them on the connection of the control plane; by HTTP, each request has a
-//! connection of its own, and there is no marker.
+//! Sends the commands of a setup. For Redis, the connection of the control plane is used. For HTTP, each request has
+//! its own connection, and there is no marker.
 
 use std::time::Duration;
 
@@ -16,9 +16,9 @@ use crate::{
     workload::{RunId, SetupCommand},
 };
 
-/// The time limit of a request by HTTP: making an index takes seconds where the disk is slow.
+/// The time limit for an HTTP request. Creating an index takes seconds if the disk is slow.
 const HTTP_LIMIT: Duration = Duration::from_secs(30);
-/// The largest accepted reply by HTTP, and how much of a refusal is shown.
+/// The largest accepted HTTP reply, in bytes.
 const LONGEST_REPLY: usize = 1 << 20;
 const LONGEST_SHOWN: usize = 200;
 
@@ -41,7 +41,7 @@ impl Maker {
         }
     }
 
-    /// Returns what a command makes, if it makes something.
+    /// Returns the object that a command makes, if it makes one.
     pub(super) fn made_by(
         &self,
         command: &SetupCommand,
@@ -53,7 +53,7 @@ impl Maker {
         }
     }
 
-    /// Returns whether the server has an object with this name, no matter which client made it.
+    /// Returns whether the server has this object, no matter which client made it.
     pub(super) async fn has(&self, made: &Made) -> Result<bool, ServerError> {
         match (self, made) {
             (Self::Http(target), Made::Path(path, site)) => {
@@ -78,8 +78,8 @@ impl Maker {
         }
     }
 
-    /// Writes the objects in `ledger` to its marker, if there is one. Objects may be possible on a server that accepts no
-    /// keys, and so no marker.
+    /// Writes the objects in `ledger` to its marker, if there is one. A refused marker is no error, because a server
+    /// may accept objects but no keys.
     pub(super) async fn note(&self, ledger: &Ledger) -> Result<(), ServerError> {
         let Self::Redis(wire) = self else { return Ok(()) };
         refused_is_fine(match ledger.marker().made.is_empty() {
@@ -89,7 +89,7 @@ impl Maker {
     }
 }
 
-/// Sends a request of fixed words on a connection of its own, and returns the body of the reply.
+/// Sends an HTTP request on its own connection, and returns the body of the reply.
 async fn ask(target: &Target, site: &'static HttpSite, words: &[&[u8]]) -> Result<Vec<u8>, ServerError> {
     let command = words[..2].iter().map(|word| untrusted::bytes(word)).collect::<Vec<_>>().join(" ");
     let deadline = Instant::now() + HTTP_LIMIT;
@@ -99,7 +99,7 @@ async fn ask(target: &Target, site: &'static HttpSite, words: &[&[u8]]) -> Resul
         cause: cause.to_string(),
     };
     let (done, connected) = oneshot::channel();
-    // Tokio panics where the system refuses a thread.
+    // Tokio's `spawn_blocking` would panic if the system refused a thread.
     let connect = move || drop(done.send(Talk::silent(&asked, deadline.into_std())));
     std::thread::Builder::new().name("request".to_owned()).spawn(connect).map_err(|error| lost(&error))?;
     let talk = connected.await.map_err(|error| lost(&error))?;
@@ -122,16 +122,16 @@ async fn ask(target: &Target, site: &'static HttpSite, words: &[&[u8]]) -> Resul
     answer
 }
 
-/// Returns the indices of an Elasticsearch that have the names of runs, each as a marker of its run.
+/// Returns the Elasticsearch indices with names of runs, each as a marker of its run.
 ///
 /// # Errors
-/// When the server lists no indices.
+/// When the server does not list its indices.
 pub(super) async fn left_by_http(target: &Target) -> Result<Vec<Marker>, ServerError> {
     let Some(site) = target.dialect.site() else { return Ok(Vec::new()) };
     let listed = ask(target, site, &[b"GET", b"/_cat/indices/redyno-*?h=index"]).await;
     let unlisted = |error: ServerError| match error {
         ServerError::Refused { message, .. } => ServerError::Unfit(format!(
-            "{} lists no indices ({message}), so that what a killed session made there is not found",
+            "{} lists no indices ({message}), so redyno cannot find what killed sessions made there",
             target.address
         )),
         error => error,

@@ -7,10 +7,10 @@ use crate::{
     workload::{KeyForm, KeyNaming, KeySpan, LONGEST_PREFIX, MAX_DIGITS, NameSet},
 };
 
-/// The number of different numbers in the names of a set of keys.
+/// The number of different key names with the usual number of digits.
 const NUMBERS: u64 = 10_u64.pow(KEY_DIGITS as u32);
 
-/// A set of keys.
+/// A set of key names in the field `keys`.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Set {
@@ -40,7 +40,8 @@ impl Set {
         Self { prefix, first, count, digits, naming, open: is_open }
     }
 
-    /// Returns the key names; `None` for a set that no session writes, for example with numbers of too many digits.
+    /// Returns the key names; `None` if no session writes such a set, for example because its numbers have too many
+    /// digits.
     fn names(self) -> Option<NameSet> {
         let form = KeyForm { digits: self.digits, naming: self.naming };
         let is_valid = self.prefix.len() <= LONGEST_PREFIX && self.digits <= MAX_DIGITS;
@@ -55,13 +56,13 @@ impl Set {
     }
 }
 
-/// Returns the text of the field.
+/// Returns the text of the field `keys`.
 pub(super) fn write_keys(span: Option<&KeySpan>) -> String {
     let sets: Vec<_> = span.into_iter().flat_map(KeySpan::iter).map(Set::of).collect();
     serde_json::to_string(&sets).expect("texts and numbers can be written as JSON")
 }
 
-/// Parses the text of the field; returns `None` for a text that no session writes.
+/// Parses the text of the field `keys`; `None` for a text that no session writes.
 pub(super) fn read_keys(text: &str) -> Option<KeySpan> {
     let sets: Vec<Set> = serde_json::from_str(text).ok()?;
     sets.into_iter().map(Set::names).collect()
@@ -72,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_no_session_writes_are_not_believed() {
+    fn names_that_no_session_writes_are_ignored() {
         let set = |prefix: &str, first: &str, count: u64| {
             format!(r#"[{{"prefix":"{prefix}","first":{first},"count":{count}}}]"#)
         };

@@ -12,8 +12,8 @@
 //!                    made                        [{"library":"mylib"}]: objects that setups made, in order
 //!                    config:maxmemory            {"from":"0","to":["67108864"]}, one for each parameter that was set
 //! ```
-//! Other clients can also write to these keys, so redyno ignores every content that a session does not write. This
-//! module sends no commands; [`registry`](super::registry) reads and writes the marker.
+//! Other clients can also write to these keys, so redyno ignores contents that no session writes. This module sends no
+//! commands; [`registry`](super::registry) reads and writes the marker.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -35,7 +35,7 @@ const CONFIG: &str = "config:";
 const LONGEST_HOST: usize = 253;
 /// The length of the longest RFC 3339 time.
 const LONGEST_MOMENT: usize = 40;
-/// The number of characters that are shown of an invalid field.
+/// The largest number of characters of an invalid field that are shown.
 const LONGEST_SHOWN: usize = 200;
 
 /// The session that owns a marker.
@@ -104,7 +104,7 @@ impl Marker {
         Self { run, db: 0, owner, span, kept: false, tuned, made, strange }
     }
 
-    /// Adds what another marker of the same run has: each node of a cluster has a marker.
+    /// Adds the changes in another marker of the same run. In a cluster, each node has a marker.
     #[must_use]
     pub fn with(mut self, other: Self) -> Self {
         self.span = self.span.zip(other.span).map(|(one, other)| one.with(other));
@@ -121,8 +121,9 @@ impl Marker {
         self.span.as_ref().is_none_or(|span| !span.is_empty())
     }
 
-    /// Returns whether the run may have written `key`. If the run's keys were kept, or their names are unknown, this is
-    /// true for all keys of the run with twelve digits, and for all keys in a form that the marker lists.
+    /// Returns whether the run may have written `key`. If the run's keys were kept or their names are unknown, every
+    /// key of the run with twelve digits counts as written, and so does every key of the run in a form that the marker
+    /// lists.
     pub(super) fn owns(&self, key: &OwnKey) -> bool {
         let is_of_form = || key.is_usual() || self.span.as_ref().is_some_and(|span| span.has_form(key.name));
         let is_own = match &self.span {
@@ -201,8 +202,8 @@ impl Marker {
         fixed.chain(made).chain(tuned).flat_map(|(name, value)| [name, value]).collect()
     }
 
-    /// Returns what a session on `target` left, and how to undo it: `left its keys here; \`redyno clean -h 127.0.0.1 -p
-    /// 6379\` removes them`.
+    /// Returns the text about the changes that a session left on `target`, and the command that undoes them: `left its
+    /// keys here; \`redyno clean -h 127.0.0.1 -p 6379\` removes them`.
     pub fn left(&self, target: &Target) -> String {
         let value = |value: &str| if value.is_empty() { "\"\"".to_owned() } else { value.to_owned() };
         let set = |tuned: &Tuned| {
@@ -228,7 +229,7 @@ impl Marker {
     }
 }
 
-/// Returns one marker for each run. Each primary of a cluster has a marker of a run.
+/// Merges the markers of each run. In a cluster, each primary has a marker of the run.
 pub fn united(markers: impl IntoIterator<Item = Marker>) -> Vec<Marker> {
     let mut runs: BTreeMap<RunId, Marker> = BTreeMap::new();
     for marker in markers {
@@ -323,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listed_run_without_a_marker_may_have_any_keys() {
+    fn a_run_without_a_marker_may_have_any_keys() {
         let marker = read(&[]);
         assert_eq!((&marker.span, marker.has_keys(), marker.owes()), (&None, true, true));
         assert_eq!(marker.owner.to_string(), "a session begun (unknown) on host (unknown)");
@@ -333,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_owns_what_it_may_have_written_and_where_that_is_not_known_all_of_its_form() {
+    fn a_run_owns_the_keys_that_it_may_have_written() {
         let named = read(&[("keys", r#"[{"prefix":"post:","first":10,"count":5}]"#)]);
         let kept = Marker { kept: true, ..named.clone() };
         let unknown = Marker { span: None, ..named.clone() };
@@ -349,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_of_any_form_are_read_as_they_were_written_and_own_names_of_that_form() {
+    fn key_sets_of_any_form_are_read_as_they_were_written() {
         let text = r#"[{"prefix":"user","first":0,"count":10,"digits":0,"naming":"ycsb","open":true},
             {"prefix":"","first":5,"count":5,"digits":3,"open":false}]"#;
         let marker = read(&[("keys", text)]);
@@ -373,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_no_session_writes_is_believed_or_shown() {
+    fn contents_that_no_session_writes_are_ignored() {
         let marker = read(&[
             ("started", "\x1b[2J"),
             ("host", "box\x1b]0;gotcha\x07"),

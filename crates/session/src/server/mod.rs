@@ -1,6 +1,6 @@
 //! The control plane: reads the server's own figures. The control planes of all nodes of a session are tasks of one
-//! thread with a tokio runtime, so their number costs no threads, and a node that hangs holds up no other. They use the
-//! client library fred, or for memcached redyno's own client.
+//! thread with a tokio runtime, so more nodes need no more threads, and a hanging node does not delay the others. The
+//! control plane uses the client library fred for Redis, and redyno's own client for memcached.
 //!
 //! ```text
 //!            orders: survey, mark, set up, clean, tune, undo
@@ -8,7 +8,7 @@
 //!    ▲                                                       │  every second: a poll
 //!    └── answers, progress                                   └──► messages: Status, Event
 //! ```
-//! Without orders the control plane only reads. Round trips of the control plane are never shown as the server's
+//! Without orders the control plane only reads. The round trips of its requests are never shown as the server's
 //! latency. The control plane does not depend on the load or on screens.
 
 mod answer;

@@ -1,4 +1,4 @@
-//! Finds the changes between two replies to INFO, and returns them as events. Pure.
+//! Finds the changes between two replies to INFO, and returns them as events. This module does no I/O.
 
 use super::{
     Info,
@@ -10,7 +10,7 @@ use crate::{clock::seconds, events::EventKind};
 const SAVE_OUTCOME: &str = "rdb_last_bgsave_status";
 const REWRITE_OUTCOME: &str = "aof_last_bgrewrite_status";
 
-/// The state of the previous INFO, and the present bursts.
+/// The state of the server in the previous INFO, and the present bursts.
 #[derive(Debug, Default)]
 pub(super) struct News {
     seen: Option<Identity>,
@@ -27,8 +27,8 @@ struct Identity {
     failover: Option<String>,
     link: Option<String>,
     replicas: Option<u64>,
-    /// The number of forks, or the duration of the last fork if the number is not reported. If the value changes, the
-    /// server has forked.
+    /// The number of forks, or the duration of the last fork if the server does not report the number. If the value
+    /// changes, the server has forked.
     forks: Option<u64>,
     save: Child,
     rewrite: Child,
@@ -49,8 +49,7 @@ struct Child {
     outcome: Option<String>,
 }
 
-/// A change of a child process: the process has begun, or it has ended. The length is unknown if the process began and
-/// ended between two polls.
+/// A child process has begun, or has ended. Its length is unknown if the process began and ended between two polls.
 enum FileStep {
     Began,
     Ended { length_s: Option<f64>, outcome: String },
@@ -133,7 +132,7 @@ impl Identity {
         Some(EventKind::Forked { held_us: info.number("latest_fork_usec") })
     }
 
-    /// Returns the events about replication: role, master, replicas.
+    /// Returns the events about replication: changes of the role, the master and the replicas.
     fn places(&self, now: &Self) -> Vec<EventKind> {
         let mut events = Vec::new();
         if (&self.role, &self.master) != (&now.role, &now.master) {
@@ -236,11 +235,11 @@ mod tests {
             "save: a snapshot ended after 2 s: err",
         ];
         assert_eq!(news(&[idle, saving, saving, saved, saved]), expected);
-        assert!(news(&[saved]).is_empty(), "what was before the session is no news");
+        assert!(news(&[saved]).is_empty(), "a save before the session is not reported");
     }
 
     #[test]
-    fn a_child_that_was_faster_than_a_poll_is_reported_once() {
+    fn a_child_process_between_two_polls_is_reported_once() {
         let before =
             "rdb_bgsave_in_progress:0\nrdb_last_save_time:1\naof_rewrite_in_progress:0\naof_rewrites:0";
         let after =
@@ -253,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn two_saves_of_one_second_are_two_and_a_failed_one_is_reported() {
+    fn two_saves_within_a_second_and_a_failed_save_are_reported() {
         let info = |saves, outcome| {
             format!("rdb_saves:{saves}\nrdb_last_save_time:1\nrdb_last_bgsave_status:{outcome}\n")
         };
@@ -264,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn evictions_and_rejections_are_bursts_and_a_reset_is_none() {
+    fn evictions_and_rejections_are_bursts_and_a_reset_is_not() {
         let at = |evicted, rejected| format!("evicted_keys:{evicted}\nrejected_connections:{rejected}\n");
         let infos = [at(0, 9), at(100, 9), at(250, 10), at(250, 0), at(250, 0), at(250, 0), at(0, 0)];
         let infos: Vec<_> = infos.iter().map(String::as_str).collect();
@@ -284,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_of_place_are_reported() {
+    fn changes_of_replication_are_reported() {
         let master = "role:master\nconnected_slaves:1\nmaster_failover_state:no-failover";
         let replica =
             "role:slave\nmaster_host:10.0.0.9\nmaster_port:1\nmaster_link_status:up\nconnected_slaves:0";
@@ -308,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_clients_are_reported_when_the_first_and_the_last_of_them_waits() {
+    fn blocked_clients_are_reported_at_the_start_and_at_the_end() {
         let waiting = [
             "blocked_clients:2",
             "blocked_clients:3",

@@ -1,5 +1,5 @@
-//! Switches notifications of the keyspace on: a setup adds letters to `notify-keyspace-events`, which are set back at the
-//! end like every parameter that a session sets.
+//! Switches keyspace notifications on: a setup adds letters to `notify-keyspace-events`. At the end, the parameter is
+//! restored like every parameter that a session sets.
 
 use super::{
     Ledger, ServerError, config,
@@ -9,17 +9,18 @@ use super::{
 };
 use crate::endpoint::Target;
 
-/// The letters for which the letter A stands.
+/// The letters that the letter A includes.
 const ALL: &str = "g$lshzxetd";
 
-/// Returns the value with these letters added to those of `now`; `None` if it has all of them.
+/// Returns the value `now` with the letters of `more` added; `None` if `now` already includes all of them.
 pub fn with_letters(now: &str, more: &str) -> Option<String> {
     let is_there = |letter: char| now.contains(letter) || now.contains('A') && ALL.contains(letter);
     let missing: String = more.chars().filter(|letter| !is_there(*letter)).collect();
     (!missing.is_empty()).then(|| now.to_owned() + &missing)
 }
 
-/// Adds these letters, unless they are set. The ledger and the marker have the value to set back.
+/// Adds the letters to the parameter, unless they are set. The value to restore is written to the ledger and the
+/// marker.
 pub(super) async fn add(
     wire: &Wire,
     target: &Target,

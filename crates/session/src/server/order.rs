@@ -1,11 +1,11 @@
-//! An order: an action on a server apart from the regular polls, and the channel for its answer.
+//! An order: an action on a server besides the regular polls, and the channel for its answer.
 
 use std::{collections::BTreeMap, pin::Pin};
 
 use super::{Ledger, ServerError, answer::Reply, link, maker::Maker, plane::Wire};
 use crate::endpoint::Target;
 
-/// The connection, the target and the channel for reports that an order needs.
+/// The context of an order: the connection, the target and the channel for reports.
 pub(super) struct Means {
     pub(super) wire: Wire,
     pub(super) target: Target,
@@ -17,7 +17,7 @@ impl Means {
     /// Returns the sender of commands to Redis.
     ///
     /// # Errors
-    /// When the server is a memcached or speaks HTTP, and does not have what is `needed`.
+    /// When the server is memcached or an HTTP service, which does not have the `needed` feature.
     pub(super) fn redis(&self, needed: &'static str) -> Result<link::Wire, ServerError> {
         match &self.wire {
             Wire::Redis(wire) => Ok(wire.clone()),
@@ -30,7 +30,7 @@ impl Means {
     /// Returns the sender of a setup's commands.
     ///
     /// # Errors
-    /// When the server is a memcached, which does not have what is `needed`.
+    /// When the server is memcached, which does not have the `needed` feature.
     pub(super) fn maker(&self, needed: &'static str) -> Result<Maker, ServerError> {
         match &self.wire {
             Wire::None => Ok(Maker::Http(Box::new(self.target.clone()))),
@@ -68,7 +68,7 @@ impl Order {
         Self { act: Box::new(|means| Box::pin(answer(means))), ledger: None, needs_poll: false }
     }
 
-    /// Returns the same order with the ledger of its changes, which must be undone later.
+    /// Returns the same order with the `ledger` of its changes, which must be undone later.
     pub(super) fn noting(self, ledger: &Ledger) -> Self {
         Self { ledger: Some(ledger.clone()), ..self }
     }
@@ -78,8 +78,8 @@ impl Order {
         Self { needs_poll: true, ..self }
     }
 
-    /// Carries out the order and sends its answer. If there is no connection, `means` is the reason, and the answer is
-    /// this error.
+    /// Carries out the order and sends its answer. If there is no connection, `means` is an error with the reason, and
+    /// the answer is this error.
     pub(super) fn carry_out(self, means: Result<Means, ServerError>) -> Answered {
         (self.act)(means)
     }

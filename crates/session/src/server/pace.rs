@@ -1,8 +1,9 @@
-//! What the control plane's own questions cost the server, and how often they are asked for that reason. Pure.
+//! Measures how much of the server's time the control plane's requests take, and sends expensive requests less often.
+//! This module does no I/O.
 //!
 //! ```text
 //! commands sent ─► own calls ─┐
-//!                             ├─► µs of the main thread for each question ─► polls until it is asked again
+//!                             ├─► µs of the main thread for each request ─► polls until it is sent again
 //! INFO commandstats ──────────┘
 //! ```
 
@@ -16,30 +17,31 @@ use parking_lot::Mutex;
 use super::{CommandStat, Status};
 use crate::gauge::Gauge;
 
-/// The number of costs whose median a pace follows. A single high cost is usually that of a main thread that was
-/// stopped meanwhile, which is the time to watch closely.
+/// The number of latest costs whose median decides how often a request is sent. A single high cost usually means that
+/// the main thread was stopped, and then redyno should poll as often as before.
 const REMEMBERED: usize = 5;
-/// The main thread's microseconds that a poll may use for CLIENT LIST: 0.2 % of the second between two polls.
+/// The time of the main thread that a poll may use for CLIENT LIST, in microseconds: 0.2 % of the second between two
+/// polls.
 const CLIENTS_US: f64 = 2_000.0;
-/// The same for LATENCY HISTOGRAM: 0.1 %.
+/// The time of the main thread that a poll may use for LATENCY HISTOGRAM, in microseconds: 0.1 %.
 const TIMES_US: f64 = 1_000.0;
-/// The same for all other questions together: 0.2 %.
+/// The time of the main thread that a poll may use for all other requests, in microseconds: 0.2 %.
 const OTHERS_US: f64 = 2_000.0;
-/// The polls from one CLIENT LIST to the next, if it costs little.
+/// The number of polls from one CLIENT LIST to the next, if CLIENT LIST is cheap.
 const CLIENTS_EVERY: u32 = 5;
-/// The most seconds between two polls: with fewer polls a session would miss what it is for.
+/// The longest pause between two polls, as a multiple of the usual pause.
 const MOST_POLLS: u32 = 10;
-/// The microseconds for which the main thread writes a byte of a reply: a gigabyte takes a second.
+/// The time in which the main thread writes a byte of a reply, in microseconds: 1 GB takes a second.
 const WRITING_US: f64 = 1e-3;
 
-/// The microseconds that CLIENT LIST takes for a byte of its reply, for a server that does not report the time of
-/// commands: 1.75 MB about 5000 clients took 5 to 38 ms.
+/// The assumed time of CLIENT LIST for each byte of its reply, in microseconds, if the server does not report the times
+/// of commands. A reply of 1.75 MB about 5000 clients took 5 to 38 ms.
 const LISTING_US: f64 = 1e-2;
 
-/// The commands of a look at keys that the server counts as hits.
+/// The commands of a key scan that the server counts as hits.
 const LOOKUPS: [&str; 3] = ["object|freq", "pttl", "type"];
 
-/// The commands with subcommands, which the server's statistics count separately (since Redis 7).
+/// The commands with subcommands. Since Redis 7, the server's statistics count each subcommand separately.
 const CONTAINERS: [&str; 12] = [
     "acl",
     "client",
@@ -55,7 +57,7 @@ const CONTAINERS: [&str; 12] = [
     "slowlog",
 ];
 
-/// The commands that a connection has sent, and the parameters that it has set. Clones share them.
+/// The commands that a connection has sent, and the parameters that it has set. Clones share the same state.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sent(Arc<Mutex<SentSoFar>>);
 
@@ -75,7 +77,7 @@ impl Sent {
         *self.0.lock().calls.entry(name).or_default() += 1;
     }
 
-    /// Returns the calls since the previous time, by the names of Redis 7.
+    /// Returns the calls since the previous call of this function, by their names in Redis 7.
     pub(super) fn take(&self) -> BTreeMap<String, u64> {
         std::mem::take(&mut self.0.lock().calls)
     }
@@ -85,7 +87,8 @@ impl Sent {
         self.0.lock().parameters.insert(name.to_owned(), value.to_owned());
     }
 
-    /// Returns, once, the value that this connection has set a parameter to.
+    /// Returns whether this connection has set the parameter to a value for which `is_it` returns true. Each value is
+    /// found only once.
     pub(super) fn take_set(&self, name: &str, is_it: impl FnOnce(&str) -> bool) -> bool {
         let mut sent = self.0.lock();
         let is_own = sent.parameters.get(name).is_some_and(|value| is_it(value));
@@ -96,8 +99,8 @@ impl Sent {
     }
 }
 
-/// Returns own calls by the names of `stats`: before Redis 7 subcommands are counted as their command. Commands without
-/// statistics are left out.
+/// Renames redyno's own calls to the names in `stats`. Before Redis 7, subcommands are counted under the name of their
+/// command. Commands without statistics are left out.
 pub(super) fn named(
     calls: BTreeMap<String, u64>,
     stats: &BTreeMap<String, CommandStat>,
@@ -112,8 +115,8 @@ pub(super) fn named(
     own
 }
 
-/// Limits own calls to the calls that the server has counted; returns the calls that it has not counted yet. The
-/// connection of a look at keys is another one, so a poll may overtake its commands.
+/// Limits redyno's own calls to the calls that the server has counted, and returns the calls that the server has not
+/// counted yet. A key scan has its own connection, so a poll may overtake its commands.
 pub(super) fn take_unseen(status: &mut Status) -> BTreeMap<String, u64> {
     let mut unseen = BTreeMap::new();
     for (name, own) in &mut status.own {
@@ -126,8 +129,8 @@ pub(super) fn take_unseen(status: &mut Status) -> BTreeMap<String, u64> {
     unseen
 }
 
-/// Removes the commands of a look at keys, which redyno has sent, from the server's commands per second and from its hits:
-/// a look is no change of the server's work.
+/// Removes the commands of redyno's key scans from the server's commands per second and from its hits, so that a scan
+/// does not change these figures.
 pub(super) fn take_out_looks(own: &BTreeMap<String, u64>, status: &mut Status) {
     let calls = |name: &str| own.get(name).copied().unwrap_or(0) as f64;
     let found: f64 = LOOKUPS.into_iter().map(calls).sum();
@@ -140,15 +143,15 @@ pub(super) fn take_out_looks(own: &BTreeMap<String, u64>, status: &mut Status) {
     status.gauges.derive();
 }
 
-/// How often one question is asked.
+/// How often one request is sent.
 #[derive(Debug)]
 struct Pace {
-    /// The polls from one question to the next, at least.
+    /// The smallest number of polls from one request to the next.
     least: u32,
-    /// The microseconds that it may cost, per poll.
+    /// The time of the main thread that the request may take per poll, in microseconds.
     allowed_us: f64,
     costs_us: VecDeque<f64>,
-    /// The polls until the question is asked again.
+    /// The number of polls until the request is sent again.
     waits: u32,
 }
 
@@ -157,7 +160,7 @@ impl Pace {
         Self { least, allowed_us, costs_us: VecDeque::new(), waits: 0 }
     }
 
-    /// Returns the polls from one question to the next.
+    /// Returns the number of polls from one request to the next.
     fn gap(&self) -> u32 {
         let mut costs: Vec<_> = self.costs_us.iter().copied().collect();
         costs.sort_by(f64::total_cmp);
@@ -165,7 +168,7 @@ impl Pace {
         self.least.max((usual_us / self.allowed_us).ceil() as u32)
     }
 
-    /// Returns whether the question is asked in this poll.
+    /// Returns whether the request is sent in this poll.
     fn is_due(&mut self) -> bool {
         self.waits = self.waits.saturating_sub(1);
         if self.waits == 0 {
@@ -175,7 +178,7 @@ impl Pace {
         false
     }
 
-    /// Learns the cost of a question that was asked.
+    /// Adds the measured cost of the request, in microseconds.
     fn learn(&mut self, us: f64) {
         if us > 0.0 {
             self.costs_us.push_back(us);
@@ -187,7 +190,7 @@ impl Pace {
     }
 }
 
-/// The pace of all questions.
+/// How often each request of a poll is sent.
 #[derive(Debug)]
 pub(super) struct Paces {
     clients: Pace,
@@ -203,12 +206,12 @@ impl Default for Paces {
 }
 
 impl Paces {
-    /// Returns whether this poll asks for CLIENT LIST, and for LATENCY HISTOGRAM.
+    /// Returns whether this poll sends CLIENT LIST, and whether it sends LATENCY HISTOGRAM.
     pub(super) fn due(&mut self) -> (bool, bool) {
         (self.clients.is_due(), self.times.is_due())
     }
 
-    /// Learns the costs from a poll. `listed` is the number of bytes of the previous CLIENT LIST.
+    /// Adds the costs of a poll's requests. `listed` is the size of the previous reply to CLIENT LIST, in bytes.
     pub(super) fn learn(&mut self, status: &Status, listed: usize) {
         let (mut clients_us, mut times_us, mut others_us) = (0.0, 0.0, 0.0);
         if status.command_stats.is_empty() {
@@ -224,7 +227,7 @@ impl Paces {
                 {
                     others_us += us;
                 }
-                // Orders are requested by a person.
+                // The commands of orders are not limited, because a person gives the orders.
                 _ => {}
             }
         }
@@ -233,7 +236,7 @@ impl Paces {
         self.others.learn(others_us);
     }
 
-    /// Returns the length of the pause after this poll, as a multiple of the usual one.
+    /// Returns the length of the pause after this poll, as a multiple of the usual pause.
     pub(super) fn pause(&self) -> u32 {
         self.others.gap().min(MOST_POLLS)
     }
@@ -253,20 +256,20 @@ mod tests {
         Status { poll_s: Some(1.0), command_stats, own, ..Status::default() }
     }
 
-    /// Replies of redis 7.0 with 5000 clients to which CLIENT LIST was sent once by redyno and once by somebody else.
+    /// Replies of Redis 7.0 with 5000 clients. CLIENT LIST was sent once by redyno and once by another client.
     const BEFORE: &str = "cmdstat_info:calls=10,usec=1500\r\ncmdstat_client|list:calls=2,usec=50000\r\n\
                           cmdstat_latency|histogram:calls=9,usec=900\r\n";
     const NOW: &str = "cmdstat_info:calls=12,usec=1800\r\ncmdstat_client|list:calls=4,usec=100000\r\n\
                        cmdstat_latency|histogram:calls=10,usec=58900\r\n";
 
     #[test]
-    fn questions_that_cost_much_are_asked_less_often_until_they_cost_little_again() {
+    fn expensive_requests_are_sent_less_often_until_they_are_cheap_again() {
         let mut paces = Paces::default();
         let asked = |paces: &mut Paces, polls| {
             let due: Vec<_> = (0..polls).map(|_| paces.due()).collect();
             (due.iter().filter(|due| due.0).count(), due.iter().filter(|due| due.1).count())
         };
-        assert_eq!(asked(&mut paces, 10), (2, 10), "nothing is known of their costs");
+        assert_eq!(asked(&mut paces, 10), (2, 10), "the costs are unknown");
         let status = status(BEFORE, NOW, &[("info", 2), ("client|list", 1), ("latency|histogram", 1)]);
         assert_eq!((status.own_us("client|list"), status.own_us("latency|histogram")), (25_000.0, 58_000.0));
         paces.learn(&status, 1_750_000);
@@ -285,15 +288,15 @@ mod tests {
     }
 
     #[test]
-    fn without_statistics_of_commands_the_length_of_the_list_counts() {
+    fn without_command_statistics_the_size_of_the_list_counts() {
         let mut paces = Paces::default();
         paces.learn(&Status::default(), 1_750_000);
         let lists = (0..90).filter(|_| paces.due().0).count();
-        assert_eq!(lists, 10, "17.5 ms are 9 times 2 ms, so every ninth poll asks");
+        assert_eq!(lists, 10, "17.5 ms are 9 times 2 ms, so every ninth poll sends it");
     }
 
     #[test]
-    fn polls_slow_down_as_a_whole_and_one_slow_answer_is_no_reason() {
+    fn all_polls_slow_down_but_not_after_one_slow_reply() {
         let mut paces = Paces::default();
         let info = |usec| {
             let now = format!("cmdstat_info:calls=2,usec={usec}");
@@ -308,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn own_calls_go_by_the_servers_names_and_are_subtracted_in_proportion() {
+    fn own_calls_have_the_servers_names_and_are_subtracted_in_proportion() {
         let sent = Sent::default();
         sent.count("CONFIG", Some("GET"));
         sent.count("INFO", Some("commandstats"));
@@ -326,14 +329,14 @@ mod tests {
     }
 
     #[test]
-    fn own_calls_that_a_poll_has_overtaken_belong_to_the_next_one() {
+    fn own_calls_that_a_poll_has_overtaken_belong_to_the_next_poll() {
         let mut status = status("", "cmdstat_scan:calls=2,usec=8\r\n", &[("scan", 3)]);
         assert_eq!(take_unseen(&mut status), [("scan".to_owned(), 1)].into());
         assert_eq!((status.own["scan"], status.of_others("scan")), (2, None));
     }
 
     #[test]
-    fn a_look_at_keys_changes_neither_the_hit_rate_nor_the_commands_per_second() {
+    fn a_key_scan_changes_neither_the_hit_rate_nor_the_commands_per_second() {
         let gauges = [(Gauge::Hits, 1060.0), (Gauge::Misses, 60.0), (Gauge::OpsPerS, 2500.0)].into();
         let mut status = Status { poll_s: Some(2.0), gauges, ..Status::default() };
         let own = [("pttl", 1000), ("memory|usage", 1000), ("info", 2)].map(|(name, n)| (name.to_owned(), n));
@@ -343,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parameter_that_was_set_here_is_known_once() {
+    fn a_parameter_that_redyno_set_is_found_once() {
         let sent = Sent::default();
         sent.set("hz", "20");
         assert!(!sent.take_set("hz", |value| value == "50"));

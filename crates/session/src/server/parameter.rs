@@ -21,14 +21,14 @@ pub struct Parameter {
 /// accepts or refuses it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Values {
-    /// Exactly these words.
+    /// A list of words; only these words are valid.
     Words(&'static [&'static str]),
-    /// Lists of save points. Other plausible values are pairs of seconds and changes.
+    /// A list of values with save points. Other plausible values are pairs of seconds and changes.
     SavePoints(&'static [&'static str]),
-    /// These numbers. From a value between two of the numbers, a step goes to the next number. Other plausible values
-    /// are within the range.
+    /// A list of numbers, and the range of plausible values. From a value between two of the numbers, a step goes to
+    /// the next number.
     Numbers(&'static [u64], RangeInclusive<i64>),
-    /// These numbers of bytes. 0 means no limit; other plausible values are at least 1 MiB.
+    /// A list of memory limits in bytes. 0 means no limit; other plausible values are at least 1 MiB.
     Bytes(&'static [u64]),
 }
 
@@ -115,14 +115,14 @@ pub static PARAMETERS: [Parameter; 10] = [
     },
 ];
 
-/// The parameter by which the server publishes changes of keys. Only the setup of a workload sets it.
+/// The parameter that selects the keyspace notifications. Only the setup of a workload sets this parameter.
 pub(super) static NOTIFICATIONS: Parameter = Parameter {
     name: "notify-keyspace-events",
     values: Values::Words(&[""]),
     about: "the changes of keys that are published",
     usual: "",
 };
-/// The letters of its values, in lower case.
+/// The letters in values of `notify-keyspace-events`, in lower case.
 const LETTERS: &str = "keag$lshzxtdmnoc";
 
 impl Parameter {
@@ -131,14 +131,14 @@ impl Parameter {
         Self::all().find(|parameter| parameter.name == name)
     }
 
-    /// Returns all parameters that a session may set, those of the screen first.
+    /// Returns all parameters that a session may set, first the parameters that the screen lists.
     pub(super) fn all() -> impl Iterator<Item = &'static Self> {
         PARAMETERS.iter().chain([&NOTIFICATIONS])
     }
 
-    /// Returns the step after `now` in the list if `up` is true, otherwise the step before; `None` at the ends of the
-    /// list. Memory limits below the `used` bytes are left out. If `used` is unknown, all memory limits except 0 (no
-    /// limit) are left out.
+    /// Returns the next higher step from the value `now` if `up` is true, otherwise the next lower step; `None` if
+    /// there is no further step. Memory limits below the `used` bytes are left out. If `used` is unknown, all memory
+    /// limits except 0 (no limit) are left out.
     pub fn turned(&self, now: &str, up: bool, used: Option<u64>) -> Option<String> {
         match &self.values {
             Values::Words(words) | Values::SavePoints(words) => {
@@ -180,8 +180,8 @@ impl Parameter {
         }
     }
 
-    /// Returns whether a user may have configured `value` on purpose, so that redyno may restore the value. Markers are
-    /// checked in this way, because other clients can write to them.
+    /// Returns whether a user may have configured `value`, so that redyno may restore it. Values in markers are checked
+    /// in this way, because other clients can write to markers.
     pub fn is_plausible(&self, value: &str) -> bool {
         match &self.values {
             Values::Words(_) if *self == NOTIFICATIONS => {
@@ -201,9 +201,9 @@ impl Parameter {
         }
     }
 
-    /// Returns whether a session may set `value`, which is in the form of CONFIG GET. After a kill, redyno must
-    /// recognise the value as the session's own. A memory limit may be lower than the [plausible](Self::is_plausible)
-    /// limits, because redyno does not restore this value.
+    /// Returns whether a session may set `value`, in the form of CONFIG GET. If the session is killed, redyno must
+    /// later recognise the value as its own. A memory limit may be lower than the [plausible](Self::is_plausible)
+    /// limits, because redyno never restores the value that it set itself.
     pub fn takes(&self, value: &str) -> bool {
         self.is_plausible(value) || matches!(self.values, Values::Bytes(_)) && bytes(value).is_some()
     }
@@ -264,7 +264,7 @@ fn next_step(now: &str, up: bool, mut steps: impl DoubleEndedIterator<Item = u64
     next.map(|step| step.to_string())
 }
 
-/// Returns a value as it is shown: `""` for an empty value.
+/// Returns the text that is shown for a value: `""` for an empty value.
 pub fn value_words(value: &str) -> &str {
     if value.is_empty() { "\"\"" } else { value }
 }
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_and_times_are_typed_with_units_and_what_is_neither_is_left_to_the_server() {
+    fn sizes_and_times_may_have_units_and_other_texts_are_not_changed() {
         let typed = |name: &str, text| Parameter::named(name).unwrap().typed(text);
         for (text, bytes) in [
             ("1gb", "1073741824"),
@@ -316,19 +316,19 @@ mod tests {
     }
 
     #[test]
-    fn no_limit_below_what_is_in_use_is_proposed() {
+    fn no_limit_below_the_used_memory_is_offered() {
         let maxmemory = Parameter::named("maxmemory").unwrap();
         let turned = |now: u64, up, used| maxmemory.turned(&now.to_string(), up, used);
         let used = Some(320 * MIB);
         assert_eq!(turned(0, true, used), Some((512 * MIB).to_string()));
         assert_eq!(turned(1024 * MIB, false, used), Some((512 * MIB).to_string()));
-        assert_eq!(turned(512 * MIB, false, used).as_deref(), Some("0"), "no limit is below nothing");
+        assert_eq!(turned(512 * MIB, false, used).as_deref(), Some("0"), "0 means no limit");
         assert_eq!(turned(0, true, Some(u64::MAX)), None);
         assert_eq!((turned(0, true, None), turned(512 * MIB, false, None).as_deref()), (None, Some("0")));
     }
 
     #[test]
-    fn a_value_is_plausible_if_a_server_may_have_been_run_with_it() {
+    fn a_value_is_plausible_if_a_server_may_have_been_configured_with_it() {
         let plausible = |name: &str, value| Parameter::named(name).unwrap().is_plausible(value);
         for (name, value) in [
             ("maxmemory", "0"),
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_of_memory_may_be_set_that_would_not_be_set_back() {
+    fn a_memory_limit_may_be_set_that_would_not_be_restored() {
         let takes = |name: &str, value| Parameter::named(name).unwrap().takes(value);
         assert!(takes("maxmemory", "1") && takes("maxmemory", "524288") && takes("hz", "500"));
         assert!(!takes("maxmemory", "-1") && !takes("maxmemory", "1125899906842625") && !takes("hz", "501"));

@@ -1,9 +1,9 @@
-//! Where the list of runs is stored on a server, and which keys a node of a cluster can store.
+//! The place of the list of runs on a server, and the keys that a node of a cluster can store.
 //!
 //! A node of a cluster has some of the 16 384 slots, and accepts only commands whose keys are in one of its slots. The
-//! names of the list of runs and of the markers end with a hash tag: the first of `{0}`, `{1}`, … whose slot is on the
-//! node. So another session on the same node finds the list and the markers without SCAN. If that slot moves to another
-//! node, list and markers move with it: they are then at another tag than that node's first.
+//! names of the list of runs and of the markers end with a hash tag: the first tag of `{0}`, `{1}`, … whose slot is on
+//! the node. So another session on the same node finds the list and the markers without SCAN. If the slot moves to
+//! another node, the list and the markers move too. Their tag is then not the first tag of that node.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -13,12 +13,12 @@ use crate::{
     workload::{NAMESPACE, RunId},
 };
 
-/// The number of hash tags that are tried; every slot has some of them.
+/// The number of hash tags that are tried. Every slot has some of these tags.
 const TAGS: u32 = 1_000_000;
-/// Tags below this number are near: lists that have moved from other nodes are looked for at all near tags of a node. A
-/// node with a hundredth of the slots has a near tag with near certainty.
+/// Hash tags with a number below 1024 are called near. Lists that have moved from other nodes are searched at all near
+/// tags of a node. A node with 1 % of the slots almost certainly has a near tag.
 const NEAR: u32 = 1024;
-/// On a node with at most this number of slots, lists are looked for at the first tags of all its slots.
+/// The largest number of slots of a node for which lists are searched at the first tag of each slot.
 const FEW_SLOTS: usize = 1024;
 
 /// The place of a list of runs on a server.
@@ -26,26 +26,26 @@ const FEW_SLOTS: usize = 1024;
 pub(super) struct Place {
     /// The end of the names of the list and of the markers: empty, or a hash tag such as `{7}` on a node of a cluster.
     tag: String,
-    /// Whether the node had no near tag.
+    /// Whether the tag is not near, because the node had no near tag.
     pub(super) is_far: bool,
-    /// Whether the keys of the tag arrive from another node at present.
+    /// Whether the slot of the tag is being moved to this node at present.
     is_arriving: bool,
 }
 
 /// The slots of a node of a cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Slots {
-    /// The own slots, as inclusive ranges.
+    /// The slots that the node owns, as inclusive ranges.
     own: Vec<(u16, u16)>,
-    /// Slots of other nodes whose keys arrive one by one.
+    /// Slots of other nodes that are being moved to this node, key by key.
     arriving: Vec<u16>,
-    /// Own slots whose keys leave one by one.
+    /// Slots of this node that are being moved to other nodes, key by key.
     leaving: Vec<u16>,
-    /// The nodes to which keys leave.
+    /// The nodes to which slots of this node are being moved.
     pub leaving_for: Vec<ClusterMember>,
 }
 
-/// A node, as CLUSTER NODES names it.
+/// A node of a cluster, as named in CLUSTER NODES.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ClusterMember {
     /// The node's identifier in the cluster.
@@ -57,18 +57,17 @@ pub struct ClusterMember {
 }
 
 impl Place {
-    /// Requests the slots of the server with one command, or with two on a node of a cluster; returns the place of this
-    /// session's own list.
+    /// Requests the slots of the server with one command, or with two commands on a cluster node. Returns the place
+    /// where this session stores its list of runs.
     ///
     /// # Errors
-    /// When the node has no slot, and so no key.
+    /// When the node has no slot, and so cannot store keys.
     pub(super) async fn of(wire: &Wire) -> Result<Self, ServerError> {
         let Some(slots) = Slots::of(wire).await? else { return Ok(Self::alone()) };
         Self::first(&slots).ok_or(ServerError::NoSlots)
     }
 
-    /// Requests the slots as [`of`](Self::of) does; returns all places at which a session may have stored a list that
-    /// is on this server now.
+    /// Requests the slots as [`of`](Self::of) does; returns all places on this server where a list of runs may be.
     ///
     /// # Errors
     /// When the server does not answer.
@@ -109,7 +108,7 @@ impl Place {
         Self { tag: String::new(), is_far: false, is_arriving: false }
     }
 
-    /// Returns the sender of commands for the keys of this place.
+    /// Returns the sender of commands for keys at this place.
     pub(super) fn wire(&self, wire: &Wire) -> Wire {
         if self.is_arriving { wire.asking() } else { wire.clone() }
     }
@@ -126,11 +125,11 @@ impl Place {
 }
 
 impl Slots {
-    /// Requests the slots of the server; returns `None` if it is no node of a cluster.
+    /// Requests the slots of the server; returns `None` if the server is not a cluster node.
     pub(super) async fn of(wire: &Wire) -> Result<Option<Arc<Self>>, ServerError> {
         let info = match wire.text(&["INFO", "cluster"]).await {
-            // Without a permission to ask, the server is most likely no cluster; otherwise the refusal of the marker is
-            // reported.
+            // If INFO is not permitted, the server is assumed not to be a cluster node. If it is one, writing the
+            // marker fails, and that error is reported.
             Err(error) if error.is_refused() => return Ok(None),
             info => info?,
         };
@@ -140,9 +139,9 @@ impl Slots {
         Ok(Some(Arc::new(Self::of_myself(&wire.cluster_nodes().await?))))
     }
 
-    /// Parses CLUSTER NODES, mainly the line of the answering node: `<id> <address> myself,master - 0 0 1 connected
-    /// 0-5460 5462 [5463->-<id>] [7-<-<id>]`. A slot in brackets is being moved, key by key: out of this node, which has
-    /// it in the list without brackets too, or into it.
+    /// Parses CLUSTER NODES, mainly the line of the node that replied: `<id> <address> myself,master - 0 0 1 connected
+    /// 0-5460 5462 [5463->-<id>] [7-<-<id>]`. A slot in brackets is being moved, key by key, either away from this node
+    /// (`->-`) or to this node (`-<-`). A slot that is being moved away is also listed without brackets.
     fn of_myself(nodes: &str) -> Self {
         let is_myself = |line: &&str| {
             let flags = line.split(' ').nth(2);
@@ -176,28 +175,28 @@ impl Slots {
         self.own.iter().any(|(from, to)| (*from..=*to).contains(&slot))
     }
 
-    /// Returns whether the slot of `key` is another node's, whose keys arrive at present.
+    /// Returns whether the slot of `key` is being moved from another node to this node.
     pub(super) fn is_arriving(&self, key: &[u8]) -> bool {
         self.arriving.contains(&key_slot(key))
     }
 
-    /// Returns whether the keys of this own slot leave at present.
+    /// Returns whether this slot is being moved from this node to another node.
     pub(super) fn is_leaving(&self, slot: u16) -> bool {
         self.leaving.contains(&slot)
     }
 
-    /// Returns whether keys move to this node or away from it at present.
+    /// Returns whether any slot is being moved to or from this node.
     pub fn is_moving(&self) -> bool {
         !self.arriving.is_empty() || !self.leaving.is_empty()
     }
 
-    /// Returns the own slots.
+    /// Returns the slots that the node owns.
     pub fn own(&self) -> impl Iterator<Item = u16> {
         self.own.iter().flat_map(|(from, to)| *from..=*to)
     }
 }
 
-/// Returns the node of a line of CLUSTER NODES, `<id> 127.0.0.1:7001@17001,host …`, if it is node `id`.
+/// Parses a line of CLUSTER NODES, `<id> 127.0.0.1:7001@17001,host …`, if the line is about node `id`.
 fn member(line: &str, id: &str) -> Option<ClusterMember> {
     let rest = line.strip_prefix(id)?.strip_prefix(' ')?;
     let (host, port) = rest.split(['@', ' ', ',']).next()?.rsplit_once(':')?;
@@ -227,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_with_few_slots_has_its_list_far_away_until_it_has_more() {
+    fn a_node_with_few_slots_has_a_far_tag() {
         // No tag below 1024 has one of these slots.
         let few = Slots { own: vec![(6, 15)], ..Slots::default() };
         let far = Place::first(&few).unwrap();
@@ -240,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn list_and_marker_stand_in_one_slot() {
+    fn list_and_marker_are_in_the_same_slot() {
         let run: RunId = "4g7k2m9q".parse().unwrap();
         let alone = Place::alone();
         assert_eq!((alone.list().as_str(), alone.marker(run).as_str()), ("redyno:runs", "redyno:4g7k2m9q"));

@@ -1,4 +1,4 @@
-//! The connection of the control plane to a server, which is Redis or memcached.
+//! The connection of the control plane to a server: Redis, memcached, or none for HTTP.
 
 use super::{
     ServerError, Status, link, memcached,
@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{endpoint::Talk, protocol::Dialect};
 
-/// A connection. Dropping the link closes the socket.
+/// A connection of the control plane. Dropping the link closes the socket.
 pub(super) enum Link {
     Redis(link::RedisLink),
     Memcached(memcached::MemcachedLink),

@@ -12,12 +12,11 @@
 //!              └─ CLUSTER NODES, ────► Status       (nodes of a cluster)
 //!                 CLUSTER SLOT-STATS
 //! ```
-//! All requests are sent together. A refused one is reported once and repeated a minute later; the others continue. What
-//! costs the server much is asked [less often](super::pace).
+//! All requests are sent together. A refused request is reported once and repeated a minute later; the other requests
+//! continue. Requests that take much of the server's time are sent [less often](super::pace).
 //!
-//! Only this module sends the requests of a poll and parses their replies: [`watch`](super::watch) and later modules
-//! use only [`Polled`], gauges and events. The poll of memcached (`stats`) is a separate module with the same result
-//! types.
+//! Only this module sends the requests of a poll and parses their replies. [`watch`](super::watch) and later modules
+//! use only [`Polled`], gauges and events. The poll of memcached is a separate module with the same result types.
 
 use std::collections::BTreeMap;
 
@@ -41,8 +40,8 @@ use crate::events::EventKind;
 
 /// The number of polls after which a refused request is repeated.
 const ASK_AGAIN: u32 = 60;
-/// Percentiles since the server's start are requested once in this number of polls, because they change slowly and cost
-/// the server time.
+/// How many polls pass between two requests for the percentiles since the server's start. The percentiles change
+/// slowly, and the request costs the server time.
 const SELDOM: u32 = 10;
 
 /// A request other than INFO.
@@ -63,9 +62,9 @@ enum Question {
 pub(super) struct Polled {
     pub(super) status: Status,
     pub(super) events: Vec<EventKind>,
-    /// The length of the pause until the next poll, as a multiple of the usual one.
+    /// The length of the pause until the next poll, as a multiple of the usual pause.
     pub(super) pause: u32,
-    /// Why the server refused INFO; the status then has no gauges. `None` if it did not.
+    /// The reason why the server refused INFO; the status then has no gauges. `None` if the server accepted INFO.
     pub(super) info_refused: Option<String>,
 }
 
@@ -77,21 +76,21 @@ pub(super) struct Poller {
     commands: Option<CommandCounters>,
     times: CommandTimes,
     news: News,
-    /// The own commands that were sent before a poll, and that the server has counted after it.
+    /// Redyno's own commands that were sent before a poll, but that the server counts only in the next poll.
     unseen: BTreeMap<String, u64>,
     errors: Option<BTreeMap<String, u64>>,
     slow_log: SlowLog,
-    /// Whether the server has COMMANDLOG, and its logs of large requests and of large replies.
+    /// Whether the server has COMMANDLOG, with logs of large requests and of large replies.
     has_command_log: bool,
     command_log: CommandLog,
     latency: LatencyLog,
     config: Config,
     clients: ClientList,
     slots: SlotStats,
-    /// The number of bytes of the last CLIENT LIST.
+    /// The size of the last reply to CLIENT LIST, in bytes.
     listed: usize,
     paces: Paces,
-    /// Whether INFO has one section at a time, as before Redis 7.
+    /// Whether INFO accepts only one section at a time, as before Redis 7.
     sections_apart: bool,
     refused: BTreeMap<Question, Refusal>,
 }
@@ -113,28 +112,28 @@ struct Refusal {
     cause: String,
 }
 
-/// A reply of any shape.
+/// A reply of any form, or an error.
 type Reply = Result<Datum, ServerError>;
 
 /// A request for histograms.
 struct TimesAsked {
     /// The commands whose histograms were requested.
     named: Vec<String>,
-    /// The reply, if there were any such commands.
+    /// The reply; `None` if no commands were requested.
     reply: Option<Reply>,
 }
 
 /// The replies of one poll; `None` for a request that was not sent.
 struct Answers {
     info: Result<String, ServerError>,
-    /// The commands that redyno sent before this reply, and the reply.
+    /// The commands that redyno had sent before this request, and the reply.
     commands: Option<(BTreeMap<String, u64>, Result<String, ServerError>)>,
     times: Option<TimesAsked>,
     since_start: Option<Result<String, ServerError>>,
     others: Others,
 }
 
-/// The replies of one poll to other commands than INFO.
+/// The replies of one poll to commands other than INFO.
 struct Others {
     slow_log: Option<Reply>,
     command_log: Option<[Reply; 2]>,
@@ -200,8 +199,8 @@ impl Poller {
         Ok((at_ns, polled))
     }
 
-    /// Adds the replies to other commands than INFO to `polled`. They arrived at the time that is given with the
-    /// connection; `server_s` is the server's clock in seconds.
+    /// Adds the replies to commands other than INFO to `polled`. `at_ns` is the time when the replies arrived, and
+    /// `server_s` is the server's clock in seconds.
     fn read_others(
         &mut self,
         (at_ns, wire): (u64, &Wire),
@@ -234,8 +233,9 @@ impl Poller {
         Ok(())
     }
 
-    /// Returns the histograms in the reply. A command with its first calls after the request was sent is requested now,
-    /// so that these calls have their times too; in the first poll all are. `None` in polls without histograms.
+    /// Returns the histograms in the reply. A command that was called for the first time after the request is requested
+    /// now, so that its calls have their times too. In the first poll, the busiest commands are requested here. `None`
+    /// in polls without histograms.
     async fn histograms(
         &mut self,
         wire: &Wire,
@@ -260,7 +260,7 @@ impl Poller {
     }
 
     /// Adds the execution times of the commands; `before` is the number of calls of each command at the previous poll.
-    /// A refusal is not reported, because the screen then shows other figures.
+    /// A refusal is not reported as an event, because the screen then shows other figures.
     fn add_times(
         &mut self,
         (histograms, before): (Option<Histograms>, Option<CommandCounters>),
@@ -307,7 +307,7 @@ impl Poller {
         let latency = only_if(is_due(Question::Latency), wire.data(&["LATENCY", "LATEST"]));
         let config = only_if(is_due(Question::Config), self.config.ask(wire));
         let clients = only_if(is_due(Question::Clients) && clients_are_due, wire.client_list());
-        // Histograms follow the counts directly, since both are shown together.
+        // Histograms are requested directly after the counts, because both are shown together.
         let (info, commands, times, since_start, slow_log, command_log, latency, config, clients) = tokio::join!(
             wire.info(),
             commands,

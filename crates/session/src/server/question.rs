@@ -1,4 +1,4 @@
-//! The question to the user before the first write, which is based on the survey of the server. Pure.
+//! The question to the user before the first write, based on the survey of the server. This module does no I/O.
 
 use std::fmt;
 
@@ -9,27 +9,27 @@ use crate::{
     workload::{KeyNames, KeyNaming, KeySpan},
 };
 
-/// The question names at most this number of key sets, commands, and steps of a setup.
+/// The largest number of key sets, of commands, and of setup steps that the question names.
 const NAMED: usize = 3;
 
-/// What a load, or the probe of the replicas' lag, writes, and whether the keys are removed at the end.
+/// The writes of a load or of the replication lag probe, and whether the keys are removed at the end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Writes {
     /// The form of the keys' names.
     pub names: KeyNames,
-    /// Whether the user has chosen the key names; redyno never removes keys with such names.
+    /// Whether the user has chosen the key names. Redyno never removes keys with such names.
     pub is_users: bool,
-    /// Whether the server has no keys and the load changes whatever its requests say (HTTP).
+    /// Whether the target is an HTTP service, which has no keys; the load may change any data there.
     pub is_service: bool,
-    /// Whether the user is asked also where there are no other keys, clients or replicas.
+    /// Whether the user is asked even if the server has no other keys, clients or replicas.
     pub asks_always: bool,
-    /// Whether a load writes, and not only the probe of the replicas' lag.
+    /// Whether a load writes; if false, only the replication lag probe writes.
     pub is_load: bool,
     /// Whether the run's own keys remain at the end.
     pub kept: bool,
     /// The key names that the load may write.
     pub span: KeySpan,
-    /// Commands that may write keys other than the run's own: `SET foo`.
+    /// The commands that may write keys other than the run's own, such as `SET foo`.
     pub others: Vec<String>,
     /// The commands that a setup runs first, named as in INFO commandstats: `SCRIPT|LOAD`.
     pub setup: Vec<String>,
@@ -42,7 +42,7 @@ impl Writes {
     }
 }
 
-/// Joins the first of the `words` and the number of the others: `A and B and C and 1 other`.
+/// Joins the first words, and appends the number of the other words: `A and B and C and 1 other`.
 fn some_of(mut words: Vec<String>) -> String {
     let others = words.split_off(words.len().min(NAMED)).len() as u64;
     words.extend((others > 0).then(|| counted(others, "other")));
@@ -173,7 +173,7 @@ impl Survey {
         Some(format!("{}{lives_there} {who} {writes}. Continue?", self.subject()))
     }
 
-    /// Returns the server, or the cluster by the server that the user named.
+    /// Returns the name of the target: the server, or the cluster of the server that the user named.
     fn subject(&self) -> String {
         match self.primaries {
             1 => self.address.to_string(),
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_asked_about_an_empty_server_or_about_our_own_leftovers() {
+    fn no_question_is_asked_about_an_empty_server_or_redynos_own_leftovers() {
         assert_eq!(empty().asks(&own()), None);
         let ours = Survey { keys: 100, total_keys: 100, runs: vec![leftover()], ..empty() };
         assert_eq!(ours.asks(&own()), None);
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn about_a_cluster_there_is_one_question_with_the_sums_of_all_primaries() {
+    fn a_cluster_has_one_question_with_the_sums_of_all_primaries() {
         let primary = |n, limit| Survey {
             total_keys: n,
             foreign: Foreign::Exactly(n),
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_a_user_are_asked_about_even_where_nobody_else_is() {
+    fn the_question_is_asked_about_names_chosen_by_the_user() {
         let span = KeySpan::from_iter([(String::new(), 0..100), ("counter:".to_owned(), 0..5)]);
         let names = KeyNames::given("app:");
         let writes = Writes { names, is_users: true, asks_always: true, span, ..own() };
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_a_trace_have_no_last_one() {
+    fn names_of_a_trace_have_no_last_name() {
         let form = KeyForm { naming: KeyNaming::Anything, ..KeyForm::default() };
         let span = [NameSet { form, is_open: true, ..NameSet::from((String::new(), 0..1)) }];
         let span: KeySpan = span.into_iter().collect();
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_sets_of_keys_some_are_named() {
+    fn only_some_of_many_key_sets_are_named() {
         let span =
             ["a:", "b:", "c:", "d:", "e:"].map(|prefix| (prefix.to_owned(), 5..8)).into_iter().collect();
         let writes = Writes { names: KeyNames::given("app:"), is_users: true, span, ..own() };
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_stand_in_commands_are_asked_about_even_where_nobody_else_is() {
+    fn the_question_is_asked_about_keys_in_commands() {
         let others = vec!["SET foo".to_owned(), "FLUSHALL".to_owned()];
         let both = Writes { others, ..own() };
         assert_eq!(
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_a_kind_is_singular_and_redynos_own_keys_are_counted_apart() {
+    fn counts_of_one_are_singular_and_redynos_own_keys_are_counted_separately() {
         let survey = Survey {
             keys: 11,
             total_keys: 11,
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replica_and_a_loading_server_stand_in_the_way() {
+    fn a_replica_and_a_loading_server_are_obstacles() {
         assert_eq!(empty().obstacle(), None);
         let missing = vec!["TR.GETBIT".to_owned(), "TR.SETBIT".to_owned()];
         let lacking = Survey { missing, read_only: true, ..empty() };

@@ -1,4 +1,4 @@
-//! The questions of a poll that are more than one command, or that only some servers answer.
+//! The requests of a poll that consist of several commands, or that only some servers support.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::{
     slow_log::{self, PARTS},
 };
 
-/// Requests the statistics of commands and errors; returns the commands that were sent before, and the reply.
+/// Requests the statistics of commands and errors. Returns the commands that redyno had sent before, and the reply.
 pub(super) async fn command_stats(
     wire: &Wire,
     are_apart: &mut bool,
@@ -33,7 +33,7 @@ pub(super) async fn command_log(wire: &Wire) -> [Result<Datum, ServerError>; 2] 
     tokio::join!(wire.data(&requests), wire.data(&replies)).into()
 }
 
-/// Returns whether the server has COMMANDLOG: Valkey since 8.1.
+/// Returns whether the server has COMMANDLOG, which exists since Valkey 8.1.
 pub(super) fn has_command_log(status: &Status) -> bool {
     let mut parts = status.version.split('.').map_while(|part| part.parse::<u32>().ok());
     status.name == "valkey" && (parts.next(), parts.next()) >= (Some(8), Some(1))

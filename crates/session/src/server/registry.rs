@@ -1,4 +1,4 @@
-//! The list of runs and their markers on the server: reads, writes, renews and deletes them.
+//! Reads, writes, renews and deletes the list of runs and their markers on the server.
 //!
 //! The list is a set and the markers are hashes, so that reading them does not change the counts of GET and SET in the
 //! server's command statistics. Redyno removes only its own members and fields, not whole keys, so that data of other
@@ -13,11 +13,11 @@ use crate::{endpoint::Target, events::EventKind, workload::RunId};
 
 /// How many lists are read at the same time.
 const AT_ONCE: usize = 64;
-/// The beginning of the error for a command on a key of another type.
+/// The prefix of the error for a command on a key of another type.
 const OTHER_TYPE: &str = "WRONGTYPE";
 
-/// Returns the markers of all runs that are listed at `places` in a database, each run once. Entries that are not names
-/// of runs are ignored.
+/// Returns the markers of all runs in the lists at `places` in a database, one marker for each run. Entries that are
+/// not names of runs are ignored.
 pub(super) async fn markers(wire: &Wire, places: &[Place], db: u32) -> Result<Vec<Marker>, ServerError> {
     let mut markers = Vec::new();
     for (place, runs) in listed(wire, places).await? {
@@ -60,8 +60,8 @@ async fn listed(wire: &Wire, places: &[Place]) -> Result<Vec<(Place, Vec<RunId>)
     Ok(found)
 }
 
-/// Returns the markers in other databases that list parameters or objects of setups, because these concern the whole
-/// server. A database that redyno is not permitted to read counts as empty.
+/// Returns the markers in other databases that list parameters or objects of setups, because these changes concern the
+/// whole server. A database that redyno is not permitted to read counts as empty.
 pub(super) async fn elsewhere(wire: &Wire, target: &Target) -> Result<Vec<Marker>, ServerError> {
     let text = wire.text(&["INFO", "keyspace"]).await?;
     let others = Info::parse(&text).keys_by_db().into_keys().filter(|db| *db != target.db);
@@ -84,7 +84,7 @@ async fn marker(wire: &Wire, place: &Place, (run, db): (RunId, u32)) -> Result<M
     let (key, fields) = (place.marker(run), Marker::field_names());
     let words: Vec<_> = ["HMGET", &key].into_iter().chain(fields.iter().map(String::as_str)).collect();
     let values = match wire.notes(&words).await {
-        // The key is another client's: the run has no marker.
+        // The key belongs to another client, so the run has no marker.
         Err(error) if error.is_refusal(OTHER_TYPE) => Vec::new(),
         values => values?,
     };
@@ -95,7 +95,7 @@ async fn marker(wire: &Wire, place: &Place, (run, db): (RunId, u32)) -> Result<M
 pub(super) async fn bring(wire: &Wire, ledger: &Ledger) -> Result<(), ServerError> {
     let brought = write(wire, ledger).await;
     match &brought {
-        // The slot may have moved to another node, so the place is determined again the next time.
+        // The slot may have moved to another node, so the place is determined again at the next write.
         Err(error) if error.is_refusal("MOVED") => ledger.set_place(None),
         Err(_) => {}
         Ok(()) => ledger.set_behind(false),
@@ -112,7 +112,7 @@ async fn write(wire: &Wire, ledger: &Ledger) -> Result<(), ServerError> {
     let (list, key) = (place.list(), place.marker(run));
     // The run is listed first: a marker without an entry in the list would never be found.
     wire.count(&["SADD", &list, run.as_str()]).await.map_err(|error| of_somebody(error, &list))?;
-    // The changes, and the marker with them, may have been removed meanwhile.
+    // Meanwhile, the changes may have been undone and the marker deleted.
     if !ledger.is_to_be_marked() {
         return Ok(());
     }
@@ -152,7 +152,7 @@ pub(super) async fn keep(wire: &Wire, ledger: &Ledger) -> Result<Kept, ServerErr
     }
     let run = ledger.marker().run;
     come_nearer(wire, ledger).await?;
-    // This is read first: the marker may be written for the first time just now.
+    // This is read before the check, because an order may write the marker for the first time meanwhile.
     let stood = ledger.has_stood();
     let stands = match ledger.place() {
         Some(place) => stands(wire, &place, run).await?,
@@ -169,14 +169,14 @@ pub(super) async fn keep(wire: &Wire, ledger: &Ledger) -> Result<Kept, ServerErr
     }
 }
 
-/// Moves a marker and its entry in the list to a place where any session finds them, if they are far away: a node that
-/// had few slots at first has more now.
+/// Moves a marker and its list entry from a far tag to a near tag, where any session finds them. The move is needed if
+/// a node with few slots has received more slots.
 async fn come_nearer(wire: &Wire, ledger: &Ledger) -> Result<(), ServerError> {
     let Some(far) = ledger.place().filter(|place| place.is_far) else { return Ok(()) };
     match Place::of(wire).await {
         Ok(near) if !near.is_far => {
             ledger.set_place(Some(near));
-            // The next poll tries again what is refused now.
+            // A refused write is repeated by the next poll.
             if bring(wire, ledger).await.is_ok() {
                 let erased = erase(wire, &far, ledger).await;
                 ledger.set_has_stood(true);
@@ -196,12 +196,12 @@ async fn stands(wire: &Wire, place: &Place, run: RunId) -> Result<bool, ServerEr
     match (listed, marked) {
         (Ok(listed), Ok(marked)) => Ok(listed > 0 && marked > 0),
         (Err(error), _) | (_, Err(error)) if error.ends_connection() => Err(error),
-        // After a refusal, the next write tries again and reports the refusal.
+        // After a refusal, the marker is written again, and that write reports the refusal.
         _ => Ok(false),
     }
 }
 
-/// Removes a field from the marker. If nothing is left to undo, deletes the marker.
+/// Removes a field from the marker. A marker with nothing left to undo is deleted.
 pub(super) async fn strike(wire: &Wire, ledger: &Ledger, field: &str) -> Result<(), ServerError> {
     if !ledger.is_marked() {
         return Ok(());
@@ -214,9 +214,9 @@ pub(super) async fn strike(wire: &Wire, ledger: &Ledger, field: &str) -> Result<
     wire.count(&["HDEL", &key, field]).await.map(|_| ())
 }
 
-/// Removes the key names of runs from their ledgers, and from their markers on this server. If nothing is left to undo,
-/// deletes a marker. On a node of a cluster, markers of the runs that have moved to it from other nodes are deleted too;
-/// returns how many markers the node had.
+/// Removes the key names of runs from their ledgers, and from their markers on this server. A marker with nothing left
+/// to undo is deleted. On a node of a cluster, markers of the runs that moved there from other nodes are deleted too.
+/// Returns how many markers the node had.
 pub(super) async fn strike_keys(wire: &Wire, ledgers: &[Ledger]) -> Result<u64, ServerError> {
     let mut places = Place::all(wire).await?;
     let is_alone = places == [Place::alone()];
@@ -238,7 +238,7 @@ pub(super) async fn strike_keys(wire: &Wire, ledgers: &[Ledger]) -> Result<u64, 
             |(place, runs): &&(Place, Vec<RunId>)| Some(place) != own.as_ref() && runs.contains(&run);
         for (place, _) in listed.iter().filter(lists_it) {
             match erase(&place.wire(wire), place, ledger).await {
-                // It has just moved to another node.
+                // The slot has just moved to another node.
                 Err(error) if is_moved(&error) => {}
                 erased => erased?,
             }
@@ -258,14 +258,14 @@ async fn erase(wire: &Wire, place: &Place, ledger: &Ledger) -> Result<(), Server
     let unlist = ["SREM", &list, run.as_str()];
     let (erased, unlisted) = tokio::join!(wire.count(&words), wire.count(&unlist));
     match erased {
-        // The key is another client's.
+        // The key belongs to another client.
         Err(error) if error.is_refusal(OTHER_TYPE) => {}
         erased => drop(erased?),
     }
     unlisted.map(|_| ()).map_err(|error| of_somebody(error, &list))
 }
 
-/// Converts the error for a key of another type, which belongs to another client.
+/// Converts the error for a key of another type to an error that the key belongs to another client.
 fn of_somebody(error: ServerError, key: &str) -> ServerError {
     if error.is_refusal(OTHER_TYPE) { ServerError::Somebodys { key: key.to_owned() } } else { error }
 }

@@ -1,4 +1,4 @@
-//! Runs the setup of a workload, and undoes it. Each object is written to the ledger and the marker before it is made.
+//! Runs the setup of a workload, and undoes it. Before an object is made, it is written to the ledger and the marker.
 //! So the session can always remove the object, and the objects of a killed session can be found.
 //!
 //! ```text
@@ -14,15 +14,15 @@ use crate::{endpoint::Target, workload::SetupCommand};
 /// The result of a setup.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SetUp {
-    /// How often each command was answered, by its name in INFO commandstats.
+    /// The number of replies to each command, by the command's name in INFO commandstats.
     pub answered: BTreeMap<String, u64>,
     /// The number of the failed step, counted from 1, and the reason. Later steps were not run, and earlier steps are
     /// undone.
     pub failed: Option<(usize, ServerError)>,
 }
 
-/// Runs the commands in order, each after the reply to the previous one. With `in_cluster`, a command whose keys are on
-/// another node is left out: the other node runs it.
+/// Runs the commands in order, each after the reply to the previous one. If `in_cluster` is true, a command for keys on
+/// another node is left out, because the other node runs the command.
 pub(super) async fn set_up(
     (maker, target): (&Maker, &Target),
     commands: &[SetupCommand],
@@ -42,15 +42,15 @@ pub(super) async fn set_up(
     }
     if outcome.failed.is_some() {
         for made in made.iter().rev() {
-            // Objects that cannot be undone now remain in the ledger, and are tried again at the end.
+            // Objects that cannot be removed now remain in the ledger, and redyno tries again at the end.
             let _ = undo(maker, made, ledger).await;
         }
     }
     outcome
 }
 
-/// Runs one command; returns the object that it made, unless this session had made the object before. Letters of
-/// `notify-keyspace-events` are added to those that are set, and the ledger has the value to set back.
+/// Runs one command; returns the object that it made, unless this session had made the object before. A command that
+/// sets `notify-keyspace-events` only adds letters, and the ledger lists the value to restore.
 async fn run(
     (maker, target): (&Maker, &Target),
     command: &SetupCommand,
@@ -69,7 +69,7 @@ async fn run(
         note(maker, made, ledger).await?;
     }
     let done = maker.run(command).await;
-    // The server does not count a command that it has sent to another node.
+    // The server does not count a command that it has redirected to another node.
     let is_counted = |error: &ServerError| error.is_answer() && !error.is_refusal("MOVED ");
     if done.as_ref().map_or_else(is_counted, |()| true) {
         *answered.entry(command.name.clone()).or_default() += 1;
@@ -93,7 +93,7 @@ async fn note(maker: &Maker, made: &Made, ledger: &Ledger) -> Result<(), ServerE
     if ledger.begin_making(made) {
         noted = maker.note(ledger).await;
     }
-    // Undoing may have begun meanwhile.
+    // The session may have begun to undo its changes meanwhile.
     if noted.is_ok() && ledger.is_closed() {
         noted = Err(ServerError::Stopped);
     }

@@ -1,8 +1,9 @@
-//! How many slots a node of a cluster owns, by CLUSTER NODES, and which of them use most of its main thread, by CLUSTER
-//! SLOT-STATS (Redis 8.2, Valkey 8.0).
+//! Reads the number of slots of a cluster node from CLUSTER NODES, and its busiest slots from CLUSTER SLOT-STATS (Redis
+//! 8.2, Valkey 8.0).
 //!
-//! The server keeps the latter only with `cluster-slot-stats-enabled yes`, which redyno never sets. They are sums since
-//! the server's start, so the busiest slots of the last seconds are found among those with the largest sums.
+//! The server has slot statistics only with `cluster-slot-stats-enabled yes`, which redyno never sets. The statistics
+//! are sums since the server's start, so redyno searches the busiest slots of the last seconds among the slots with the
+//! largest sums.
 
 use std::collections::BTreeMap;
 
@@ -12,24 +13,24 @@ use super::{
 };
 use crate::{clock::SECOND_NS, gauge::Gauge};
 
-/// The number of polls from one question to the next.
+/// The number of polls from one request to the next.
 const EVERY: u32 = 5;
-/// The number of polls after which a refused question is repeated.
+/// The number of polls after which a refused request is repeated.
 const ASK_AGAIN: u32 = 60;
-/// The number of slots that are asked for.
+/// The number of slots whose statistics are requested.
 const ASKED: &str = "64";
 /// The number of slots that are reported.
 const REPORTED: usize = 8;
 
-/// Asks for the busiest slots from time to time, and remembers their sums.
+/// Requests the busiest slots from time to time, and stores their sums.
 #[derive(Debug, Default)]
 pub(super) struct SlotStats {
-    /// The polls until the next question for the node's slots, and the slots that it owns.
+    /// The number of polls until the next CLUSTER NODES.
     polls: u32,
     owned: Option<f64>,
-    /// The polls until the next question for its busiest slots.
+    /// The number of polls until the next CLUSTER SLOT-STATS.
     polls_of_busy: u32,
-    /// When the sums were read, in ns, and the sums by slot.
+    /// The time of the previous reply in nanoseconds, and the sums in that reply by slot.
     before: Option<(u64, BTreeMap<u16, Sums>)>,
 }
 
@@ -43,7 +44,7 @@ struct Sums {
 }
 
 impl SlotStats {
-    /// Asks a node of a cluster for its slots, if it is time, and adds what is known of them to its status.
+    /// Requests the slots of a cluster node, if they are due, and adds them to `status`.
     ///
     /// # Errors
     /// When the connection is lost.
@@ -67,7 +68,7 @@ impl SlotStats {
         if self.polls_of_busy == 0 && status.role == "master" {
             let words = ["CLUSTER", "SLOT-STATS", "ORDERBY", "CPU-USEC", "LIMIT", ASKED, "DESC"];
             let reply = answer(wire.data(&words).await)?;
-            // A server that does not keep these figures is asked again a minute later.
+            // A server without these statistics receives the next request a minute later.
             self.polls_of_busy = if reply.is_some() { EVERY } else { ASK_AGAIN };
             status.slots = reply.and_then(|reply| self.read(at_ns, &reply));
         }
@@ -81,7 +82,7 @@ impl SlotStats {
         let (then_ns, before) = before?;
         let length_s = at_ns.saturating_sub(then_ns) as f64 / SECOND_NS as f64;
         let used = |(slot, now): (&u16, &Sums)| {
-            // A slot whose sum was not known may have become busy long ago.
+            // If the earlier sum of a slot is unknown, the slot may have been busy long ago.
             let before = before.get(slot)?;
             let per_s = |now: u64, before: u64| now.saturating_sub(before) as f64 / length_s;
             Some(SlotUse {
@@ -99,7 +100,7 @@ impl SlotStats {
     }
 }
 
-/// Returns the reply; `None` if the server refused the question.
+/// Returns the reply; `None` if the server refused the request.
 fn answer<T>(reply: Result<T, ServerError>) -> Result<Option<T>, ServerError> {
     match reply {
         Err(error) if error.ends_connection() => Err(error),
@@ -107,8 +108,8 @@ fn answer<T>(reply: Result<T, ServerError>) -> Result<Option<T>, ServerError> {
     }
 }
 
-/// Returns how many slots the node owns that wrote this reply to CLUSTER NODES: its own line ends with `0-5460 5462
-/// [93->-ID]`, where a slot in brackets is being moved.
+/// Returns how many slots the replying node owns. Its own line in CLUSTER NODES ends with slots such as `0-5460 5462
+/// [93->-ID]`; a slot in brackets is being moved.
 fn owned(nodes: &str) -> f64 {
     let own = nodes.lines().find(|line| line.split(' ').nth(2).is_some_and(|flags| flags.contains("myself")));
     let ranges = own.into_iter().flat_map(|line| line.split_whitespace().skip(8));
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_owns_the_slots_in_its_own_line_without_those_that_are_moved() {
+    fn a_node_owns_the_slots_in_its_own_line_without_brackets() {
         let nodes = "a1 10.0.0.1:6379@16379,host master - 0 0 1 connected 5461-10922\n\
             b2 10.0.0.2:6379@16379 myself,master - 0 0 2 connected 0-5459 5460 [93->-a1] [77-<-a1]\n";
         assert_eq!(owned(nodes), 5461.0);
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_busiest_slots_are_those_of_the_last_seconds_and_not_of_all_time() {
+    fn the_busiest_slots_are_those_of_the_last_seconds() {
         let mut stats = SlotStats::default();
         assert_eq!(stats.read(0, &reply(&[(1, 9_000_000), (2, 50)])), None);
         let busy =

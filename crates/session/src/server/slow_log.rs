@@ -1,8 +1,8 @@
-//! SLOWLOG, and Valkey's COMMANDLOG: finds new entries, and shortens their commands. Pure.
+//! SLOWLOG, and Valkey's COMMANDLOG: finds new entries, and shortens their commands. This module does no I/O.
 //!
-//! Ids count up from 0 at the server's start, and SLOWLOG RESET does not reset them. A command is shown by its name and
-//! its shortened first argument: enough to find it, but never a value, a script or a password. All arguments that the
-//! server kept (at most 32, of 128 bytes each) are a field of their own, except those of commands with passwords.
+//! Entry ids increase from 0 at the server's start, and SLOWLOG RESET does not reset them. The text of a command is its
+//! name and its shortened first argument, but never a value, a script or a password. All arguments that the server
+//! stored (at most 32 arguments of 128 bytes) are in a separate field, except for commands with passwords.
 
 use std::collections::BTreeMap;
 
@@ -13,16 +13,17 @@ use crate::events::EventKind;
 pub(super) const ASKED: &str = "32";
 /// The largest number of entries that a poll reports as events; the slowest entries are reported.
 const MOST_SHOWN: usize = 8;
-/// The smallest number of calls of one command before the session that are reported: a few slow calls a day are usual.
+/// The smallest number of entries of one command from before the session that is reported. A few slow calls a day are
+/// usual.
 const MANY: u64 = 8;
-/// The parts of a command of which COMMANDLOG records large ones.
+/// The two logs of COMMANDLOG: commands with a large request, and commands with a large reply.
 pub(super) const PARTS: [&str; 2] = ["request", "reply"];
-/// The commands whose arguments may be passwords. Servers hide some of them, but not all, and not every version does.
+/// The commands whose arguments may be passwords. Servers hide only some of these arguments, depending on the version.
 const SECRET: [&str; 6] = ["ACL", "AUTH", "CONFIG", "HELLO", "MIGRATE", "SENTINEL"];
 /// The length of the longest argument that is shown in full.
 const LONGEST: usize = 24;
 
-/// One entry.
+/// One entry of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Entry {
     id: i64,
@@ -40,7 +41,7 @@ struct Entry {
 pub(super) struct SlowLog {
     /// The id of the last entry; `None` before the first poll. Entries in the first poll are older than the session.
     last: Option<i64>,
-    /// The part of the command whose size is recorded; `None` if its duration is.
+    /// The part of the command whose size the log records; `None` if the log records durations.
     part: Option<&'static str>,
 }
 
@@ -53,7 +54,7 @@ impl Default for CommandLog {
     }
 }
 
-/// A number before the first id.
+/// The number before the first entry id, 0.
 const BEFORE_ALL: i64 = -1;
 
 impl SlowLog {
@@ -78,7 +79,7 @@ impl SlowLog {
         let Some(newest) = newest else { return Some(Vec::new()) };
         let mut new = newest.saturating_sub(last).max(0) as u64;
         if self.part.is_some() {
-            // CLIENT LIST and INFO have large replies, which would hide those of other clients.
+            // CLIENT LIST and INFO have large replies, which would hide large replies to other clients.
             new = new.saturating_sub(entries.extract_if(.., |entry| entry.is_own).count() as u64);
         }
         entries.sort_by_key(|entry| std::cmp::Reverse(entry.amount));
@@ -96,7 +97,7 @@ impl SlowLog {
     }
 }
 
-/// Returns the event about the entries from before the session, if many of them are of one command.
+/// Returns the event about the entries from before the session, if many entries have the same command.
 fn before(entries: &[Entry]) -> Vec<EventKind> {
     let mut calls: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| !entry.is_own) {
@@ -127,7 +128,7 @@ impl Entry {
 }
 
 fn entry(datum: &Datum) -> Option<Entry> {
-    // Redis 8.10 appends the number of all arguments, and later servers may append more.
+    // Redis 8.10 appends the total number of arguments, and later servers may append more fields.
     let [id, _, amount, words, more @ ..] = datum.list()? else { return None };
     let words: Vec<_> = words.list()?.iter().map(|word| word.text().unwrap_or_default()).collect();
     // Since Redis 4 an entry also has the client's address and name.
@@ -145,7 +146,7 @@ fn entry(datum: &Datum) -> Option<Entry> {
     })
 }
 
-/// Returns the arguments that the server kept, unless one may be a password.
+/// Returns the arguments that the server stored, unless one of them may be a password.
 fn arguments(words: &[&str]) -> Vec<String> {
     match words.split_first() {
         Some((name, rest)) if !SECRET.iter().any(|secret| secret.eq_ignore_ascii_case(name)) => {
@@ -155,7 +156,7 @@ fn arguments(words: &[&str]) -> Vec<String> {
     }
 }
 
-/// Returns the name of a command, and its first argument unless that is a password or a script.
+/// Returns the name of a command, and its first argument unless the argument may be a password or a script.
 fn command(words: &[&str]) -> String {
     let Some((name, arguments)) = words.split_first() else { return String::new() };
     let name = shortened(name).to_uppercase();
@@ -196,18 +197,18 @@ mod tests {
     }
 
     #[test]
-    fn entries_from_before_are_not_reported_and_new_ones_once() {
+    fn earlier_entries_are_not_reported_and_new_entries_once() {
         let mut slow_log = SlowLog::default();
         assert!(read(&mut slow_log, &[(6, 9_000, &["KEYS", "*"])]).is_empty());
         let now: [(i64, i64, &[&str]); 2] = [(6, 9_000, &["KEYS", "*"]), (7, 14_200, &["get", "redyno:1"])];
         assert_eq!(read(&mut slow_log, &now), ["14.2 ms GET redyno:1 from 127.0.0.1:5000"]);
         assert!(read(&mut slow_log, &now).is_empty());
         assert!(read(&mut slow_log, &[]).is_empty(), "SLOWLOG RESET");
-        assert!(read(&mut slow_log, &now).is_empty(), "ids go on");
+        assert!(read(&mut slow_log, &now).is_empty(), "ids continue");
     }
 
     #[test]
-    fn an_entry_keeps_all_arguments_and_may_have_more_elements_than_are_known() {
+    fn an_entry_has_all_arguments_and_may_have_unknown_fields() {
         let text = |text: &str| Datum::Text(text.to_owned());
         let words = ["MGET", "k:1", "k:2", "... (2998 more arguments)"].map(text).to_vec();
         let head = [0, 1_795_262_814, 4_100].map(Datum::Number);
@@ -240,11 +241,11 @@ mod tests {
             text(CLIENT_NAME),
         ])]);
         assert_eq!(large.read(&own), Some(Vec::new()), "redyno's own");
-        assert_eq!(slow_log.read(&own).unwrap().len(), 1, "it held the server");
+        assert_eq!(slow_log.read(&own).unwrap().len(), 1, "the command blocked the server");
     }
 
     #[test]
-    fn a_log_that_is_full_of_one_command_at_first_is_one_report() {
+    fn a_log_full_of_one_command_before_the_session_is_reported_once() {
         let keys: &[&str] = &["KEYS", "*"];
         let full: Vec<_> =
             (0..30).map(|id| (id, 9_000 + id * 100, if id % 3 == 0 { &["GET"] } else { keys })).collect();
@@ -264,14 +265,14 @@ mod tests {
         let mut slow_log = SlowLog::default();
         assert!(read(&mut slow_log, &[]).is_empty());
         let entries: [(i64, i64, &[&str]); 2] = [(i64::MAX, 1, &["GET", "a"]), (i64::MIN, 1, &["GET", "a"])];
-        assert_eq!(read(&mut slow_log, &entries).len(), 2, "one, and how many more there seem to be");
+        assert_eq!(read(&mut slow_log, &entries).len(), 2, "one entry, and the number of further entries");
         slow_log.begin_again();
         let twice: [(i64, i64, &[&str]); 2] = [(0, 1, &["GET", "a"]); 2];
         assert_eq!(read(&mut slow_log, &twice).len(), 2);
     }
 
     #[test]
-    fn ids_that_begin_again_are_new() {
+    fn ids_that_begin_at_0_again_are_new() {
         let mut slow_log = SlowLog::default();
         read(&mut slow_log, &[(40, 1, &["GET", "a"])]);
         assert_eq!(read(&mut slow_log, &[(0, 1, &["GET", "a"])]).len(), 1, "seen by the ids");
@@ -280,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_flood_the_longest_are_reported_and_the_others_counted() {
+    fn the_longest_of_many_entries_are_reported_and_the_others_counted() {
         let mut slow_log = SlowLog::default();
         read(&mut slow_log, &[]);
         let words: &[&str] = &["GET", "a"];

@@ -15,21 +15,21 @@ use crate::{
 /// The results of one poll: texts, gauges, and lists. Missing values are empty or `None`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Status {
-    /// `redis`, `valkey`, `memcached`, or the name of another server.
+    /// The kind of server: `redis`, `valkey`, `memcached`, or another name.
     pub name: String,
     /// The version of the server; for Valkey its `valkey_version`, not its `redis_version`.
     pub version: String,
-    /// The number of the server's process, on its machine or in its container.
+    /// The id of the server's process, on its machine or in its container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_id: Option<u32>,
-    /// `standalone`, `cluster` or `sentinel`.
+    /// The mode of the server: `standalone`, `cluster` or `sentinel`.
     pub mode: String,
-    /// `master` or `slave`.
+    /// The replication role: `master` or `slave`.
     pub role: String,
-    /// The server's behaviour at its memory limit: `noeviction`, `allkeys-lru`, …
+    /// The server's behaviour at its memory limit: `noeviction`, `allkeys-lru`, ……
     #[serde(rename = "memory_policy")]
     pub policy: Option<String>,
-    /// The master of a replica, `host:port`.
+    /// The address of a replica's master, as `host:port`.
     #[serde(rename = "replication_master")]
     pub master: Option<String>,
     /// Seconds since the previous poll.
@@ -40,22 +40,23 @@ pub struct Status {
     /// The statistics of each command since the previous poll, including commands of redyno's control plane. Commands
     /// that were neither called nor refused are absent.
     pub command_stats: BTreeMap<String, CommandStat>,
-    /// The number of calls of these commands that redyno's control plane made, by the names of `command_stats`.
+    /// The number of calls in `command_stats` that redyno's control plane made, by command name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub own: BTreeMap<String, u64>,
-    /// The error replies to all clients since the previous poll, by prefix (`WRONGTYPE`); since Redis 6.2. Servers stop
-    /// to count after some hundred prefixes, so a missing prefix is no proof of no error.
+    /// The error replies to all clients since the previous poll, by prefix (`WRONGTYPE`); since Redis 6.2. Servers
+    /// count only about a hundred prefixes, so an error with a missing prefix is possible.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub errors: BTreeMap<String, u64>,
     /// The last event of each kind from the latency monitor.
     pub latency_events: Vec<LatencyEvent>,
-    /// The values of the parameters that matter for latency, from CONFIG GET: the [`PARAMETERS`](super::PARAMETERS) and
-    /// others that redyno only reads; for memcached, values from `stats settings`. Results with the same values share them.
+    /// The values of the parameters that affect latency, from CONFIG GET: the [`PARAMETERS`](super::PARAMETERS), and
+    /// parameters that redyno only reads. For memcached, the values are from `stats settings`.
     pub config: Arc<BTreeMap<String, String>>,
-    /// The connected clients, in the polls that asked for them.
+    /// The connected clients; `None` in polls without CLIENT LIST.
     #[serde(default, rename = "client_list", skip_serializing_if = "Option::is_none")]
     pub clients: Option<Clients>,
-    /// The slots of a cluster that used most of the main thread, busiest first, in the polls that asked for them.
+    /// The slots of a cluster node that used most of the main thread, busiest first; `None` in polls that did not
+    /// request them.
     #[serde(default, rename = "busy_slots", skip_serializing_if = "Option::is_none")]
     pub slots: Option<Vec<SlotUse>>,
 }
@@ -71,7 +72,8 @@ impl Status {
         format!("{} has no {feature}", self.dialect().words().server)
     }
 
-    /// Returns the value of a gauge as text, such as `13.6 MiB`. A gauge that counts is shown per second: `3.91 MiB/s`.
+    /// Returns the value of a gauge as text, such as `13.6 MiB`. A counter is written as a rate per second: `3.91
+    /// MiB/s`.
     pub fn text_of(&self, gauge: Gauge) -> Option<String> {
         let value = self.gauges[gauge]?;
         if gauge.about().kind != Kind::Added {
@@ -87,9 +89,9 @@ impl Status {
         Some(limit.map_or(used.clone(), |limit| format!("{used} of {}", Gauge::MaxMemory.written(limit))))
     }
 
-    /// Returns a command's statistics without the calls of redyno's control plane; `None` if no others were made. The
-    /// time of redyno's calls is estimated as the mean time of all calls of the command. Times of single calls
-    /// (`times`) include redyno's.
+    /// Returns a command's statistics without the calls of redyno's control plane; `None` if other clients made no
+    /// calls. The time of redyno's calls is estimated as the mean time of all calls of the command. The histogram in
+    /// `times` includes redyno's calls.
     pub fn of_others(&self, name: &str) -> Option<CommandStat> {
         let stat = self.command_stats.get(name)?;
         let own = self.own.get(name).copied().unwrap_or(0).min(stat.calls);
@@ -98,16 +100,16 @@ impl Status {
         (others.calls > 0 || others.rejected.is_some_and(|n| n > 0)).then_some(others)
     }
 
-    /// Returns the microseconds of the main thread that redyno's control plane used for a command, estimated as
-    /// [`of_others`](Self::of_others) does.
+    /// Returns the time of the main thread that redyno's calls of a command used, in microseconds. The time is
+    /// estimated as in [`of_others`](Self::of_others).
     pub fn own_us(&self, name: &str) -> f64 {
         let Some(stat) = self.command_stats.get(name).filter(|stat| stat.calls > 0) else { return 0.0 };
         let own = self.own.get(name).copied().unwrap_or(0).min(stat.calls);
         stat.usec as f64 * (own as f64 / stat.calls as f64)
     }
 
-    /// Returns the gauges with those that count since the previous poll as rates per second; without a previous poll,
-    /// those have no value.
+    /// Returns the gauges, with counters as rates per second since the previous poll. Without a previous poll, counters
+    /// have no value.
     pub fn rates(&self) -> Gauges {
         let mut rates = self.gauges.clone();
         for gauge in GAUGES.into_iter().filter(|gauge| gauge.about().kind == Kind::Added) {
@@ -116,7 +118,7 @@ impl Status {
         rates
     }
 
-    /// Converts `n`, a difference since the previous poll, to a rate per second.
+    /// Converts `n`, a difference since the previous poll, to a rate per second; `None` without a previous poll.
     pub fn per_s(&self, n: f64) -> Option<f64> {
         self.poll_s.filter(|s| *s > 0.0).map(|s| n / s)
     }
@@ -133,8 +135,8 @@ pub struct CommandStat {
     pub failed: Option<u64>,
     /// Calls that were refused before execution (wrong arguments, OOM, ACL); `None` before Redis 6.2.
     pub rejected: Option<u64>,
-    /// The histogram of the execution times since the last poll that requested it, which is usually the previous poll:
-    /// upper limits in microseconds, each with a number of calls. The histogram is present for the commands with the
+    /// The histogram of the execution times since the previous histogram, usually from the previous poll. Each bucket
+    /// has an upper limit in microseconds and a number of calls. The histogram is present for the commands with the
     /// most calls, on servers that have LATENCY HISTOGRAM.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub times: Option<Buckets>,
@@ -170,7 +172,7 @@ impl CommandStat {
 /// The last event of one kind from the latency monitor.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LatencyEvent {
-    /// `command`, `fork`, `aof-write`, …
+    /// The kind of event: `command`, `fork`, `aof-write`, …
     pub name: String,
     /// The age of the event in whole seconds, by the server's clock.
     pub age_s: Option<u64>,
@@ -183,7 +185,7 @@ pub struct LatencyEvent {
 /// A report of the control plane. `at_ns` is the time of the report on the session's clock.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
-    /// INFO was answered.
+    /// The server replied to INFO.
     Status {
         /// The time when the reply arrived.
         at_ns: u64,
@@ -194,7 +196,7 @@ pub enum Message {
     Asked {
         /// The time when the last reply arrived.
         at_ns: u64,
-        /// How often each command was answered, by its name in INFO commandstats.
+        /// The number of replies to each command, by the command's name in INFO commandstats.
         requests: BTreeMap<String, u64>,
     },
     /// An event on the server, or of the connection to it.
@@ -206,17 +208,17 @@ pub enum Message {
     },
 }
 
-/// The use of one slot since the previous poll that asked for it.
+/// The use of one slot since the previous poll that requested slots.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SlotUse {
-    /// The slot.
+    /// The number of the slot.
     pub slot: u16,
-    /// Its keys.
+    /// The number of keys in the slot.
     pub keys: u64,
-    /// The share of a core that its commands used.
+    /// The share of a core that the commands of the slot used.
     pub cpu: f64,
-    /// Bytes per second that clients sent for it.
+    /// The bytes per second that clients sent in requests for the slot.
     pub bytes_in_per_s: f64,
-    /// Bytes per second that clients got for it.
+    /// The bytes per second that clients received in replies for the slot.
     pub bytes_out_per_s: f64,
 }

@@ -1,4 +1,4 @@
-//! The keys of a server, or of one node of a cluster.
+//! Counts, lists and removes the keys of a server, or of one node of a cluster.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{protocol::key_slot, workload::RunId};
 
-/// The keys of a server, or of a node of a cluster.
+/// The keys of a server, or of a node of a cluster, with the commands to count and remove them.
 pub(super) struct StoredKeys<'a> {
     wire: &'a Wire,
     /// The slots of the node; `None` without a cluster.
@@ -20,7 +20,7 @@ pub(super) struct StoredKeys<'a> {
 }
 
 impl<'a> StoredKeys<'a> {
-    /// Requests the slots of the server, which determine the keys that it can store.
+    /// Requests the slots of the server. The slots determine the keys that the server can store.
     pub(super) async fn of(wire: &'a Wire) -> Result<Self, ServerError> {
         Ok(Self { wire, slots: Slots::of(wire).await? })
     }
@@ -50,7 +50,7 @@ impl<'a> StoredKeys<'a> {
     }
 }
 
-/// Sends a command with keys of one slot: all at once, or one by one while the slot is being moved.
+/// Sends a command with keys of one slot. While the slot is being moved, a command is sent for each key.
 async fn of_slot(
     wire: &Wire,
     slots: &Slots,
@@ -69,7 +69,7 @@ async fn of_slot(
     for key in keys {
         match wire.of_keys(command, std::slice::from_ref(key)).await {
             Err(error) if is_moved(&error) => found.elsewhere += 1,
-            // A key that has not arrived is still on the other node.
+            // A key that was not found may still be on the other node.
             Ok(0) if is_arriving => found.elsewhere += 1,
             there => found.there += there?,
         }
@@ -100,7 +100,7 @@ impl Store for StoredKeys<'_> {
     }
 
     async fn remove(&self, keys: &[Vec<u8>]) -> Result<u64, ServerError> {
-        // Servers before Redis 4 have no UNLINK, and a user without a permission for UNLINK may have one for DEL.
+        // Servers before Redis 4 have no UNLINK, and a user may be permitted to use DEL but not UNLINK.
         let removed = match self.each("UNLINK", keys).await {
             Err(error) if error.is_refusal("ERR unknown command") || error.is_refusal("NOPERM") => {
                 self.each("DEL", keys).await

@@ -1,4 +1,5 @@
-//! The survey of a server before the first write: its keys, clients and runs. Read-only and limited.
+//! The survey of a server before the first write: its keys, clients and runs. The survey writes nothing, and sends a
+//! limited number of commands.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -17,12 +18,12 @@ use crate::{
     workload::{OwnKey, RunId},
 };
 
-/// In a database with at most this number of keys, all keys are checked.
+/// The largest number of keys in a database for a check of each key.
 const LOOK_THROUGH_KEYS: u64 = 5_000;
 /// The number of keys that each SCAN of the survey requests.
 const SCAN_COUNT: u32 = 500;
-/// The check of all keys is given up after this number of SCANs, because keys are then added faster than they are
-/// checked.
+/// The largest number of SCANs in a check of all keys. If more SCANs are needed, keys are added faster than redyno
+/// checks them.
 const LOOK_THROUGH_STEPS: u32 = 40;
 
 /// The results of a survey.
@@ -36,9 +37,9 @@ pub struct Survey {
     pub in_cluster: bool,
     /// The number of the database that the load writes to.
     pub db: u32,
-    /// The number of keys in that database, including redyno's own.
+    /// The number of keys in the database `db`, including redyno's own keys.
     pub keys: u64,
-    /// The number of keys in all databases, including redyno's own.
+    /// The number of keys in all databases, including redyno's own keys.
     pub total_keys: u64,
     /// The number of keys that are not redyno's, in all databases.
     pub foreign: Foreign,
@@ -56,7 +57,7 @@ pub struct Survey {
     pub maxmemory: Option<u64>,
     /// The commands of modules that the load needs and the server does not have.
     pub missing: Vec<String>,
-    /// The value of `notify-keyspace-events`, if it was asked for.
+    /// The value of `notify-keyspace-events`; empty if it was not requested.
     pub notifications: String,
     /// The runs with a marker on the server. The session of such a run is still running, has kept its keys, or was
     /// killed before it could clean up.
@@ -92,7 +93,7 @@ impl Survey {
 pub enum Foreign {
     /// Exactly this number of keys, in all databases.
     Exactly(u64),
-    /// At most this number of keys, which includes redyno's own: the database is too large to check each key.
+    /// At most this number of keys, including redyno's own keys. The database is too large to check each key.
     AtMost(u64),
 }
 
@@ -117,20 +118,20 @@ impl Foreign {
 /// The other connected clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Neighbours {
-    /// Clients of other programs, except replicas and clients in MONITOR.
+    /// The number of clients of other programs, without replicas and clients in MONITOR.
     pub clients: u64,
-    /// Replicas.
+    /// The number of connected replicas.
     pub replicas: u64,
-    /// Load connections of all sessions of redyno, recognised by their names. `None` if CLIENT LIST is not permitted;
-    /// then `clients` counts all connections except this session's, and `replicas` is from INFO.
+    /// The number of load connections of all sessions of redyno, recognised by their names. `None` if CLIENT LIST is
+    /// not permitted; then `clients` counts all connections except one, and `replicas` is from INFO.
     pub load: Option<u64>,
-    /// Other sessions of redyno, with or without load. `None` if CLIENT LIST is not permitted.
+    /// The number of other sessions of redyno, with or without load. `None` if CLIENT LIST is not permitted.
     pub sessions: Option<u64>,
 }
 
 impl Survey {
-    /// Adds the results of another primary of the same cluster, or of another server of the same load. All figures are
-    /// sums.
+    /// Adds the results of another primary of the same cluster, or of another server of the same load. The counts of
+    /// both servers are added.
     #[must_use]
     pub fn with(mut self, other: Self) -> Self {
         let sum = |one: Option<u64>, other: Option<u64>| Some(one?.saturating_add(other?));
@@ -143,7 +144,7 @@ impl Survey {
         self.loading |= other.loading;
         self.used_memory = sum(self.used_memory, other.used_memory);
         self.max_clients = sum(self.max_clients, other.max_clients);
-        // Without a limit at one of them, there is none.
+        // If one of the servers has no limit, the sum has no limit.
         let is_limited = self.maxmemory != Some(0) && other.maxmemory != Some(0);
         self.maxmemory = sum(self.maxmemory, other.maxmemory).map(|sum| if is_limited { sum } else { 0 });
         self.missing.extend(other.missing);
@@ -167,10 +168,10 @@ impl Neighbours {
     }
 }
 
-/// The largest number of lines about leftovers; sessions with the same leftovers share a line.
+/// The largest number of lines that describe leftovers. Further sessions are only counted.
 const MOST_LEFT: usize = 8;
 
-/// Returns lines about the leftovers of sessions. Sessions with the same leftovers share a line.
+/// Returns lines about the changes that sessions left. Sessions that left the same changes share a line.
 pub fn left_behind(markers: &[Marker], target: &Target) -> Vec<String> {
     let mut alike: Vec<(String, &Marker, u64)> = Vec::new();
     let mut others = 0;
@@ -194,7 +195,7 @@ pub fn left_behind(markers: &[Marker], target: &Target) -> Vec<String> {
     alike.iter().map(line).chain((others > 0).then_some(rest)).collect()
 }
 
-/// Surveys the server with at most about fifty commands, and one more for each listed run. Writes nothing.
+/// Surveys the server with at most about 50 commands, plus one command for each listed run. Writes nothing.
 pub(super) async fn survey(
     wire: &Wire,
     target: &Target,
@@ -239,7 +240,7 @@ pub(super) async fn survey(
     })
 }
 
-/// Returns which of the `commands` the server does not have; none if the server refuses COMMAND INFO.
+/// Returns which of the `commands` the server does not have; empty if the server refuses COMMAND INFO.
 async fn missing(wire: &Wire, commands: BTreeSet<String>) -> Result<Vec<String>, ServerError> {
     if commands.is_empty() {
         return Ok(Vec::new());
@@ -274,17 +275,18 @@ async fn unfit(wire: &Wire, info: &Info<'_>) -> Result<Option<String>, ServerErr
     Ok(cluster.text("cluster_state").filter(|state| *state != "ok").map(broken))
 }
 
-/// Returns the markers of sessions that kept their keys or were killed before they could clean up, but not of sessions
-/// that may still run. From other databases, only markers with changes of the whole server are included.
+/// Returns the markers of sessions that kept their keys, or that were killed before they could clean up. Markers of
+/// sessions that may still be running are not included. From other databases, only markers with changes of the whole
+/// server are included.
 pub(super) async fn leftovers(wire: &Wire, target: &Target) -> Result<Vec<Marker>, ServerError> {
-    // A node that answers CLUSTERDOWN has no keys, and fred would drop the other requests.
+    // A node that replies CLUSTERDOWN serves no keys, and fred would drop the other requests.
     if let Ok(text) = wire.info().await
         && unfit(wire, &Info::parse(&text)).await?.is_some()
     {
         return Ok(Vec::new());
     }
     let mut markers = registry::markers(wire, &Place::all(wire).await?, target.db).await?;
-    // If this is refused, setting a parameter and cleaning up report it.
+    // A refusal is ignored here; setting a parameter and cleaning up report it.
     markers.extend(registry::elsewhere(wire, target).await.unwrap_or_default());
     if markers.is_empty() {
         return Ok(markers);
@@ -303,7 +305,7 @@ pub(super) async fn leftovers(wire: &Wire, target: &Target) -> Result<Vec<Marker
     Ok(markers)
 }
 
-/// The listed runs, and the keys of the list and of the markers.
+/// The keys of redyno: the listed runs, and the names of the lists and the markers.
 struct Own<'a> {
     runs: HashMap<RunId, &'a Marker>,
     notes: HashSet<Vec<u8>>,
@@ -373,7 +375,7 @@ mod tests {
     use crate::server::{Made, Owner};
 
     #[test]
-    fn sessions_that_left_the_same_are_shown_in_one_line_and_very_many_kinds_in_one_more() {
+    fn sessions_that_left_the_same_changes_share_a_line() {
         let owner = |pid| Owner { started: "2026-11-21T07:08:00Z".to_owned(), host: "box".to_owned(), pid };
         let marker = |pid| Marker { span: None, ..Marker::new(RunId::random(), owner(Some(pid))) };
         let first = "a session begun 2026-11-21T07:08:00Z on host box, process 1";

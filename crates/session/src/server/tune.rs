@@ -1,13 +1,13 @@
-//! Sets a parameter of the server and restores it. The value to restore is written to the ledger and the marker before
-//! the parameter is set. So the session can always restore the parameter, and the parameters of a killed session can be
-//! found.
+//! Sets a parameter of the server, and restores it. Before a parameter is set, the value to restore is written to the
+//! ledger and the marker. So the session can always restore the parameter, and the parameters of a killed session can
+//! be found.
 //!
 //! ```text
 //! GET, note, other sessions? ─► CONFIG SET ─► GET, note the new value     restore: GET, CONFIG SET, remove from ledger
 //!                       └────────┴ refused: the note is removed                    and marker
 //! ```
-//! If the new value is a lower memory limit, the server may refuse to write this value to the marker. The earlier
-//! content of the marker is sufficient then.
+//! If the new value is a lower memory limit, the server may refuse to write the new value to the marker. In this case,
+//! the earlier content of the marker is sufficient.
 
 use super::{
     ConfigChange, Ledger, Parameter, ServerError, Tuned,
@@ -31,8 +31,8 @@ pub(super) struct TuneStep {
 pub struct Turned {
     /// The values before and after the change.
     pub change: ConfigChange,
-    /// The reason why the marker could not be written, if so. Without a marker, nothing shows after a kill of redyno
-    /// that the parameter was set.
+    /// The reason why the marker could not be written; `None` if it was written. Without a marker, redyno cannot
+    /// restore the parameter after the session is killed.
     pub unmarked: Option<ServerError>,
 }
 
@@ -84,8 +84,8 @@ fn irreversible(name: &str, why: String) -> ServerError {
 }
 
 /// Writes the parameter `name` with the value `from` to the marker, and checks that no other session sets the parameter
-/// at the same time. If two sessions set it at the same time, at least one of them finds the other's marker. Returns
-/// the reason if the marker cannot be written.
+/// at the same time. If two sessions set the parameter at the same time, at least one of them finds the marker of the
+/// other session. Returns the reason if the marker cannot be written.
 async fn begin(
     wire: &Wire,
     target: &Target,
@@ -94,7 +94,7 @@ async fn begin(
 ) -> Result<Option<ServerError>, ServerError> {
     let unmarked = match registry::bring(wire, ledger).await {
         Ok(()) => None,
-        // A replica or a full server accepts no keys; it can be tuned without a note.
+        // A replica or a full server accepts no keys; its parameters can be set without a marker.
         Err(error) if error.is_refused() => Some(error),
         Err(error) => return Err(error),
     };
@@ -152,7 +152,8 @@ async fn write_marker(wire: &Wire, ledger: &Ledger, name: &str) -> Result<(), Se
     })
 }
 
-/// Ignores a refusal: a server that accepts no keys has no marker, or the marker keeps its previous content.
+/// Ignores a refusal by the server. If the server accepts no keys, there is no marker, or the marker keeps its previous
+/// content.
 pub(super) fn refused_is_fine(answer: Result<(), ServerError>) -> Result<(), ServerError> {
     answer.or_else(|error| if error.is_refused() { Ok(()) } else { Err(error) })
 }

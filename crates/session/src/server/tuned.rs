@@ -1,4 +1,4 @@
-//! A parameter that a session set, and the values needed to restore it. Pure.
+//! A parameter that a session set, and the values needed to restore it. This module does no I/O.
 //!
 //! ```text
 //!             from            to[0]                 to[1]
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::parameter::{Parameter, value_words};
 
-/// The length of the longest accepted note.
+/// The length of the longest accepted note, in bytes.
 const LONGEST_NOTE: usize = 2000;
 
 /// A parameter that a session has set or was about to set.
@@ -20,11 +20,11 @@ pub struct Tuned {
     pub name: String,
     /// The value before the session's first change.
     pub from: String,
-    /// The values that the session set and that the parameter may have now, the latest last.
+    /// The values that the session set and that the parameter may have now; the latest value is the last.
     pub to: Vec<String>,
 }
 
-/// The form in the marker: everything except the parameter's name.
+/// The content of a marker's field: everything except the parameter's name.
 #[derive(Serialize, Deserialize)]
 struct Note {
     from: String,
@@ -32,9 +32,9 @@ struct Note {
 }
 
 impl Tuned {
-    /// Returns the entry for setting `name` from the value `from` to `to`. The entry continues the session's earlier
-    /// entry (`knows`), if there is one. If another client has changed the parameter since, that client's value will be
-    /// restored.
+    /// Returns the entry for setting `name` from the value `from` to `to`. `knows` is the session's earlier entry for
+    /// the parameter, if there is one, and the old value in that entry is kept. If another client has changed the
+    /// parameter since, the value of that client will be restored.
     pub fn turned(knows: Option<&Self>, name: &str, from: &str, to: &str) -> Self {
         let fresh = || Self { name: name.to_owned(), from: from.to_owned(), to: Vec::new() };
         let mut tuned = knows.filter(|tuned| tuned.is_ours(from)).cloned().unwrap_or_else(fresh);
@@ -49,7 +49,7 @@ impl Tuned {
         Self { to: vec![to.to_owned()], ..self }
     }
 
-    /// Returns whether `value` is one that the session set.
+    /// Returns whether `value` is a value that the session set.
     pub(super) fn is_ours(&self, value: &str) -> bool {
         self.to.iter().any(|own| same(own, value))
     }
@@ -67,14 +67,14 @@ impl Tuned {
             return None;
         }
         let Note { from, to } = serde_json::from_str(note).ok()?;
-        // The value to restore must be plausible. The session's own values are only compared and shown.
+        // Only the value to restore must be plausible; the values that the session set are only compared and shown.
         let is_shown = |value: &String| !value.chars().any(char::is_control);
         let is_believed = parameter.is_plausible(&from) && !to.is_empty() && to.iter().all(is_shown);
         is_believed.then(|| Self { name: parameter.name.to_owned(), from, to })
     }
 
     /// Checks that [`read`](Self::read) will accept the [`note`](Self::note) and recognise its values, so that the
-    /// parameter can be restored after a kill.
+    /// parameter can be restored after the session is killed.
     ///
     /// # Errors
     /// A message with the value that will not be accepted, and the accepted range.
@@ -86,7 +86,7 @@ impl Tuned {
                 "the present value is {from}, and after a kill `redyno clean` restores only {known}; set it by hand"
             ));
         }
-        // A typed value may differ in form from the server's.
+        // A typed value may have another form than the server's value.
         let in_servers_words = |value: &String| value.split(' ').map(plain).collect::<Vec<_>>().join(" ");
         match self.to.iter().find(|value| !parameter.takes(&in_servers_words(value))) {
             Some(value) => Err(format!("the allowed values are {known}, not {}", value_words(value))),
@@ -129,22 +129,26 @@ mod tests {
     }
 
     #[test]
-    fn the_value_before_the_first_change_is_the_one_to_go_back_to() {
+    fn the_value_before_the_first_change_is_restored() {
         let first = Tuned::turned(None, "hz", "10", "20");
         assert_eq!(first, tuned("hz", "10", &["20"]));
         let second = Tuned::turned(Some(&first), "hz", "20", "50");
-        assert_eq!(second, tuned("hz", "10", &["20", "50"]), "either may hold until the server has answered");
+        assert_eq!(
+            second,
+            tuned("hz", "10", &["20", "50"]),
+            "both are possible until the server has replied"
+        );
         assert_eq!(second.settled("50"), tuned("hz", "10", &["50"]));
     }
 
     #[test]
-    fn what_somebody_else_set_in_between_is_what_comes_back() {
+    fn a_value_that_another_client_set_in_between_is_restored() {
         let first = Tuned::turned(None, "hz", "10", "20");
         assert_eq!(Tuned::turned(Some(&first), "hz", "77", "50"), tuned("hz", "77", &["50"]));
     }
 
     #[test]
-    fn a_value_is_known_again_in_the_servers_words() {
+    fn a_value_is_recognised_in_the_servers_form() {
         for (typed, reported) in [
             ("100mb", "104857600"),
             ("1GB", "1073741824"),
@@ -164,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_is_read_as_it_was_written_and_only_of_plausible_values() {
+    fn a_note_is_read_as_it_was_written_and_only_with_plausible_values() {
         let read = |name, note: &str| Tuned::read(Parameter::named(name).unwrap(), note);
         let save = tuned("save", "3600 1", &["", "60 1"]);
         assert_eq!(read("save", &save.note()), Some(save));

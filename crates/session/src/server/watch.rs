@@ -31,7 +31,7 @@ use crate::{
 /// The time limit of one attempt to connect.
 const GREETING_LIMIT: Duration = Duration::from_secs(2);
 
-/// The last reported state, so that each change is reported once.
+/// The last reported state of the connection, so that each change is reported once.
 #[derive(Debug, PartialEq)]
 enum Standing {
     Nothing,
@@ -40,10 +40,10 @@ enum Standing {
     Unreachable(String),
 }
 
-/// The reason why there is no connection.
+/// The reason why redyno could not connect.
 struct Trouble {
     cause: String,
-    /// Whether the server answered and refused the connection, for example because of a wrong password.
+    /// Whether the server replied and refused the connection, for example because of a wrong password.
     was_answered: bool,
 }
 
@@ -55,13 +55,13 @@ impl Trouble {
 
 /// The end of a connection.
 enum Ended {
-    /// The connection broke. The next attempt to connect shows whether the server can be reached.
+    /// The connection was lost. The next attempt to connect shows whether the server can be reached.
     Broken(String),
     /// The server does not reply on this connection any more.
     Hung(String),
 }
 
-/// The control plane's state.
+/// The settings and channels of a control plane.
 pub(super) struct Watch {
     pub(super) target: Target,
     pub(super) clock: Clock,
@@ -87,7 +87,7 @@ impl Watch {
             marker_trouble: None,
             back_off: BackOff::new(),
         };
-        // Time and cause of the last broken connection, until they are reported.
+        // The time and the cause of the last lost connection, until they are reported.
         let mut broken = None;
         loop {
             let cause = match connect(&state.target).await {
@@ -122,13 +122,15 @@ async fn connect(target: &Target) -> Result<Link, Trouble> {
     if !target.dialect.has_keys() {
         return Ok(Link::None);
     }
-    // RESP2 whatever the load uses: every server has it, and INFO has the same text.
+    // The control plane uses RESP2 even if the load uses RESP3, because every server supports RESP2.
     let dialect = if target.dialect == Dialect::Resp3 { Dialect::Resp2 } else { target.dialect };
     let asked = Target { dialect, ..target.clone() };
-    // Redyno's own greeting finds the cause of a failure, unlike a client library's. It blocks, so it runs on a thread.
+    // Redyno's own greeting finds the cause of a failure, unlike the greeting of fred. The greeting blocks, so it runs
+    // on its own thread.
     let failed = |why: &dyn Display| Trouble::silent(format!("the attempt to connect failed: {why}"));
     let (done, talked) = oneshot::channel();
-    // Tokio panics where the system refuses a thread. If nobody waits any more, the connection is dropped.
+    // Tokio's `spawn_blocking` would panic if the system refused a thread. If the receiver is gone, the connection is
+    // dropped.
     let greet = move || drop(done.send(talk(&asked, GREETING_LIMIT)));
     std::thread::Builder::new().name("greeting".to_owned()).spawn(greet).map_err(|error| failed(&error))?;
     let talk = talked
@@ -143,13 +145,13 @@ struct ControlState {
     clock: Clock,
     news: Sender<Message>,
     orders: UnboundedReceiver<Order>,
-    /// The orders that are being carried out. They end with the control plane.
+    /// The orders that are being carried out. These orders are cancelled when the control plane ends.
     under_way: JoinSet<()>,
     standing: Standing,
     poller: Poller,
     /// The changes that the session has to undo. Each poll checks the marker of these changes.
     ledger: Option<Ledger>,
-    /// The reported reason why the marker cannot be written.
+    /// The last reported reason why the marker cannot be written.
     marker_trouble: Option<EventKind>,
     back_off: BackOff,
 }
@@ -192,7 +194,7 @@ impl ControlState {
     }
 
     /// Polls the server, and checks the marker. Returns the length of the pause until the next poll, as a multiple of
-    /// the usual one.
+    /// the usual pause.
     ///
     /// # Errors
     /// When the connection cannot be used any more.
@@ -262,7 +264,7 @@ impl ControlState {
         }
     }
 
-    /// Reports an outage once. During the outage, a further failure is reported only if the server answers and refuses
+    /// Reports an outage once. During the outage, a further failure is reported only if the server replies and refuses
     /// the connection for another reason.
     fn report_unreachable(&mut self, at_ns: u64, trouble: &Trouble) {
         let news = Standing::Unreachable(trouble.cause.clone());
@@ -275,7 +277,7 @@ impl ControlState {
     }
 
     fn report(&self, message: Message) {
-        // There may be no receiver at the end of a session, but orders (cleaning up) still arrive.
+        // At the end of a session there may be no receiver, while orders to clean up still arrive.
         drop(self.news.send(message));
     }
 }

@@ -1,5 +1,5 @@
-//! A connection whose caller waits for each reply, and walks over the keys with SCAN at the pace of a look: for output in
-//! the style of redis-cli.
+//! A blocking connection that walks over the keys with SCAN, with the pauses of a key scan. The connection is used for
+//! output in the style of redis-cli.
 
 use std::time::Duration;
 
@@ -9,24 +9,24 @@ use super::{
 };
 use crate::{endpoint::Target, protocol::Dialect, server::ServerError, untrusted};
 
-/// The connection, and its walk over the keys.
+/// A connection, and the state of its walk over the keys.
 pub struct DirectLine {
     line: Line,
-    /// The cursor of the next SCAN; `None` after the last one.
+    /// The cursor of the next SCAN; `None` after the last SCAN.
     cursor: Option<Vec<u8>>,
-    /// How long the server has worked since the last pause, at most.
+    /// The upper limit of the time that the server has worked since the last pause.
     cost: Duration,
 }
 
 impl DirectLine {
-    /// Connects.
+    /// Connects to the server.
     ///
     /// # Errors
     /// When the server cannot be reached.
     pub fn open(target: &Target) -> Result<Self, ServerError> {
         let target = Target { dialect: Dialect::Resp2, ..target.clone() };
         let mut line = Line::open(&target, crate::server::pace::Sent::default())?;
-        // A replica of a cluster answers only after this; all others refuse it.
+        // A replica in a cluster serves reads only after READONLY; other servers refuse READONLY.
         match line.ask(&[vec![b"READONLY"]]) {
             Err(error) if !error.is_refused() => Err(error),
             _ => Ok(Self { line, cursor: Some(b"0".to_vec()), cost: Duration::ZERO }),
@@ -36,7 +36,7 @@ impl DirectLine {
     /// Returns the reply to INFO.
     ///
     /// # Errors
-    /// When the server refuses it, or the connection is lost.
+    /// When the server refuses the command, or the connection is lost.
     pub fn info(&mut self) -> Result<String, ServerError> {
         Ok(self.texts(&[vec![b"INFO"]])?.pop().unwrap_or_default())
     }
@@ -46,15 +46,15 @@ impl DirectLine {
         self.cursor = Some(cursor.to_string().into());
     }
 
-    /// Returns the cursor of the next SCAN, cleaned; `None` after the last SCAN.
+    /// Returns the cursor of the next SCAN, with control characters escaped; `None` after the last SCAN.
     pub fn cursor(&self) -> Option<String> {
         self.cursor.as_deref().map(untrusted::bytes)
     }
 
-    /// Returns the keys that the next SCAN returns; `None` after the last SCAN.
+    /// Sends the next SCAN and returns its keys; `None` after the last SCAN.
     ///
     /// # Errors
-    /// When the server refuses it, or the connection is lost.
+    /// When the server refuses the command, or the connection is lost.
     pub fn scan(&mut self) -> Result<Option<Vec<Vec<u8>>>, ServerError> {
         let Some(cursor) = self.cursor.take() else { return Ok(None) };
         let found = self.ask(&[vec![&b"SCAN"[..], &cursor, b"COUNT", scan::COUNT]])?;
@@ -63,10 +63,11 @@ impl DirectLine {
         Ok(Some(step.keys))
     }
 
-    /// Returns the first text in each reply to these commands, cleaned; empty where there is none.
+    /// Returns the first text in each reply to the `commands`, with control characters escaped; empty for a reply
+    /// without text.
     ///
     /// # Errors
-    /// When the server refuses one, or the connection is lost.
+    /// When the server refuses a command, or the connection is lost.
     pub fn texts(&mut self, commands: &[Words]) -> Result<Vec<String>, ServerError> {
         let text = |found| match found {
             Found::Texts(texts) => texts.first().map(|text| untrusted::lines(text)),
@@ -75,10 +76,10 @@ impl DirectLine {
         Ok(self.ask(commands)?.into_iter().map(|found| text(found).unwrap_or_default()).collect())
     }
 
-    /// Returns the number in each reply to these commands; `None` where there is none.
+    /// Returns the number in each reply to the `commands`; `None` for a reply without a number.
     ///
     /// # Errors
-    /// When the server refuses one, or the connection is lost.
+    /// When the server refuses a command, or the connection is lost.
     pub fn numbers(&mut self, commands: &[Words]) -> Result<Vec<Option<u64>>, ServerError> {
         let number = |found| match found {
             Found::Number(number) => u64::try_from(number).ok(),
@@ -96,7 +97,7 @@ impl DirectLine {
         Ok(found)
     }
 
-    /// Returns how long to pause, so that the server works for this connection for at most the share of a look at keys.
+    /// Returns how long to pause, so that this connection uses at most the allowed share of the server's time.
     pub fn pause(&mut self) -> Duration {
         scan::pause(std::mem::take(&mut self.cost))
     }

@@ -1,5 +1,5 @@
-//! HOTKEYS (Redis 8.6): the server counts the time of each key for five seconds. A count that another client runs or has
-//! left is not touched.
+//! HOTKEYS (Redis 8.6): the server measures the CPU time of each key for five seconds. A measurement of another client
+//! and its result are never changed.
 
 use std::time::{Duration, Instant};
 
@@ -11,12 +11,12 @@ use crate::server::{
     link::{Datum, Wire},
 };
 
-/// The length of a count, in seconds, after which the server ends the count by itself.
+/// The length of a measurement, in seconds. The server ends the measurement after this time.
 const LENGTH_S: u64 = 5;
-/// How often an order to stop is looked for.
+/// The time between two checks whether the user has stopped the measurement.
 const NAP: Duration = Duration::from_millis(100);
 
-/// Lets the server count for [`LENGTH_S`] seconds, and removes the count.
+/// Lets the server measure for [`LENGTH_S`] seconds, reads the result, and removes the result from the server.
 pub(super) async fn look(wire: &Wire, shared: &Shared) -> Result<KeyState, ServerError> {
     let has_none = |error: ServerError| match error.is_refusal("ERR unknown command") {
         true => ServerError::Unfit("this server has no HOTKEYS, which exists since Redis 8.6".to_owned()),
@@ -34,7 +34,7 @@ pub(super) async fn look(wire: &Wire, shared: &Shared) -> Result<KeyState, Serve
     let is_stopped = shared.is_stopped();
     let stopped = if is_stopped { wire.data(&["HOTKEYS", "STOP"]).await.map(drop) } else { Ok(()) };
     let reply = wire.data(&["HOTKEYS", "GET"]).await;
-    // Whatever failed, the result does not stay on the server.
+    // The result is removed from the server, even after an error.
     wire.data(&["HOTKEYS", "RESET"]).await?;
     stopped?;
     let reply = reply?;
@@ -44,7 +44,7 @@ pub(super) async fn look(wire: &Wire, shared: &Shared) -> Result<KeyState, Serve
     Ok(if is_stopped { KeyState::Stopped } else { KeyState::Complete })
 }
 
-/// A count that the server has.
+/// A measurement on the server, or its result.
 #[derive(Debug, PartialEq)]
 struct Count {
     is_active: bool,
@@ -52,7 +52,8 @@ struct Count {
 }
 
 impl Count {
-    /// Reads the reply to HOTKEYS GET: nothing, or names and values, which some versions put into a list of one list.
+    /// Reads the reply to HOTKEYS GET: an empty reply, or a list of names and values. Some versions put this list into
+    /// another list.
     fn read(reply: &Datum) -> Option<Self> {
         let fields = match reply.list()? {
             [Datum::List(fields)] => fields,
@@ -72,10 +73,10 @@ impl Count {
         })
     }
 
-    /// Returns why redyno does not count.
+    /// Returns the reason why redyno does not start a measurement.
     fn owned(&self) -> &'static str {
         if self.is_active {
-            "another client runs HOTKEYS on this server now; its count is not disturbed"
+            "another client runs HOTKEYS on this server now; redyno does not disturb it"
         } else {
             "the server holds the result of an earlier HOTKEYS; HOTKEYS GET shows it, and HOTKEYS RESET removes it"
         }
@@ -87,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_recorded_count_is_read_in_both_of_its_forms_and_nothing_is_no_count() {
+    fn a_reply_is_read_in_both_forms_and_an_empty_reply_is_none() {
         // The reply of Redis 8.6 in RESP2, shortened.
         let text = |text: &str| Datum::Text(text.to_owned());
         let keys = [text("x"), Datum::Number(104), text("y"), Datum::Number(98)].to_vec();

@@ -1,4 +1,4 @@
-//! The connection of a look at keys: sends commands together, and reads the few forms of their replies.
+//! The connection that examines keys: sends several commands together, and reads their replies.
 
 use std::time::{Duration, Instant};
 
@@ -16,14 +16,14 @@ const LIMIT: Duration = Duration::from_secs(5);
 /// The number of PINGs that measure the shortest round trip.
 const PINGS: u32 = 5;
 
-/// A command.
+/// A command with its arguments.
 pub type Words<'a> = Vec<&'a [u8]>;
 
 /// A reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Found {
     Number(i64),
-    /// All texts of a reply, in order.
+    /// All strings of a reply, in order.
     Texts(Vec<Vec<u8>>),
     /// Null, or an error because another node of a cluster has the key now.
     Nothing,
@@ -32,20 +32,20 @@ pub(super) enum Found {
 /// The longest accepted reply, in bytes: MONITOR repeats the values of commands.
 const LONGEST: usize = 16 << 20;
 
-/// The connection.
+/// A connection that examines keys.
 pub(super) struct Line {
     pub(super) talk: Talk,
     sent: Sent,
-    /// The shortest round trip, which is time of the network and of redyno.
+    /// The shortest round trip: the time of the network and of redyno, without the server's work.
     shortest: Duration,
 }
 
 impl Line {
-    /// Connects to `target`, which speaks RESP2. Commands are counted in `sent`.
+    /// Connects to `target` with RESP2. The commands of the connection are counted in `sent`.
     pub(super) fn open(target: &Target, sent: Sent) -> Result<Self, ServerError> {
         let talk = talk(target, LIMIT).map_err(|error| ServerError::Unreachable(error.to_string()))?;
         let mut line = Self { talk: talk.bounded(LONGEST), sent, shortest: LIMIT };
-        // A server that refuses a name works without it.
+        // A server that refuses the name is used without a name.
         match line.ask(&[vec![b"CLIENT", b"SETNAME", NAME]]) {
             Err(error) if !error.is_refused() => return Err(error),
             _ => {}
@@ -58,8 +58,9 @@ impl Line {
         Ok(line)
     }
 
-    /// Sends `commands` together; returns their replies, and the time that the server spent on them at most: the time
-    /// until the last reply, without the shortest round trip. It includes what the server did for others meanwhile.
+    /// Sends `commands` together. Returns their replies, and the longest time that the server may have worked on them:
+    /// the time until the last reply, minus the shortest round trip. The time includes the server's work for other
+    /// clients meanwhile.
     pub(super) fn timed(&mut self, commands: &[Words]) -> Result<(Vec<Found>, Duration), ServerError> {
         let began = Instant::now();
         let found = self.ask(commands)?;
@@ -69,7 +70,7 @@ impl Line {
     /// Sends `commands` together; returns their replies.
     ///
     /// # Errors
-    /// The first refusal, or why the connection is lost.
+    /// When the server refuses a command, or the connection is lost.
     pub(super) fn ask(&mut self, commands: &[Words]) -> Result<Vec<Found>, ServerError> {
         let mut found = Vec::with_capacity(commands.len());
         let mut refused = None;

@@ -1,11 +1,11 @@
-//! Looks at the keys of a server on demand: keys by prefix, the largest keys and the hottest keys.
+//! Examines the keys of a server on demand: keys by prefix, the largest keys and the hottest keys.
 //!
 //! ```text
 //!            ┌─ scan:     SCAN, MEMORY USAGE, PTTL, OBJECT FREQ ─┐
-//! KeyWay ────┼─ monitor:  MONITOR for a second ──────────────────┼─► KeysSeen, while the look goes on
+//! KeyWay ────┼─ monitor:  MONITOR for a second ──────────────────┼─► KeysSeen, updated until the end
 //!            └─ hot_keys: HOTKEYS for five seconds ──────────────┘
 //! ```
-//! Scans and MONITOR have a connection of their own, so that the polls do not wait. No recording holds the results.
+//! Scans and MONITOR use their own connection, so that the polls do not wait. The results are not recorded.
 
 mod direct_line;
 mod hot_keys;
@@ -34,10 +34,10 @@ pub use self::direct_line::DirectLine;
 pub use self::monitor::MOST_COMMANDS_PER_S;
 pub use self::seen::{Estimate, HotUnit, KeySeen, KeyState, KeyWay, KeysSeen, PrefixSeen};
 
-/// How often the results of a look that goes on are published.
+/// The time between two publications of intermediate results.
 const PUBLISHED_EVERY: Duration = Duration::from_millis(250);
 
-/// A look at the keys of a server. Dropping the handle ends the look.
+/// The handle of an examination of a server's keys. Dropping the handle ends the examination.
 #[derive(Debug)]
 pub struct KeyLook {
     pub(super) shared: Arc<Shared>,
@@ -45,13 +45,13 @@ pub struct KeyLook {
 }
 
 impl KeyLook {
-    /// Ends the look early; its results so far remain.
+    /// Ends the examination early; its results so far remain.
     pub fn stop(&self) {
         self.shared.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Returns the results, if there are new ones within `limit`. The last ones have a state other than
-    /// [`KeyState::Running`].
+    /// Returns the results if they have changed. Waits at most `limit` for the end of the examination. The final
+    /// results have a state other than [`KeyState::Running`].
     pub fn news(&self, limit: Duration) -> Option<KeysSeen> {
         let state = match self.answer.wait(limit) {
             None => KeyState::Running,
@@ -69,7 +69,7 @@ impl Drop for KeyLook {
     }
 }
 
-/// The state that a [`KeyLook`] and its work share.
+/// The state that a [`KeyLook`] handle shares with its task.
 #[derive(Debug)]
 pub(super) struct Shared {
     stop: AtomicBool,
@@ -98,7 +98,7 @@ impl Shared {
     }
 }
 
-/// Looks at the keys of the target's database.
+/// Examines the keys of the target's database.
 ///
 /// # Errors
 /// When the server refuses a command, or the connection is lost.
@@ -134,7 +134,7 @@ pub(super) async fn look(
     Ok(KeyState::Complete)
 }
 
-/// Runs work that waits for a connection on a thread of its own.
+/// Runs blocking `work` on another thread.
 async fn apart<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ServerError> + Send + 'static,
 ) -> Result<T, ServerError> {

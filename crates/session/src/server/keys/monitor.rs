@@ -1,5 +1,5 @@
-//! A sample of commands by MONITOR: the commands and keys that are used most. The server formats a copy of each command
-//! meanwhile, so the sample is short. Of each command only its name and its key are kept.
+//! A sample of commands by MONITOR: the commands and keys that are used most. MONITOR slows the server down, so the
+//! sample is short. Only the name and the key of each command are kept.
 
 use std::{collections::HashMap, io, time::Duration};
 
@@ -18,13 +18,14 @@ use crate::{
 const LENGTH: Duration = Duration::from_secs(1);
 /// The largest number of lines in a sample.
 const MOST_LINES: usize = 20_000;
-/// With more commands per second, no sample is taken: MONITOR halves the throughput of a busy server.
+/// The largest number of commands per second at which a sample is taken. MONITOR halves the throughput of a busy
+/// server.
 pub const MOST_COMMANDS_PER_S: u64 = 20_000;
 const TOO_BUSY: &str =
     "no sample: the server runs more than 20 000 commands a second, and MONITOR would slow them down";
-/// The commands whose keys follow a script and the number of keys.
+/// The commands whose first two arguments are a script and the number of keys.
 const SCRIPTS: &str = "EVAL EVALSHA EVALSHA_RO EVAL_RO FCALL FCALL_RO";
-/// The commands whose first argument is not a key. Arguments of some are passwords.
+/// The commands whose first argument is not a key. Some of them have passwords as arguments.
 const WITHOUT_KEY: &str = "ACL AUTH BGREWRITEAOF BGSAVE CLIENT CLUSTER COMMAND COMMANDLOG CONFIG DBSIZE DEBUG DISCARD \
     ECHO EXEC FAILOVER FLUSHALL FLUSHDB FUNCTION HELLO HOTKEYS INFO KEYS \
     LASTSAVE LATENCY MEMORY MIGRATE MODULE MONITOR MULTI OBJECT PING PSUBSCRIBE PUBLISH PUBSUB QUIT RANDOMKEY REPLCONF \
@@ -32,7 +33,7 @@ const WITHOUT_KEY: &str = "ACL AUTH BGREWRITEAOF BGSAVE CLIENT CLUSTER COMMAND C
     UNWATCH WAIT WAITAOF XGROUP XINFO XREAD XREADGROUP ASKING BITOP BLMPOP BZMPOP LMPOP PSYNC PUNSUBSCRIBE READONLY \
     READWRITE REPLICAOF SHUTDOWN SINTERCARD SLAVEOF SUNSUBSCRIBE ZDIFF ZINTER ZINTERCARD ZMPOP ZUNION";
 
-/// Checks that a sample may be taken from the server of this INFO.
+/// Checks in the server's INFO that a sample may be taken.
 pub(super) fn check(info: &Info) -> Result<(), ServerError> {
     match info.number::<u64>("instantaneous_ops_per_sec") {
         Some(ops) if ops > MOST_COMMANDS_PER_S => Err(ServerError::Unfit(TOO_BUSY.to_owned())),
@@ -40,14 +41,14 @@ pub(super) fn check(info: &Info) -> Result<(), ServerError> {
     }
 }
 
-/// What a sample contains: the number of lines, and how often each command used each key.
+/// A sample: the number of MONITOR lines, and how often each command used each key.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     lines: u64,
     counts: HashMap<Vec<u8>, u64>,
 }
 
-/// Takes a sample, and disconnects.
+/// Takes a sample, and closes the connection.
 pub(super) fn sample(mut line: Line) -> Result<Lines, ServerError> {
     let lost =
         |error: ReachError| ServerError::Lost { command: "MONITOR".to_owned(), cause: error.to_string() };
@@ -87,7 +88,7 @@ impl Lines {
     }
 }
 
-/// Measures how busy the main thread is over [`LENGTH`], or over the time that `meanwhile` takes if that is longer.
+/// Measures the CPU share of the server's main thread while `meanwhile` runs, but at least for [`LENGTH`].
 pub(super) async fn busy<T>(
     wire: &Wire,
     shared: &Shared,
@@ -141,7 +142,7 @@ mod tests {
     use crate::server::KeyWay;
 
     #[test]
-    fn of_a_line_only_the_command_and_its_key_are_kept() {
+    fn only_the_command_and_its_key_are_kept() {
         let used = |line: &str| {
             let line = format!("+1339518083.107412 [0 127.0.0.1:60866] {line}\r\n");
             used(line.as_bytes()).map(|used| String::from_utf8(used).unwrap())

@@ -1,10 +1,11 @@
-//! Samples keys with SCAN: the memory and the TTL of each key, and under an LFU policy how often it is used.
+//! Samples keys with SCAN: the memory and the TTL of each key, and how often the key is used if the server has an LFU
+//! policy.
 //!
 //! ```text
 //! SCAN ─► SCAN, MEMORY USAGE a, PTTL a, MEMORY USAGE b, … ─► pause ─► SCAN, MEMORY USAGE c, … ─► pause ─► …
 //! ```
-//! Each pause is 49 times as long as the server worked on the batch at most, so a scan uses at most 2 % of the server's
-//! main thread.
+//! Each pause is at least 49 times as long as the server worked on the batch, so a scan uses at most 2 % of the
+//! server's main thread.
 
 use std::{
     thread::sleep,
@@ -18,27 +19,29 @@ use super::{
 };
 use crate::server::ServerError;
 
-/// The number of keys that a SCAN visits. Their questions hold other clients up for about 0.2 ms.
+/// The number of keys that a SCAN visits. The requests about these keys block other clients for about 0.2 ms.
 pub(super) const COUNT: &[u8] = b"64";
-/// The elements of a collection that MEMORY USAGE looks at, which is its default. 0 would look at all elements.
+/// The number of elements of a collection that MEMORY USAGE samples: 5 is the command's default, and 0 would sample all
+/// elements.
 const ELEMENTS: &[u8] = b"5";
-/// The share of the time that the server may work for a scan.
+/// The largest share of the server's time that a scan may use.
 pub(super) const SHARE: f64 = 0.02;
-/// The shortest time that the server needs for a command. Round trips vary by more than a small batch takes.
+/// The assumed shortest time that the server needs for a command. The measured time of a small batch is unreliable,
+/// because round trips vary by more than that.
 const LEAST_TIME: Duration = Duration::from_micros(1);
-/// The longest wait until an order to stop is noticed.
+/// The time between two checks whether the user has stopped the scan.
 const NAP: Duration = Duration::from_millis(50);
 
-/// What to ask next.
+/// The requests of the next batch.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Step {
-    /// The cursor of the next SCAN; `None` after the last one.
+    /// The cursor of the next SCAN; `None` after the last SCAN.
     pub(super) cursor: Option<Vec<u8>>,
     /// The keys of the previous SCAN.
     pub(super) keys: Vec<Vec<u8>>,
 }
 
-/// Samples keys until all were seen, or the look is stopped.
+/// Samples keys until all keys were visited, or until the user stops the scan.
 pub(super) fn look(line: &mut Line, has_counters: bool, shared: &Shared) -> Result<KeyState, ServerError> {
     let began = Instant::now();
     let mut tally = Tally::new();
@@ -87,7 +90,7 @@ pub(super) fn look(line: &mut Line, has_counters: bool, shared: &Shared) -> Resu
 }
 
 impl Step {
-    /// Returns the next SCAN, if there is one, and the questions about the keys of the previous one.
+    /// Returns the next SCAN, if there is one, and the commands about the keys of the previous SCAN.
     fn questions(&self, has_counters: bool) -> Vec<Words<'_>> {
         let mut questions: Vec<Words> = Vec::new();
         questions.extend(self.cursor.as_ref().map(|cursor| vec![&b"SCAN"[..], cursor, b"COUNT", COUNT]));
@@ -102,19 +105,19 @@ impl Step {
     }
 }
 
-/// Reads the replies about one key; `None` if the key is gone.
+/// Reads the replies about one key; `None` if the key no longer exists.
 fn sampled(replies: &[Found]) -> Option<Sampled> {
     let number = |n: usize| match replies.get(n) {
         Some(Found::Number(number)) => Some(*number),
         _ => None,
     };
     let bytes = u64::try_from(number(0)?).ok()?;
-    // -1 means that the key has no TTL, and -2 that it is gone.
+    // -1 means that the key has no TTL; -2 means that the key no longer exists.
     let has_ttl = number(1).filter(|ms| *ms >= -1)? >= 0;
     Some(Sampled { bytes, has_ttl, frequency: number(2).and_then(|n| u64::try_from(n).ok()) })
 }
 
-/// Returns the cursor of the next SCAN, and the keys of this one. There is no cursor after the last SCAN.
+/// Reads a reply to SCAN: the cursor of the next SCAN, and the found keys. After the last SCAN, the cursor is `None`.
 pub(super) fn following(reply: Option<Found>) -> Result<Step, ServerError> {
     match reply {
         None => Ok(Step::default()),
@@ -136,7 +139,7 @@ fn publish(shared: &Shared, tally: &Tally, worked: Duration, began: Instant, is_
     });
 }
 
-/// Returns how long the server worked on `commands` commands whose replies took so long, at most.
+/// Returns the longest time that the server may have worked on a number of `commands` whose replies `took` this time.
 pub(super) fn cost(took: Duration, commands: usize) -> Duration {
     took.max(LEAST_TIME * commands as u32)
 }
@@ -146,7 +149,7 @@ pub(super) fn pause(cost: Duration) -> Duration {
     cost.mul_f64(1.0 / SHARE - 1.0)
 }
 
-/// Pauses after a batch on which the server worked for `cost`; returns `false` if the look is stopped meanwhile.
+/// Pauses after a batch on which the server worked for `cost`; returns `false` if the user stops the scan meanwhile.
 fn rest(cost: Duration, shared: &Shared) -> bool {
     let until = Instant::now() + pause(cost);
     while !shared.is_stopped() {
@@ -165,7 +168,7 @@ mod tests {
     use crate::server::KeyWay;
 
     #[test]
-    fn each_key_is_asked_for_its_memory_by_a_few_elements_and_for_its_ttl() {
+    fn memory_and_ttl_of_each_key_are_requested() {
         let step =
             |cursor: Option<&[u8]>| Step { cursor: cursor.map(<[u8]>::to_vec), keys: vec![b"a".to_vec()] };
         let text = |questions: Vec<Words>| -> Vec<String> {
@@ -178,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_gone_is_left_out_and_the_last_scan_ends_the_look() {
+    fn a_missing_key_is_left_out_and_the_last_scan_has_no_cursor() {
         let numbers = |numbers: &[i64]| numbers.iter().map(|n| Found::Number(*n)).collect::<Vec<_>>();
         assert!(
             sampled(&numbers(&[72, -2])).is_none() && sampled(&[Found::Nothing, Found::Nothing]).is_none()
@@ -193,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stopped_look_does_not_wait_for_its_pause() {
+    fn a_stopped_scan_does_not_wait_for_its_pause() {
         let shared = Shared::new(KeyWay::Scan);
         shared.stop.store(true, std::sync::atomic::Ordering::Relaxed);
         assert!(!rest(Duration::from_secs(3600), &shared));

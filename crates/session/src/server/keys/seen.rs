@@ -1,6 +1,6 @@
-//! The results of a look at keys, as plain figures.
+//! The results of an examination of keys, as plain figures.
 
-/// The way to look at keys.
+/// The method to examine keys.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum KeyWay {
     /// SCAN, with MEMORY USAGE and PTTL of each key, and OBJECT FREQ under an LFU policy.
@@ -12,88 +12,88 @@ pub enum KeyWay {
     HotKeys,
 }
 
-/// How far a look is.
+/// The state of an examination of keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum KeyState {
-    /// It goes on.
+    /// The examination is in progress.
     #[default]
     Running,
-    /// It is complete: a scan has seen all keys.
+    /// The examination is complete; a scan has visited all keys.
     Complete,
-    /// It was stopped.
+    /// The examination was stopped by the user.
     Stopped,
     /// The server refused a command, or the connection was lost; the text is the reason.
     Failed(String),
 }
 
-/// The results of a look at keys. Key names are escaped for the screen.
+/// The results of an examination of keys. Key names are escaped for the screen.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct KeysSeen {
-    /// The way.
+    /// The method of the examination.
     pub way: KeyWay,
-    /// How far the look is.
+    /// The state of the examination.
     pub state: KeyState,
     /// The number of the database.
     pub db: u32,
-    /// The number of keys in the database at the beginning.
+    /// The number of keys in the database when the examination began.
     pub keys: u64,
-    /// The number of keys that a scan has seen, or of commands that MONITOR has shown.
+    /// The number of keys that a scan has sampled, or the number of commands in the MONITOR sample.
     pub sampled: u64,
-    /// The seconds since the look began.
+    /// The duration of the examination so far, in seconds.
     pub took_s: f64,
-    /// The share of the server's main thread that a scan has used at most.
+    /// The largest share of the server's main thread that a scan may have used, from 0 to 1.
     pub cost: f64,
     /// The share of a core that the main thread used in the second before MONITOR, and during MONITOR.
     pub cpu: Option<(f64, f64)>,
-    /// The prefixes with the most memory, that with the most memory first.
+    /// The prefixes whose keys use the most memory, in descending order.
     pub prefixes: Vec<PrefixSeen>,
-    /// The largest keys, the largest first; the amount is bytes by MEMORY USAGE.
+    /// The largest keys, the largest first; the amount is the number of bytes from MEMORY USAGE.
     pub largest: Vec<KeySeen>,
     /// The hottest keys, the hottest first.
     pub hottest: Vec<KeySeen>,
-    /// The unit of their amounts.
+    /// The unit of the amounts in `hottest`.
     pub hot_unit: Option<HotUnit>,
 }
 
-/// The unit in which keys are hot.
+/// The unit in which the use of hot keys is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HotUnit {
     /// The logarithmic counter of OBJECT FREQ, 0 to 255.
     Counter,
-    /// Commands in a sample by MONITOR.
+    /// The number of commands in a sample by MONITOR.
     Commands,
-    /// Microseconds of the main thread by HOTKEYS.
+    /// The CPU time of the main thread from HOTKEYS, in microseconds.
     Micros,
 }
 
 /// The keys with one prefix; the figures are estimates for the whole database.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PrefixSeen {
-    /// The prefix; empty for all other keys.
+    /// The prefix; empty for all keys that are not counted by a prefix.
     pub prefix: String,
     /// The number of keys.
     pub keys: Estimate,
-    /// The bytes of memory of the keys.
+    /// The memory of the keys, in bytes.
     pub memory: Estimate,
     /// The share of these keys that have no TTL.
     pub without_ttl: f64,
 }
 
-/// A value, and half the length of its 95 % confidence interval; 0 if all keys were seen.
+/// An estimated value, and half the length of its 95 % confidence interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Estimate {
-    /// The value.
+    /// The estimated value.
     pub value: f64,
-    /// How far the true value may be away.
+    /// The largest probable distance to the true value.
     pub error: f64,
 }
 
 /// A key that is large or hot.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeySeen {
-    /// The key; in a sample by MONITOR after the command: `GET cart:1`.
+    /// The name of the key; in a sample by MONITOR, after the command: `GET cart:1`.
     pub key: String,
-    /// How large or hot the key is.
+    /// The size of a large key, or the use of a hot key.
     pub amount: u64,
     /// The type of a large key, once it is known.
     pub kind: Option<String>,

@@ -1,11 +1,11 @@
-//! Adds up sampled keys by prefix, and keeps the largest and the hottest keys. Pure.
+//! Adds up sampled keys by prefix, and keeps the largest and the hottest keys. This module does no I/O.
 //!
-//! A prefix ends with a delimiter and contains no digit: `app:user:` for `app:user:17:name`. A key without such a
-//! prefix has its beginning up to the first digit: `key` for `key17`.
+//! A prefix ends with a delimiter and contains no digit: `app:user:` for `app:user:17:name`. For a key without such a
+//! prefix, the prefix is the text before the first digit: `key` for `key17`.
 //!
-//! An estimate scales the mean of the sample to all N keys of the database. Its error is that of a random sample of n
-//! without replacement: 1.96 · N · s · √((1 − n/N) / n), with the sample's standard deviation s. SCAN visits keys in the
-//! order of their hashes, which has nothing to do with their names and sizes. (Cochran, Sampling Techniques, 2.6)
+//! An estimate scales the mean of the sample to all N keys of the database. The error is that of a random sample of n
+//! keys without replacement: 1.96 · N · s · √((1 − n/N) / n), with the sample's standard deviation s. SCAN visits keys
+//! in the order of their hashes, which does not depend on their names and sizes. (Cochran, Sampling Techniques, 2.6)
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -16,14 +16,15 @@ use crate::untrusted;
 const DELIMITERS: &[u8] = b":/|.";
 /// The largest number of parts in a prefix.
 const DEEPEST: usize = 4;
-/// The largest number of prefixes. With more, prefixes become shorter: names without digits look like prefixes.
+/// The largest number of prefixes that are counted. If there are more, all prefixes are shortened, because key names
+/// without digits look like prefixes.
 const MOST_PREFIXES: usize = 256;
 /// The largest number of keys and of prefixes that are shown.
 pub(super) const MOST_SHOWN: usize = 10;
-/// The standard errors on each side of a 95 % confidence interval.
+/// The number of standard errors on each side of a 95 % confidence interval.
 const STANDARD_ERRORS: f64 = 1.96;
 
-/// What the server replied about one key.
+/// The server's replies about one key.
 pub(super) struct Sampled {
     pub(super) bytes: u64,
     pub(super) has_ttl: bool,
@@ -39,7 +40,7 @@ struct Sum {
     squares: f64,
 }
 
-/// The sums so far.
+/// The sums of the sampled keys by prefix, and the largest and hottest keys so far.
 pub(super) struct Tally {
     depth: usize,
     sums: BTreeMap<Vec<u8>, Sum>,
@@ -90,7 +91,7 @@ impl Tally {
         sum.bytes += bytes;
         sum.squares += bytes * bytes;
         self.largest.add(sampled.bytes, key);
-        // Of a key that is not used, the counter falls to 0.
+        // The counter of an unused key falls to 0.
         if let Some(frequency) = sampled.frequency.filter(|counter| *counter > 0) {
             self.hottest.add(frequency, key);
         }
@@ -114,8 +115,8 @@ impl Tally {
         self.sums.entry(prefix.to_vec()).or_default()
     }
 
-    /// Returns the prefixes with the most memory, scaled to a database of `keys` keys; all keys were sampled if
-    /// `is_complete`.
+    /// Returns the prefixes with the most memory, scaled to a database of `keys` keys. `is_complete` is whether all
+    /// keys were sampled.
     pub(super) fn prefixes(&self, keys: u64, is_complete: bool) -> Vec<PrefixSeen> {
         let n = self.sampled as f64;
         let all = if is_complete { n } else { (keys as f64).max(n) };
@@ -127,7 +128,7 @@ impl Tally {
         };
         let seen = |(prefix, sum): (&Vec<u8>, &Sum)| PrefixSeen {
             prefix: untrusted::bytes(prefix),
-            // Each key is 1 or 0, and so is its square.
+            // Each key counts as 1 or 0, so the sum of squares equals the sum.
             keys: estimate(sum.keys, sum.keys),
             memory: estimate(sum.bytes, sum.squares),
             without_ttl: sum.without_ttl / sum.keys,
@@ -139,7 +140,7 @@ impl Tally {
     }
 }
 
-/// Returns the prefix of a key, with at most `depth` parts; empty if it has none.
+/// Returns the prefix of a key, with at most `depth` parts; empty if the key has no prefix.
 fn prefix(key: &[u8], depth: usize) -> &[u8] {
     let digit = key.iter().position(u8::is_ascii_digit);
     let before = &key[..digit.unwrap_or(key.len())];
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_ends_before_the_first_part_that_names_one_thing() {
+    fn a_prefix_ends_before_the_part_with_an_identifier() {
         for (key, expected) in [
             ("app:user:17:name", "app:user:"),
             ("session:deadbeef", "session:"),
@@ -181,8 +182,8 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_is_scaled_with_an_error_that_holds_the_truth_and_all_keys_have_none() {
-        // 10 000 keys, a tenth of them sessions of 300 bytes; the others have 100 bytes and no TTL.
+    fn a_sample_is_scaled_with_an_error_and_a_complete_scan_has_no_error() {
+        // 10 000 keys: 10 % are sessions of 300 bytes; the other keys have 101 bytes and no TTL.
         let key =
             |n: u64| if n % 10 == 3 { (format!("session:{n}"), 300) } else { (format!("cart:{n}"), 101) };
         let mut tally = Tally::new();
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn many_prefixes_become_shorter_and_more_than_fit_are_one() {
+    fn many_prefixes_are_shortened_and_the_rest_is_counted_together() {
         let mut tally = Tally::new();
         for n in 0..2000_u32 {
             let name: String = n.to_string().bytes().map(|digit| char::from(digit + 49)).collect();
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_and_the_hottest_are_kept_each_once() {
+    fn the_largest_and_the_hottest_keys_are_listed_once() {
         let mut tally = Tally::new();
         for bytes in (0..100).chain([99]) {
             tally.add(format!("k:{bytes}").as_bytes(), &sampled(bytes));

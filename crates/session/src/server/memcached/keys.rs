@@ -20,7 +20,7 @@ impl Items<'_> {
 }
 
 impl Store for Items<'_> {
-    /// Returns the largest possible number of keys, so that keys are always removed by name and not with SCAN.
+    /// Returns the largest number, so that keys are always removed by name and never with SCAN.
     async fn size(&self) -> Result<u64, ServerError> {
         Ok(u64::MAX)
     }
@@ -29,7 +29,7 @@ impl Store for Items<'_> {
         Err(ServerError::Missing("memcached", "SCAN"))
     }
 
-    /// Counts the existing keys with `mg` without flags, whose replies contain no values.
+    /// Counts the existing keys with `mg`. Without flags, its replies contain no values.
     async fn there(&self, keys: &[Vec<u8>]) -> Result<Found, ServerError> {
         Ok(Found { there: self.of_keys("mg", keys, b"HD").await?, elsewhere: 0 })
     }

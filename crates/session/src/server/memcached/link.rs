@@ -19,11 +19,11 @@ use crate::{
     untrusted,
 };
 
-/// The largest size of a reply: 1 MiB, about that of `stats conns` with 10 000 clients.
+/// The largest size of a reply: 1 MiB, about the size of the reply to `stats conns` with 10 000 clients.
 const LONGEST_REPLY: usize = 1 << 20;
 const CLOSED: &str = "the server closed the connection";
 
-/// A connection. The connection is closed when the link and all its [`Wire`]s are dropped.
+/// A connection to memcached. The connection is closed when the link and all its [`Wire`]s are dropped.
 pub(in crate::server) struct MemcachedLink {
     /// The sender of commands.
     pub(in crate::server) wire: Wire,
@@ -66,10 +66,10 @@ impl MemcachedLink {
         Ok(Self { wire, ended })
     }
 
-    /// Waits until the connection is lost; returns the reason. If the server closes the connection, that is noticed
-    /// only at the next request.
+    /// Waits until the connection is lost; returns the reason. A connection that the server closes is noticed only at
+    /// the next request.
     pub(in crate::server) async fn lost(&mut self) -> String {
-        // This channel carries no message: only its end matters.
+        // The channel carries no message; it is closed when the connection ends.
         let _ = (&mut self.ended).await;
         format!("the connection was lost: {}", self.wire.cause())
     }
@@ -134,7 +134,7 @@ impl Wire {
     ) -> Result<Vec<Vec<u8>>, ServerError> {
         let (answer, said) = oneshot::channel();
         let command = command.to_owned();
-        // After the end of the task the request is dropped, and with it the sender of the answer.
+        // If the task has ended, the request and its reply channel are dropped, and the result is `Lost`.
         drop(self.questions.send(Question { bytes: bytes.to_vec(), replies, answer }));
         match said.await {
             Ok(Ok(said)) => {
@@ -171,7 +171,7 @@ mod tests {
     };
 
     #[tokio::test]
-    async fn a_question_without_an_answer_ends_the_connection_and_the_next_one_says_so() {
+    async fn a_request_without_a_reply_ends_the_connection() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let peer = listener.local_addr().unwrap();
         let server = thread::spawn(move || {

@@ -1,9 +1,9 @@
-//! Finds the changes between two replies to `stats`, and returns them as events. Pure.
+//! Finds the changes between two replies to `stats`, and returns them as events. This module does no I/O.
 
 use super::stats::Stats;
 use crate::{events::EventKind, server::episode::Bursts};
 
-/// The state of the previous reply, and the present bursts.
+/// The state of the server in the previous reply, and the present bursts.
 #[derive(Debug, Default)]
 pub(super) struct News {
     seen: Option<ProcessStart>,
@@ -21,9 +21,9 @@ impl News {
     pub(super) fn read(&mut self, at_ns: u64, stats: &Stats) -> (Vec<EventKind>, bool) {
         let seen = ProcessStart { pid: stats.number("pid"), uptime_s: stats.number("uptime") };
         let before = self.seen.replace(seen).unwrap_or(seen);
-        // Processes of different containers may have the same number.
+        // Processes in different containers may have the same process id.
         let is_other = before.pid != seen.pid || before.uptime_s > seen.uptime_s;
-        // The connections that the server rejected, or, on older servers, how often it stopped accepting connections.
+        // The number of rejected connections, or on older servers, how often the server stopped accepting connections.
         let rejected = stats.number("rejected_connections").or(stats.number("listen_disabled_num"));
         let bursts = self.bursts.take(at_ns, [stats.number("evictions"), rejected], !is_other);
         (is_other.then_some(EventKind::Restarted).into_iter().chain(bursts).collect(), is_other)

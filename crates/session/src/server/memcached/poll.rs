@@ -12,10 +12,10 @@ use crate::{
     server::{ServerError, Status, info::Counters, poll::Polled},
 };
 
-/// The settings are requested once in this number of polls, because they hardly change.
+/// The number of polls from one request for the settings to the next. The settings rarely change.
 const SETTINGS_EVERY: u32 = 10;
 
-/// The settings that are shown; memcached has more.
+/// The settings of memcached that redyno shows.
 const SETTINGS: [&str; 10] = [
     "evictions",
     "growth_factor",

@@ -1,4 +1,4 @@
-//! Parses the reply to `stats` into gauges and numbers of calls of commands. Pure.
+//! Parses the reply to `stats` into gauges and numbers of calls of commands. This module does no I/O.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,8 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct Stats<'a>(BTreeMap<&'a str, &'a str>);
 
-/// The counters of each command, by name. The server counts a `gat` as a `get` and as a `touch`.
+/// The counters in `stats` whose sum is the number of calls of a command. The server counts a `gat` as a `get` and as a
+/// `touch`.
 const COMMANDS: [(&str, &[&str]); 9] = [
     ("get", &["cmd_get"]),
     ("set", &["cmd_set"]),
@@ -100,7 +101,7 @@ mod tests {
         STAT evictions 4\r\nSTAT conn_yields 3\r\nEND\r\n";
 
     #[test]
-    fn what_stats_says_fills_the_gauges_that_it_knows() {
+    fn the_reply_to_stats_fills_the_known_gauges() {
         let stats = Stats::parse(TEXT);
         let sources = stats.sources();
         let known = [
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_counted_by_what_was_added_and_a_reset_adds_nothing() {
+    fn calls_are_differences_and_a_reset_has_none() {
         let calls = Stats::parse(TEXT).calls();
         assert_eq!(calls, BTreeMap::from([("get", 8), ("delete", 3), ("flush", 0)]));
         let later = BTreeMap::from([("get", 18), ("delete", 3), ("flush", 0)]);

@@ -1,4 +1,4 @@
-//! The survey of memcached before the first write. The survey writes nothing.
+//! The survey of a memcached server before the first write. The survey writes nothing.
 
 use std::collections::HashSet;
 
@@ -49,9 +49,9 @@ fn optional(answer: Result<String, ServerError>) -> Result<Option<String>, Serve
 
 /// Returns the number of other clients in the reply to `stats conns`. Listening sockets are not counted.
 ///
-/// Redyno's own connections are recognised by their ports. Subtracting the number of own connections could hide another
-/// client, because a connection that the server has not accepted yet is not in the list. The number is subtracted only
-/// if no port matches, because addresses are translated on the way or the connection uses a Unix socket.
+/// Redyno's own connections are recognised by their ports. Subtracting their number instead could hide another client,
+/// because the list has no connections that the server has not accepted yet. The number is subtracted only if no port
+/// matches: then addresses are translated on the way, or the connection uses a Unix socket.
 fn others(list: &str, own: &HashSet<u16>) -> u64 {
     let stats = Stats::parse(list);
     let is_ours = |id: &str| {
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_as_we_have_are_ours_where_addresses_are_translated_and_one_at_least() {
+    fn the_number_of_own_connections_is_subtracted_if_no_port_matches() {
         assert_eq!(others(LIST, &HashSet::from([3001, 3002])), 0);
         assert_eq!(others(LIST, &HashSet::new()), 1);
     }
