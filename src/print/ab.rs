@@ -7,8 +7,8 @@
 //! pair     time first    A ops/s    B ops/s  change |    A p50    B p50  change |    A p99    B p99  change
 //!    1    7.2 s     A      121 k      135 k  +11.6% |   312 µs   587 µs  +88.1% |  1.12 ms  1.31 ms  +17.0%
 //! ```
-//! In the output of `redyno versus` for people, pairs are not printed. A side with several nodes has a table of them, as in
-//! the summary of a session.
+//! The readable output of `redyno versus` has no lines for pairs. For a side with several nodes, a table of its nodes
+//! follows, as in the summary of a session.
 
 use serde::Serialize;
 
@@ -26,14 +26,14 @@ use crate::{
     units, untrusted,
 };
 
-/// A writer of the lines of an A/B comparison.
+/// A writer of the output of an A/B.
 pub(crate) struct Lines {
     form: Form,
     /// The names of both sides.
     sides: [String; 2],
-    /// The number of pairs printed.
+    /// The number of printed pairs.
     printed: usize,
-    /// The session, with the addresses of its nodes.
+    /// The session, for the addresses of its nodes.
     session: Option<SessionStart>,
 }
 
@@ -47,7 +47,7 @@ enum Json<'a> {
         to: String,
         #[serde(flatten)]
         verdict: &'a Ab,
-        /// The results by node, of the sides that have several.
+        /// The results by node, for each side with several nodes.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         nodes: Vec<NodeFigures>,
     },
@@ -78,7 +78,7 @@ impl Lines {
         Self { form, sides: Default::default(), printed: 0, session: None }
     }
 
-    /// Returns the head of the output: the server of the session, and the settings of both sides.
+    /// Returns the start of the output: the server of the session, and the settings of both sides.
     pub(crate) fn begun(&mut self, session: &SessionStart, ab: &Ab) -> String {
         self.session = Some(session.clone());
         let nodes = [Some(&session.target), session.nodes.first()];
@@ -97,7 +97,7 @@ impl Lines {
         }
     }
 
-    /// Returns the pairs that are not printed yet.
+    /// Returns the lines of pairs that are not printed yet.
     pub(crate) fn new_pairs(&mut self, ab: &Ab) -> String {
         let new = &ab.pairs()[self.printed..];
         self.printed = ab.pairs().len();
@@ -128,7 +128,7 @@ impl Lines {
         address.map_or_else(|| format!("node {}", node + 1), |address| untrusted::lines(address.as_bytes()))
     }
 
-    /// Returns a table of the nodes of each side that has several.
+    /// Returns a table of nodes for each side with several nodes.
     fn node_tables(&self, ab: &Ab) -> String {
         let of_side = |(side, sum): (Side, &Interval)| {
             let table = nodes::table("node", Row::of_interval(sum), &sum.nodes, |node| self.name(node));
@@ -158,7 +158,7 @@ impl Lines {
     }
 }
 
-/// Returns three columns for each figure: A, B, and the change.
+/// Returns the columns of a line: for each figure the value of A, the value of B, and the change.
 fn columns(texts: [[String; 3]; 3]) -> String {
     let of = |(n, [a, b, change]): (usize, [String; 3])| {
         let width = if n == 0 { 10 } else { 8 };
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn as_json_a_pair_is_an_object() {
+    fn a_pair_is_a_json_object() {
         let line: serde_json::Value = serde_json::from_str(&Json::Pair(&pair(135_000.0)).line()).unwrap();
         assert_eq!(
             (&line["kind"], &line["first"], &line["b"]["p50_us"]),

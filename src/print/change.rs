@@ -1,4 +1,4 @@
-//! The title of a segment in a few words: the knobs that changed since the previous one.
+//! The title of a segment: the knobs that changed since the previous segment.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,9 @@ use crate::{
     session::Segment,
 };
 
-/// Returns the difference of `now` from the segment `before`: `clients 200`, `load off`. For the first segment under
-/// load, returns its clients and pipeline, `50×1`, and all other knobs that differ from the start. The title has at
-/// least one word, and the most important word comes first.
+/// Returns the changes from the knobs `before` to the knobs `now`: `clients 200`, `load off`. For the first segment
+/// under load, returns its clients and pipeline, `50×1`, and all other knobs without default values. There is at least
+/// one entry, and the most important entry comes first.
 pub fn change(before: Option<&Knobs>, now: &Knobs) -> Vec<String> {
     if !now.load {
         return vec!["load off".to_owned()];
@@ -28,7 +28,7 @@ pub fn change(before: Option<&Knobs>, now: &Knobs) -> Vec<String> {
     }
 }
 
-/// Returns the knobs in which `now` differs from `base`, of those that `is_shown` selects. Weights of different
+/// Returns the knobs selected by `is_shown` that have different values in `base` and `now`. Weights of different
 /// workloads are not compared.
 fn turned(base: &Knobs, now: &Knobs, is_shown: impl Fn(Knob) -> bool) -> Vec<String> {
     let is_other = !now.workload.has_operations_of(&base.workload);
@@ -51,8 +51,8 @@ fn turned(base: &Knobs, now: &Knobs, is_shown: impl Fn(Knob) -> bool) -> Vec<Str
     workload.into_iter().chain(words).chain(alone).collect()
 }
 
-/// Returns the title of `segment`, after the segment `before`: the parameter of the server that was set, or else the
-/// words of [`change`]; prefill and warm-up come first.
+/// Returns the parts of the title of `segment`, which follows the segment `before`. The parts are `prefill` or
+/// `warm-up`, and then the changed server parameter or the entries of [`change`].
 pub fn segment_words(before: Option<&Segment>, segment: &Segment) -> Vec<String> {
     let mut words = match &segment.config {
         Some(set) => vec![format!("{} {}", set.name, value_words(&set.to))],
@@ -62,19 +62,19 @@ pub fn segment_words(before: Option<&Segment>, segment: &Segment) -> Vec<String>
     words
 }
 
-/// The parameters of the server that were set: the first value of each, and the latest.
+/// The server parameters that were changed: the value of each before its first change, and its present value.
 #[derive(Debug, Clone, Default)]
 pub struct Tuned<'a>(BTreeMap<&'a str, (&'a str, &'a str)>);
 
 impl<'a> Tuned<'a> {
-    /// Adds the parameters that were set at the beginning of a segment.
+    /// Adds the parameter that was changed at the start of a segment.
     pub fn take(&mut self, segment: &'a Segment) {
         if let Some(set) = &segment.config {
             self.0.entry(&set.name).or_insert((&set.from, "")).1 = &set.to;
         }
     }
 
-    /// Returns the difference from `before`, an earlier state of the parameters.
+    /// Returns the parameters that have other values than in `before`, an earlier state.
     pub fn since(&self, before: &Self) -> Vec<String> {
         let differs = |name: &str, from: &str, to: &str| before.0.get(name).map_or(from, |(_, to)| to) != to;
         let changed = self.0.iter().filter(|(name, (from, to))| differs(name, from, to));
@@ -91,7 +91,7 @@ mod tests {
     };
 
     #[test]
-    fn a_segment_is_named_by_what_was_turned() {
+    fn the_title_of_a_segment_has_the_changed_knobs() {
         let change = |before, now| change(before, now).join(", ");
         let off = Knobs::default();
         let on = Knobs { load: true, ..off.clone() };

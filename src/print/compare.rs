@@ -1,4 +1,4 @@
-//! A comparison in three forms: text for a terminal, Markdown, JSON.
+//! The output of a comparison in three forms: text for a terminal, Markdown, and JSON.
 
 use serde::Serialize;
 
@@ -9,7 +9,7 @@ use crate::{
     untrusted,
 };
 
-/// The data of a comparison to print.
+/// A comparison to print.
 pub(crate) struct Comparison<'a> {
     pub(crate) base: &'a [Run],
     pub(crate) new: &'a [Run],
@@ -60,7 +60,7 @@ impl Comparison<'_> {
     }
 }
 
-/// Returns `base  before.jsonl  127.0.0.1:6379  redis 7.0.15 master  50 clients × 1, …, 00:30`.
+/// Returns a line for each run: `base  before.jsonl  127.0.0.1:6379  redis 7.0.15 master  50 clients × 1, …, 00:30`.
 fn side(name: &str, runs: &[Run]) -> String {
     let line = |run: &Run| {
         let length = clock(run.row().length_s);

@@ -1,11 +1,11 @@
-//! The readable lines of a headless session: a line per second, and one per segment.
+//! The readable lines of a session without a screen: a line for each second, and a line for each segment.
 //!
 //! ```text
 //! segment 2: 200 clients × 16, rate max, SET:GET 1:10, 32 B values, 10 k keys
 //!     time    ops/s      p50      p90      p99    p99.9      max  errors │ ping p50   kernel  receive      max │  server ops  clients
 //! ```
-//! In an open loop, these latencies are service times, and further columns show response times. If connections are not
-//! kept, there are columns for opening them. This module computes the lines from records, and measures nothing.
+//! The latencies in these columns are service times. In an open loop, further columns show response times. If clients
+//! reconnect, further columns show the times to open connections. All lines are computed from records.
 
 mod columns;
 
@@ -25,28 +25,28 @@ use crate::{
 /// The number of lines between two headings.
 const HEADING_EVERY: usize = 20;
 
-/// A writer of lines for records of a second each, and of a summary at the end.
+/// A writer of a line for each second, and of a summary at the end. Each record must cover a second.
 #[derive(Debug, Default)]
 pub struct Lines {
     timeline: Timeline,
     /// The files of the recording.
     files: Vec<String>,
-    /// An interval that waits for the ping record of the same second.
+    /// The interval whose line waits for the PING record of the same second.
     held: Option<Box<Interval>>,
     server: Option<Status>,
     /// The knobs of the current segment.
     knobs: Knobs,
     since_heading: Option<usize>,
-    /// The last reported state of the kernel's timestamps.
+    /// The last reported state of kernel timestamps for PING.
     timing: Option<Timing>,
     findings: Findings,
-    /// Findings that began or ended; they are printed below the second of their record.
+    /// Lines about findings that began or ended; they are printed below the line of their second.
     found: Vec<String>,
 }
 
 impl Sink for Lines {
     fn push(&mut self, record: &Record) -> Vec<String> {
-        // The figures are those of the first server only.
+        // The lines are about the first server only.
         if !record.is_of(0) {
             self.findings.hear_other(record);
             return Vec::new();
@@ -69,18 +69,19 @@ impl Sink for Lines {
     }
 }
 
-/// Returns `redyno 0.1.0  127.0.0.1:6379  redis 7.0.15 master`.
+/// Returns a line about the session: `redyno 0.1.0  127.0.0.1:6379  redis 7.0.15 master`.
 pub fn session_line(session: &SessionStart) -> String {
     format!("{}  {}", session.tool, server_line(&session.target))
 }
 
-/// Returns `127.0.0.1:6379  redis 7.0.15 master`.
+/// Returns a line about the server: `127.0.0.1:6379  redis 7.0.15 master`.
 pub fn server_line(target: &ServerIdentity) -> String {
     let server = if target.server.is_empty() { "not reached yet" } else { &target.server };
     format!("{}  {server} {}", target.address, target.role).trim_end().to_owned()
 }
 
-/// Returns `   4.0 s  drain: 50 replies came after the end of segment 1, the last 0.90 s later`.
+/// Returns the line about a drain:
+/// `   4.0 s  drain: 50 replies came after the end of segment 1, the last 0.90 s later`.
 fn drain_line(drain: &Interval) -> Option<String> {
     let Interval { t_s, length_s, segment, ops, .. } = *drain;
     let errors: u64 = drain.errors.values().sum();
@@ -89,7 +90,7 @@ fn drain_line(drain: &Interval) -> Option<String> {
     (ops + errors > 0).then(|| format!("{t_s:6.1} s  drain: {came}, the last {length_s:.2} s later"))
 }
 
-/// Returns `   3.0 s  output lost: 3 lines were lost here, since nobody read them`.
+/// Returns the line about an event: `   3.0 s  stall: no reply to PING for 300 ms`.
 fn event_line(t_s: f64, what: &EventKind) -> String {
     format!("{t_s:6.1} s  {}: {what}", what.name())
 }
@@ -103,14 +104,14 @@ impl Lines {
     /// Returns the lines that this record completes.
     fn lines_of(&mut self, record: &Record) -> Vec<String> {
         let mut lines = Vec::new();
-        // The end clears what was measured.
+        // The `end` record clears these figures, so they are read first.
         let spent = matches!(record, Record::End(_)).then(|| self.findings.spent()).unwrap_or_default();
         let mut found = self.findings.push(record);
         match record {
             Record::Session(session) => lines.push(session_line(session)),
             Record::Segment(segment) => {
                 self.complete(None, &mut lines);
-                // These findings belong to the previous setting, which is over.
+                // These findings are about the previous segment, which is over.
                 found.clear();
                 let aside = match &segment.prefill {
                     Some(prefill) => format!("{prefill}, "),
@@ -133,7 +134,7 @@ impl Lines {
                 self.complete(Some(ping), &mut lines);
             }
             Record::Server(moment) => self.server = Some(moment.body.clone()),
-            // The finding reports the beginning of a long stall, and the next event the length of every stall.
+            // The start of a stall has no line: a finding reports long stalls, and the event at its end has the length.
             Record::Event(Event { what: EventKind::Stalled { length_s: None, .. }, .. }) => {}
             Record::Event(event) => lines.push(event_line(event.t_s, &event.what)),
             Record::Mark(mark) => lines.push(format!("{:6.1} s  mark: {}", mark.t_s, mark.text)),
@@ -153,7 +154,7 @@ impl Lines {
         lines
     }
 
-    /// When kernel timestamps begin to be missing, adds a line with the reason.
+    /// Adds a line with the reason if PING has no kernel timestamps any more.
     fn report_timing(&mut self, ping: &Span<Ping>, lines: &mut Vec<String>) {
         let timing = ping.body.timing.filter(|timing| self.timing != Some(*timing));
         if let Some(obstacle) = timing.and_then(Timing::obstacle) {
@@ -162,7 +163,7 @@ impl Lines {
         self.timing = ping.body.timing.or(self.timing);
     }
 
-    /// Returns the progress of the prefill, if there is one.
+    /// Returns the progress of the prefill; `None` without a prefill.
     fn progress(&self) -> Option<Progress> {
         let current = self.timeline.segments.current()?;
         Progress::of(&current.start, &current.total)
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_node_did_is_in_no_line_of_the_first() {
+    fn records_of_other_nodes_have_no_lines() {
         let mut lines = Lines::default();
         let interval = Interval { t_s: 1.0, length_s: 1.0, segment: 1, ops: 77, ..Interval::default() };
         assert!(lines.push(&Record::Interval(Box::new(interval)).at_node(1)).is_empty());
@@ -276,14 +277,14 @@ mod tests {
     }
 
     #[test]
-    fn without_load_the_ping_has_the_line_to_itself() {
+    fn without_load_a_line_has_only_ping_figures() {
         let mut lines = Lines::default();
         let all = lines.lines_of(&ping(1.0));
         assert!(all[1].starts_with("  1.0 s      ") && all[1].contains("|   300 µs"), "{all:?}");
     }
 
     #[test]
-    fn what_the_kernel_stamped_stands_beside_the_ping_or_why_it_did_not() {
+    fn kernel_times_are_beside_the_ping_or_a_line_has_the_reason() {
         let mut lines = Lines::default();
         let of = |timing, kernel| {
             let body = Ping { rtt: latency(100), timing: Some(timing), kernel, ..Ping::default() };
@@ -297,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outage_stands_beside_the_figures_and_not_in_them() {
+    fn an_outage_is_beside_the_figures_and_not_in_them() {
         let mut lines = Lines::default();
         let down = Interval { t_s: 1.0, length_s: 1.0, outage_s: 0.75, ..Interval::default() };
         let mut all = lines.lines_of(&Record::Interval(Box::new(down)));
@@ -311,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn that_the_client_is_the_limit_is_printed_when_it_begins_and_when_it_ends() {
+    fn the_start_and_end_of_a_client_limit_are_printed() {
         let mut lines = Lines::default();
         let knobs = Knobs { load: true, ..Knobs::default() };
         let segment = Record::Segment(Segment::new(0.0, 1, knobs));
@@ -342,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_that_has_no_end_yet_is_shown_while_it_grows() {
+    fn a_wait_without_an_end_is_shown_while_it_grows() {
         let mut lines = Lines::default();
         let of = |rtt, waiting_us| {
             let body = Ping { rtt, waiting_us, ..Ping::default() };
@@ -356,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn no_part_is_called_fast_where_most_answers_are_in_none() {
+    fn the_parts_of_ping_are_blank_if_most_replies_have_none() {
         let columns = |left_out: u64| {
             let body = Ping {
                 rtt: latency(100),

@@ -1,5 +1,5 @@
-//! Prints a session that runs without the screen: lines or JSON lines while it runs, a summary at its end. The output
-//! goes through outlets to standard output and standard error, which never block the session.
+//! Prints a session without the screen: lines or JSON lines while it runs, and a summary at its end. Outlets write this
+//! output to standard output and standard error without ever blocking the session.
 //!
 //! ```text
 //! records ─► Lines, JsonLines, an exporter ─► Printer ─► Outlet ─► pipe, file or terminal

@@ -4,12 +4,12 @@
 //!  callers ─► offer ─► bounded queue ─► thread ─► pipe, file or terminal, which may take its time
 //!                └── no room: the piece is lost, which is reported when there is room again
 //! ```
-//! A write to a pipe blocks for any time if the reader has stopped (`| less`), and so does a write to a terminal on a
-//! hung connection. In that case only the thread blocks: the session continues and signals work. If both streams are
-//! the same file, they share a thread, so that their order is kept.
+//! A write to a pipe blocks if its reader has stopped (`| less`), and a write to a terminal blocks if its connection
+//! hangs. In both cases only the writing thread blocks, while the session continues and signals work. If both streams
+//! are the same file, they share a thread, so that their order is kept.
 //!
-//! Frames of the screen have their own output (`wire` of [`tui`](crate::tui)): a frame that was not sent is drawn
-//! again, not queued.
+//! Frames of the screen have their own output (`wire` of [`tui`](crate::tui)), since a frame that was not sent is drawn
+//! again instead of queued.
 
 use std::{
     collections::VecDeque,
@@ -27,22 +27,22 @@ use rustix::{
     stdio::{stderr, stdout},
 };
 
-/// The time limit for a reader at the end of the program.
+/// The time that a reader has at the end of the program.
 pub const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The escape sequence that clears a line of the terminal, so that another can replace it.
+/// The escape sequence that clears a line of the terminal, so that another text can replace it.
 pub const CLEAR: &str = "\x1b[0G\x1b[2K";
 
-/// The limits of the queue.
+/// The limits of an outlet's queue.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// The largest number of pieces.
+    /// The maximum number of pieces.
     pub pieces: usize,
-    /// The largest number of bytes; the last piece may exceed it.
+    /// The maximum number of bytes, which the last piece may exceed.
     pub bytes: usize,
 }
 
-/// These limits are enough for some minutes of JSON, or some days of lines.
+/// The limits of standard output and standard error: enough for minutes of JSON, or days of lines.
 const LIMITS: Limits = Limits { pieces: 65_536, bytes: 16 * 1024 * 1024 };
 
 /// An output stream. Clones write to the same stream.
@@ -62,13 +62,13 @@ struct Queue {
     /// The number of bytes in the queue and in the piece that is being written.
     bytes: usize,
     is_writing: bool,
-    /// Whether the queue was full, and has not been half empty since.
+    /// Whether the queue was full, and has not become half empty since then.
     is_full: bool,
-    /// Whether the following pieces are the last, and are accepted without a limit.
+    /// Whether all further pieces are the last ones, which are accepted without a limit.
     is_last: bool,
     /// Whether writing has been given up.
     is_over: bool,
-    /// The number of lost lines, and the number of those not reported yet.
+    /// The number of all lost lines.
     lost: u64,
     unreported: u64,
     failure: Option<(io::ErrorKind, Option<i32>)>,
@@ -90,7 +90,7 @@ impl Queue {
     }
 
     fn push(&mut self, piece: Vec<u8>) {
-        // A redrawn line replaces the previous one, if that still waits.
+        // A redrawn line replaces the line before it, if that line is still in the queue.
         let is_redrawn = |piece: &[u8]| piece.starts_with(b"\r") || piece.starts_with(CLEAR.as_bytes());
         if is_redrawn(&piece)
             && let Some(before) = self.queue.pop_back_if(|b| is_redrawn(b) && !b.ends_with(b"\n"))
@@ -132,8 +132,8 @@ impl Outlet {
         STDERR.get_or_init(|| if leads_to_stdout() { Self::stdout() } else { own() }).clone()
     }
 
-    /// Starts a stream to `out`, written by a thread with this name. If the thread cannot be started, every offer
-    /// fails.
+    /// Starts a stream to `out` with a writing thread of this name. If the thread cannot be started, every call of
+    /// [`offer`](Self::offer) fails.
     pub fn start(name: &str, out: impl Write + Send + 'static, limits: Limits) -> Self {
         let shared = Arc::new(Shared { limits, state: Mutex::default(), changed: Condvar::new() });
         let for_thread = Arc::clone(&shared);
@@ -144,8 +144,8 @@ impl Outlet {
         Self(shared)
     }
 
-    /// Queues `piece`, one or more whole lines. If there is no room, the piece is lost. The text of `report` about lost
-    /// lines is then written before the next accepted piece.
+    /// Queues `piece`, one or more whole lines. If the queue is full, the piece is lost. Before the next accepted
+    /// piece, `report` returns a text about the number of lost lines.
     ///
     /// # Errors
     /// When an earlier piece could not be written.
@@ -166,12 +166,12 @@ impl Outlet {
         Ok(())
     }
 
-    /// Makes the outlet accept the following pieces without a limit, because they are the last.
+    /// Makes the outlet accept all further pieces without a limit, because they are the last ones.
     pub fn make_room_for_last(&self) {
         self.0.state.lock().is_last = true;
     }
 
-    /// Waits until the queue is at least half empty, for at most `limit`. Returns whether it is.
+    /// Waits at most `limit` until the queue is half empty, and returns whether it is.
     ///
     /// # Errors
     /// The errors of [`offer`](Self::offer).
@@ -180,7 +180,7 @@ impl Outlet {
         self.wait(limit, |state| state.bytes <= half.bytes && state.queue.len() <= half.pieces)
     }
 
-    /// Waits until everything is written, for at most `limit`. Returns whether it is.
+    /// Waits at most `limit` until everything is written, and returns whether it is.
     ///
     /// # Errors
     /// The errors of [`offer`](Self::offer).
@@ -204,11 +204,10 @@ impl Outlet {
         self.0.changed.notify_all();
     }
 
-    /// Waits at most `limit` until the reader has read the rest, then gives up. Returns the number of lost lines, now
-    /// and before.
+    /// Waits at most `limit` until the rest is written, and then gives up. Returns the number of all lost lines.
     ///
     /// # Errors
-    /// When a piece could not be written, unless a caller has received that error before.
+    /// When a piece could not be written, unless a caller has already received this error.
     pub fn end_within(&self, limit: Duration) -> io::Result<u64> {
         let was_reported = self.0.state.lock().is_reported;
         match self.is_written_within(limit) {
@@ -217,7 +216,7 @@ impl Outlet {
             Ok(true) => {}
             Ok(false) => {
                 let mut state = self.0.state.lock();
-                // The piece that is being written counts as one lost line, since its reader sees it cut.
+                // The piece that is being written counts as one lost line, since the reader gets only a part of it.
                 state.lost += u64::from(state.is_writing && !state.is_over);
                 while let Some(piece) = state.queue.pop_front() {
                     state.lose(&piece);
@@ -257,7 +256,7 @@ fn leads_to_stdout() -> bool {
         if (out.st_dev, out.st_ino, out.st_rdev) == (err.st_dev, err.st_ino, err.st_rdev))
 }
 
-/// A stream without a buffer.
+/// Standard output or standard error, without a buffer.
 #[derive(Debug, Clone, Copy)]
 enum Plain {
     Stdout,
@@ -272,7 +271,7 @@ impl Write for Plain {
         };
         loop {
             match rustix::io::write(file, bytes) {
-                // Another process that uses the same stream has made it non-blocking.
+                // Another process with the same stream has made it non-blocking.
                 Err(Errno::AGAIN) => drop(poll(&mut [PollFd::new(&file, PollFlags::OUT)], None)),
                 written => return Ok(written?),
             }

@@ -1,4 +1,4 @@
-//! Prints the output of a sink for the records of a session without a screen.
+//! Prints a session without a screen: passes its records to a sink, and writes the sink's output.
 
 use std::{io, sync::Arc};
 
@@ -21,21 +21,21 @@ impl Form {
     }
 }
 
-/// A printer passes a session's records to a sink, and writes the sink's output immediately. A printer never waits for
-/// the reader: output without room is lost, and the loss is reported when there is room again.
+/// A printer of a session's records. The printer writes the output of its sink immediately, and never waits for a
+/// reader: if the outlet is full, output is lost. The loss is reported when the outlet has room again.
 pub struct Printer {
     sink: Box<dyn Sink>,
     /// The output.
     pub(crate) out: Outlet,
     coalesce: Coalesce,
-    /// The time of the latest record.
+    /// The time of the latest record, in seconds since the session began.
     now_s: f64,
     /// Whether the output is text for people.
     pub(crate) is_for_people: bool,
 }
 
 impl Printer {
-    /// Creates a printer of `form` on `out`; `files` are those of the recording.
+    /// Creates a printer of this form to `out`; `files` are the files of the recording.
     pub fn new(form: Form, out: Outlet, files: Vec<String>) -> Self {
         match form {
             Form::Lines => Self { is_for_people: true, ..Self::of(Box::new(Lines::of(files)), out) },
@@ -43,12 +43,12 @@ impl Printer {
         }
     }
 
-    /// Creates a printer of the output of `sink` on `out`.
+    /// Creates a printer that writes the output of `sink` to `out`.
     pub fn of(sink: Box<dyn Sink>, out: Outlet) -> Self {
         Self { sink, out, coalesce: Coalesce::default(), now_s: 0.0, is_for_people: false }
     }
 
-    /// Adds a record, and writes the output that it completes.
+    /// Adds a record, and writes all output that is complete with it.
     ///
     /// # Errors
     /// When `out` can no longer be written.
@@ -60,7 +60,7 @@ impl Printer {
         seconds.iter().try_for_each(|record| self.feed(record))
     }
 
-    /// Adds a record of a file. A record of a file covers a whole second.
+    /// Adds a record that covers a whole second, as the records of a file do.
     ///
     /// # Errors
     /// The errors of [`push`](Self::push).
@@ -155,8 +155,8 @@ mod tests {
     }
 
     #[test]
-    fn what_was_lost_is_reported_where_the_output_goes_on() {
-        // One line is being written, and three wait: with two, there would still be room.
+    fn a_loss_is_reported_where_the_output_continues() {
+        // One line is being written, and three lines wait, so the queue is full.
         let lines = interrupted(Form::Lines);
         let marks = |text: &str| -> Vec<String> {
             text.lines().map(|line| line.get(..8).unwrap_or_default().to_owned()).collect()

@@ -1,4 +1,4 @@
-//! The messages on stderr while a session prints its output: notices, and the changes that were undone at the end.
+//! Messages on stderr during a session without a screen: its notices, and the changes that were undone at its end.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use crate::{server::Progress, session::Notice};
 /// A printer of notices.
 #[derive(Default)]
 pub struct Said {
-    /// The names of the nodes, for their messages; empty if there is only one node.
+    /// The names of the nodes, which precede their messages; empty if there is only one node.
     of: Vec<String>,
     which: Which,
     /// Whether a line of progress is on the terminal.
@@ -18,10 +18,10 @@ pub struct Said {
 /// The notices that are printed.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub enum Which {
-    /// All notices that are not also records.
+    /// All notices, except those that are also records.
     #[default]
     All,
-    /// All notices that are not also records, except the reason why the load stays off.
+    /// All notices that `All` prints, except the reason why the load stays off.
     ButWhyItEnds,
     /// Only notices about undone changes.
     Undone,
@@ -54,7 +54,7 @@ impl Said {
                 }
                 let _ = writeln!(out, "{of}{text}");
             }
-            // The other notices are records as well, or are for the screen.
+            // All other notices are also records, or only for the screen.
             _ => {}
         }
     }

@@ -18,21 +18,21 @@ use crate::{
     untrusted,
 };
 
-/// A writer of the lines of a series.
+/// A writer of the output of a series.
 #[derive(Debug, Clone)]
 pub struct Lines {
-    /// The line about the amounts that were changed, if there is one.
+    /// The line about changed amounts; `None` if no amount was changed.
     pub changed: Option<String>,
-    /// The changes of the amounts.
+    /// The factors of the amounts.
     pub scaling: Scaling,
-    /// Whether the published figures are printed below the measured ones.
+    /// Whether published figures are printed below the measured figures.
     pub is_published: bool,
     /// Whether to print JSON, one object per cell.
     pub is_json: bool,
 }
 
 impl Lines {
-    /// Returns the head of the table; `server` is the server's version, if it is known.
+    /// Returns the text before the table; `server` is the line about the server, if it is known.
     pub fn head(&self, series: &Series, server: Option<&str>) -> String {
         let line = |text: &str| format!("{text}\n");
         let server = server.map(line).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The summary, which remains in the terminal's scrollback after the screen is closed.
+//! The summary of a session. After the screen is closed, it remains in the terminal.
 
 mod failures;
 pub(super) mod nodes;
@@ -15,12 +15,12 @@ use crate::{
     units,
 };
 
-/// How many receivers the summary names.
+/// The maximum number of receivers that the summary names.
 const MOST_RECEIVERS: usize = 5;
 
-/// Returns the results of the session in a few lines that end with a newline. `files` are those of its recording. Sums
-/// are printed only for a single setting, since they have no meaning for several. Without a load, the lines are those
-/// of a monitor: the findings of `episodes`, PING and the commands of all clients.
+/// Returns the results of the session in a few lines. `files` are the files of its recording. Sums are printed only if
+/// the session had a single setting, since sums over several settings have no meaning. Without a load, the lines are
+/// about the server: the findings of `episodes`, PING and the commands of all clients.
 pub fn summary(timeline: &Timeline, episodes: &Episodes, files: &[String]) -> String {
     let sum = timeline.summary();
     let rows = table::rows(timeline);
@@ -31,7 +31,7 @@ pub fn summary(timeline: &Timeline, episodes: &Episodes, files: &[String]) -> St
         load(&mut text, &sum, &rows, is_one_setting);
         if sum.outage_s > 0.0 {
             let outage =
-                format!("{:.2} s of these without a connection; no latency includes them", sum.outage_s);
+                format!("{:.2} s of this time without a connection; no latency includes it", sum.outage_s);
             line(&mut text, "outage", &outage);
         }
         if is_one_setting {
@@ -82,7 +82,7 @@ fn head(timeline: &Timeline) -> String {
     text + "\n"
 }
 
-/// Adds the number of keys that were written before the measurement, and whether all were.
+/// Adds a line about each prefill: the number of answered requests, and whether all keys were written.
 fn prefills(text: &mut String, timeline: &Timeline) {
     let mut segments = timeline.segments.iter().peekable();
     while let Some(segment) = segments.next() {
@@ -102,7 +102,7 @@ fn prefills(text: &mut String, timeline: &Timeline) {
     }
 }
 
-/// Adds the time of the longest request, if its cause is known.
+/// Adds the longest request with its time and its cause, if the cause is known.
 fn worst(text: &mut String, timeline: &Timeline) {
     let Some(worst) = timeline.worst(Measure::Service) else { return };
     if let Some(cause) = Cause::of(Delay::of(worst, &timeline.segments), timeline.events()) {
@@ -114,7 +114,7 @@ fn worst(text: &mut String, timeline: &Timeline) {
     }
 }
 
-/// Adds the amount of load, and its knobs.
+/// Adds the number of operations, and the knobs of the first segment.
 fn load(text: &mut String, sum: &Summary, rows: &[table::SegmentRow], is_one_setting: bool) {
     let done = format!("{} ops in {:.1} s under load", sum.ops, sum.length_s);
     let pace = if is_one_setting { format!(", {}", units::rate(sum.ops_per_s)) } else { String::new() };
@@ -140,10 +140,10 @@ fn totals(text: &mut String, sum: &Summary) {
     received(text, sum);
 }
 
-/// The most workers that are listed.
+/// The maximum number of listed workers.
 const MOST_WORKERS: usize = 8;
 
-/// Adds what each worker thread used of a core, and the core on which it ran last.
+/// Adds the CPU usage of each worker thread, and the core on which it ran last.
 fn workers(text: &mut String, sum: &Summary) {
     let Some(client) = &sum.client else { return };
     let used = |(n, worker): (usize, &WorkerCost)| {
@@ -160,7 +160,7 @@ fn workers(text: &mut String, sum: &Summary) {
     }
 }
 
-/// Adds the times and counts of each kind of receipts.
+/// Adds the latencies and counts for each kind of receipt by receivers.
 fn received(text: &mut String, sum: &Summary) {
     for (name, received) in sum.arrivals.iter() {
         line(text, name, &Level::line(|level| level.of(&received.times)));
@@ -181,8 +181,8 @@ fn hits(text: &mut String, sum: &Summary, is_one_setting: bool) {
     }
 }
 
-/// Adds the number of records sent and their rate, in the way of benchmarks of search engines, if every request sends
-/// one.
+/// Adds the number and the rate of records of a dataset, as benchmarks of search engines do. The line is added only if
+/// every request sends a record.
 fn records(text: &mut String, sum: &Summary, rows: &[table::SegmentRow], is_one_setting: bool) {
     let mut workloads = rows.iter().map(|row| &row.segment.start.knobs.workload);
     if !is_one_setting || !workloads.next().is_some_and(|workload| workload.is_of_records()) {
@@ -208,7 +208,7 @@ fn opened(text: &mut String, sum: &Summary, is_one_setting: bool) {
     }
 }
 
-/// Returns the largest send lag of the load, and the numbers of requests that it shed and that it left unsent.
+/// Returns the largest send lag, and the numbers of shed and of unsent requests.
 fn send_lag(sum: &Summary) -> String {
     let mut text = format!("at most {}", units::latency(sum.behind_us * 1000));
     if sum.shed > 0 {
@@ -221,7 +221,7 @@ fn send_lag(sum: &Summary) -> String {
     text
 }
 
-/// Adds the findings, with their segments if several are listed.
+/// Adds the findings, each with its segments if the session has several.
 fn findings(text: &mut String, timeline: &Timeline, are_several: bool) {
     for (finding, segments) in of_session(timeline) {
         let place = if are_several { format!("seg {segments}: ") } else { String::new() };
@@ -233,7 +233,7 @@ fn line(text: &mut String, name: &str, what: &str) {
     *text += &format!("  {name:<9} {what}\n");
 }
 
-/// Returns `p50 312 µs  p90 …  max 7.70 ms`, without the percentiles that have too few samples.
+/// Returns percentiles as text: `p50 312 µs  p90 …  max 7.70 ms`. Percentiles with too few samples are left out.
 fn levels(row: &Row, of: &[Figure]) -> String {
     let name = |figure: &Figure| figure.heading.trim_start_matches("resp ");
     let figures = of.iter().filter_map(|figure| Some(format!("{} {}", name(figure), figure.written(row)?)));

@@ -1,4 +1,4 @@
-//! The output of a command for people, line by line: on standard output or on standard error.
+//! Text for people on standard output or standard error, line by line.
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use super::outlet::Outlet;
 use crate::units::were;
 
-/// Letters and signs in texts that have an ASCII replacement of the same width.
+/// Non-ASCII characters, each with an ASCII replacement of the same width.
 const STAND_INS: [(&str, &str); 11] = [
     ("µ", "u"),
     ("×", "x"),
@@ -40,7 +40,8 @@ pub fn in_ascii(symbol: &str) -> &'static str {
     known.map_or("?", |(_, ascii)| ascii)
 }
 
-/// Returns a text for people, in ASCII if that is set. A JSON object is for programs, and is not changed.
+/// Returns a text for people; in ASCII if [`choose_characters`] has set this. A JSON object is for programs, so it is
+/// not changed.
 pub fn plain(text: Vec<u8>) -> Vec<u8> {
     if !ASCII.load(Ordering::Relaxed) || text.is_ascii() || text.starts_with(b"{") {
         return text;
@@ -59,10 +60,10 @@ pub fn plain(text: Vec<u8>) -> Vec<u8> {
     plain
 }
 
-/// Returns the result of writing to standard output, at the end of a command.
+/// Checks the result of writing to standard output, at the end of a command.
 ///
 /// # Errors
-/// When it failed. A reader that closes the pipe early, as `head` does, is no error.
+/// When writing failed. A reader that closes the pipe early, as `head` does, is no error.
 pub fn written(written: io::Result<()>) -> anyhow::Result<()> {
     match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -76,15 +77,15 @@ pub struct StreamText {
     outlet: Outlet,
     /// Whether the stream is a terminal.
     pub is_terminal: bool,
-    /// The message about lost lines, if they are reported.
+    /// Returns the message about a number of lost lines; empty for no message.
     report: fn(u64) -> String,
     /// The present, incomplete line.
     line: Vec<u8>,
 }
 
 impl StreamText {
-    /// Returns a stream to standard output. The stream reports no lost lines there, since standard output may be a
-    /// table for a program.
+    /// Returns a stream to standard output. The stream does not report lost lines, since the reader may be a program
+    /// that expects a table.
     pub fn stdout() -> Self {
         let is_terminal = io::stdout().is_terminal();
         Self { outlet: Outlet::stdout(), is_terminal, report: |_| String::new(), line: Vec::new() }
@@ -97,7 +98,7 @@ impl StreamText {
         Self { outlet: Outlet::stderr(), is_terminal, report, line: Vec::new() }
     }
 
-    /// Makes the stream accept the following text without a limit, because it is the last.
+    /// Makes the stream accept all further text without a limit, because it is the last text.
     pub fn make_room_for_last(&self) {
         self.outlet.make_room_for_last();
     }
@@ -115,7 +116,7 @@ impl Write for StreamText {
     fn flush(&mut self) -> io::Result<()> {
         let line = std::mem::take(&mut self.line);
         if line.is_empty() {
-            // A call without text only checks whether earlier lines could be written.
+            // Without text, a call only checks whether earlier lines could be written.
             return self.outlet.is_written_within(Duration::ZERO).map(drop);
         }
         self.outlet.offer(plain(line), |lines| (self.report)(lines).into_bytes())
@@ -124,7 +125,7 @@ impl Write for StreamText {
 
 impl Drop for StreamText {
     fn drop(&mut self) {
-        // A stream that is gone has no reader, so the error does not matter.
+        // A closed stream has no reader, so the error does not matter.
         let _ = self.flush();
     }
 }

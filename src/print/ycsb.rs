@@ -1,4 +1,4 @@
-//! YCSB's output for a session, for tools that read it.
+//! The output of YCSB for a session, for tools that read YCSB's output.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,14 +11,14 @@ use crate::{
 };
 
 redyno_engine::named_values! {
-    /// Which times YCSB's text has (`measurement.interval`).
+    /// The latencies in YCSB's text (YCSB's option `measurement.interval`).
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum YcsbInterval {
         /// The service time of each operation.
         Op "op",
-        /// The response times, which count from when a request was due; there are none without a rate.
+        /// The response time of each operation, from the due time of the request. A closed loop has no response times.
         Intended "intended",
-        /// Both.
+        /// Service times and response times.
         Both "both",
     }
 }
@@ -28,18 +28,18 @@ redyno_engine::named_values! {
 pub struct YcsbForm {
     /// The percentiles, above 0 and up to 100.
     pub percentiles: Vec<f64>,
-    /// The times.
+    /// The latencies.
     pub interval: YcsbInterval,
 }
 
 impl Default for YcsbForm {
-    /// Creates the form with YCSB's percentiles, and response times under a rate.
+    /// Returns the form with YCSB's default percentiles, and with both latencies.
     fn default() -> Self {
         Self { percentiles: vec![50.0, 95.0, 99.0], interval: YcsbInterval::Both }
     }
 }
 
-/// The sink that returns YCSB's text at the end of the session, and nothing before.
+/// A sink that returns YCSB's text at the end of the session.
 #[derive(Debug)]
 pub struct YcsbText {
     timeline: Timeline,
@@ -66,10 +66,10 @@ impl Sink for YcsbText {
     }
 }
 
-/// Returns YCSB's text about the measurements: all operations together, then each by its name.
+/// Returns YCSB's text about the session: all operations together, and then each operation.
 ///
-/// Times of operations are service times, YCSB's default interval. Under a rate, the response times of each operation
-/// follow as `Intended`. As in YCSB, percentiles are computed from any number of samples.
+/// The latencies of operations are service times, YCSB's default. In an open loop, the response times of each operation
+/// follow with the prefix `Intended`. As in YCSB, percentiles are computed from any number of samples.
 pub fn ycsb_summary(timeline: &Timeline, form: &YcsbForm) -> String {
     let sum = timeline.summary();
     let mut text = String::new();
@@ -81,7 +81,7 @@ pub fn ycsb_summary(timeline: &Timeline, form: &YcsbForm) -> String {
         if form.interval != YcsbInterval::Intended {
             times(&mut text, name, &operation.service, form);
         }
-        // An operation with several replies may miss more than once, and also end in an error.
+        // An operation with several replies may have several misses, and may also end in an error.
         let not_found = operation.misses.min(operation.ops);
         line(&mut text, name, "Return=OK", &(operation.ops - not_found).to_string());
         let errors = operation.errors.values().sum::<u64>();
@@ -101,7 +101,7 @@ pub fn ycsb_summary(timeline: &Timeline, form: &YcsbForm) -> String {
     text
 }
 
-/// Writes how many records were compared when they were read, as the operation VERIFY.
+/// Adds the operation VERIFY: how many records were compared after they were read.
 fn verified(text: &mut String, timeline: &Timeline, operations: &BTreeMap<String, OperationInterval>) {
     const OTHER: &str = "UNEXPECTED_STATE";
     let started = timeline.segments.iter().map(|segment| &segment.start.knobs.workload);
@@ -129,13 +129,14 @@ fn times(text: &mut String, name: &str, latency: &Latency, form: &YcsbForm) {
     line(text, name, "MaxLatency(us)", &us(latency.max_ns()));
     for percent in &form.percentiles {
         let figure = format!("{}PercentileLatency(us)", ordinal(*percent));
-        // Shifted in the text: 99.9 / 100 is slightly more than 0.999 in binary, which is the next sample's rank.
+        // The text is parsed with an exponent, since 99.9 / 100 is slightly more than 0.999 in binary and would give
+        // the next sample.
         let quantile = format!("{percent}e-2").parse().unwrap_or(percent / 100.0);
         line(text, name, &figure, &us(latency.value_at_quantile(quantile)));
     }
 }
 
-/// Returns `95th`, `1st` or, as YCSB writes it, `99.9`.
+/// Returns the ordinal of a percentile as YCSB writes it: `95th`, `1st`, `99.9`.
 fn ordinal(percent: f64) -> String {
     let whole = percent as u8;
     match (percent.fract() == 0.0, whole % 10) {
@@ -147,7 +148,7 @@ fn ordinal(percent: f64) -> String {
     }
 }
 
-/// Returns `1070.1`: at most three decimals, and at least one.
+/// Returns a number with one, two or three decimals: `1070.1`.
 fn number(value: f64) -> String {
     format!("{:?}", (value * 1000.0).round() / 1000.0)
 }
@@ -196,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_what_ycsb_prints_of_what_is_measured() {
+    fn the_text_is_as_ycsb_prints_it() {
         let warmup = [segment(1, true, None), interval(1, &["READ", "OTHER"], None)];
         let measured = [segment(2, false, None), interval(2, &["READ"], None)];
         let text = text(&[warmup, measured].concat());
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_and_the_times_are_those_that_are_asked_for() {
+    fn the_form_selects_percentiles_and_latencies() {
         let mut page = YcsbText::new(YcsbForm { percentiles: vec![1.0, 99.9], interval: YcsbInterval::Op });
         for record in [segment(1, false, Some(500)), interval(1, &["READ"], Some(latency_of([7_000_000])))] {
             assert!(page.push(&record).is_empty());
@@ -231,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn under_a_rate_response_times_are_those_that_were_intended() {
+    fn in_an_open_loop_response_times_have_the_prefix_intended() {
         let intended = |names: &[&str]| {
             let text =
                 text(&[segment(1, false, Some(500)), interval(1, names, Some(latency_of([7_000_000])))]);

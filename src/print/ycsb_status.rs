@@ -1,4 +1,4 @@
-//! YCSB's status lines while a session runs.
+//! YCSB's status lines during a session.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -14,24 +14,25 @@ use crate::{
 pub struct YcsbStatus {
     every_s: f64,
     clock: Option<WallClock>,
-    /// How many operations the run has, if that is known.
+    /// The number of operations of the run, if it is known.
     operations: Option<u64>,
     now_s: f64,
-    /// The time under load, and the operations in it.
+    /// The time under load so far, in seconds.
     length_s: f64,
     ops: u64,
-    /// The same of the present period, with the operations by name.
+    /// The time under load in the present period, in seconds.
     period_s: f64,
     period: BTreeMap<String, OperationInterval>,
 }
 
 impl YcsbStatus {
-    /// Creates the writer of a line every `every_s` seconds, for a run of so many operations.
+    /// Creates the writer of a line every `every_s` seconds. `operations` is the number of operations of the run, if it
+    /// is known.
     pub fn new(every_s: f64, operations: Option<u64>) -> Self {
         Self { every_s, operations, ..Self::default() }
     }
 
-    /// Adds the next record. Returns the line of a period that it completes, or of the last one.
+    /// Adds the next record. Returns a line if the record completes a period, or ends the session.
     pub fn push(&mut self, record: &Record) -> Option<String> {
         match record {
             Record::Session(session) => {
@@ -49,7 +50,7 @@ impl YcsbStatus {
             Record::End(_) if self.period_s > 0.0 => return Some(self.line()),
             _ => return None,
         }
-        // Intervals are a quarter of a second, more or less.
+        // Intervals are about a quarter of a second long.
         (self.period_s >= self.every_s - 0.01).then(|| self.line())
     }
 
@@ -112,7 +113,7 @@ mod tests {
     };
 
     #[test]
-    fn each_period_has_a_line_with_what_was_done_in_it() {
+    fn each_period_has_a_line_with_its_operations() {
         let mut status = YcsbStatus::new(2.0, Some(4000));
         let part = OperationInterval {
             ops: 500,

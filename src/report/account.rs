@@ -1,4 +1,4 @@
-//! The data of a report about one session and one of its nodes, folded from its records.
+//! The data of a report about one node of one session, collected from the records.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::{
     stats::Latency,
 };
 
-/// A share of a core, as a mean over time.
+/// The mean CPU usage over time, as a share of one core.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Busy {
     core_s: f64,
@@ -37,7 +37,7 @@ impl Summed for Busy {
     }
 }
 
-/// Keeps the highest value of each gauge.
+/// Merging keeps the highest value of each gauge.
 impl Summed for Gauges {
     fn merge(&mut self, later: &Self) {
         self.raise(later);
@@ -56,19 +56,19 @@ impl Summed for Latency {
     }
 }
 
-/// The data of one session and one node.
+/// The data of one node of one session.
 pub(super) struct Account {
     pub(super) source: Recording,
     node: u16,
     pub(super) timeline: Timeline,
-    /// The load over time; no point contains two segments.
+    /// The load over time. No point contains measurements of two segments.
     pub(super) load: Course<Interval>,
     pub(super) pings: Course<Latency>,
     pub(super) ping_errors: u64,
     pub(super) server_cpu: Course<Busy>,
-    /// The highest gauges of the server over time, and those of redyno's machine.
+    /// The highest gauges over time: first the gauges of the server, then the gauges of redyno's machine.
     pub(super) gauges: [Course<Gauges>; 2],
-    /// The first and the last reported values of the server's parameters.
+    /// The server's parameters: first with their first reported values, then with their last.
     pub(super) config: [BTreeMap<String, String>; 2],
     pub(super) findings: Findings,
     figures: Box<dyn Sink + Send>,
@@ -91,7 +91,7 @@ impl Account {
         }
     }
 
-    /// Adds a record, if it is of this node.
+    /// Adds a record if it belongs to this node.
     pub(super) fn push(&mut self, record: &Record) {
         if !record.is_of(self.node) {
             // The first node's findings compare all nodes.
@@ -137,7 +137,7 @@ impl Account {
         }
     }
 
-    /// Returns whether the interval describes a load; if not, operations are absent rather than zero.
+    /// Returns whether the interval is under load. Without a load, throughput is absent, not zero.
     fn is_load(&self, interval: &Interval) -> bool {
         let segment = self.timeline.segments.numbered(interval.segment);
         interval.ops > 0 || segment.is_none_or(|segment| segment.start.knobs.load)
@@ -157,24 +157,24 @@ impl Account {
         }
     }
 
-    /// Returns the segments under load that the summary counts.
+    /// Returns the measured segments: all segments under load, except warm-ups and prefills.
     pub(super) fn measured(&self) -> impl Iterator<Item = &SegmentTotal> {
         let is_measured =
             |of: &&SegmentTotal| of.start.knobs.load && of.start.aside().is_none() && of.total.ops > 0;
         self.timeline.segments.iter().filter(is_measured)
     }
 
-    /// Returns whether some requests have response times, because they were due on a schedule.
+    /// Returns whether some segments have response times, because their loop was open.
     pub(super) fn has_response(&self) -> bool {
         self.measured().any(|segment| segment.total.response.is_some())
     }
 
-    /// Returns whether all requests have response times.
+    /// Returns whether all measured segments have response times.
     pub(super) fn is_open(&self) -> bool {
         self.has_response() && self.measured().all(|segment| segment.total.response.is_some())
     }
 
-    /// Returns the name of the session: the file's, or else the server's address.
+    /// Returns the name of the session: the name of its file, or else the address of the server.
     pub(super) fn name(&self) -> String {
         let address = self.timeline.session().map_or("", |session| session.target.address.as_str());
         let has_several = self.timeline.session().is_some_and(|session| !session.nodes.is_empty());
@@ -185,7 +185,7 @@ impl Account {
         }
     }
 
-    /// Returns the session, its sums, operations and segments, in the format of the JSON export.
+    /// Returns the whole session in the format of the JSON export.
     pub(super) fn figures(&mut self) -> String {
         self.figures.finish().concat()
     }

@@ -1,4 +1,4 @@
-//! A chart: its lines and axes, for the page's script and for the static picture.
+//! A chart: its lines and axes. Both the page's script and the static picture draw charts.
 
 use serde::Serialize;
 
@@ -9,9 +9,9 @@ use crate::units;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Quantity {
-    /// Seconds of the session.
+    /// The time since the session began, in seconds.
     Time,
-    /// The share of requests up to a latency, as in HdrHistogram's plots: log10 1/(1 - share).
+    /// The share of requests up to a latency, as log10(1 / (1 - share)): the axis of HdrHistogram's plots.
     Nines,
     /// The value of a knob, linear.
     Knob,
@@ -19,9 +19,9 @@ pub(super) enum Quantity {
     KnobLog,
     /// A rate per second, from 0.
     Rate,
-    /// A share, such as that of one core, from 0.
+    /// A share, such as the used share of a core, from 0.
     Cores,
-    /// Microseconds, logarithmic.
+    /// A latency in microseconds, logarithmic.
     Latency,
 }
 
@@ -48,35 +48,35 @@ impl Quantity {
     }
 }
 
-/// The look of a line: a name to which the style sheet assigns a colour and dashes.
+/// The style of a line: a class name. The style sheet has a colour and dashes for this class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(super) struct Ink(pub(super) &'static str);
 
-/// The inks for lines of the same kind; neighbours are distinct.
+/// The styles for lines of the same kind. Neighbouring styles are easy to tell apart.
 const SERIES: [&str; 8] = ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"];
 
 impl Ink {
-    /// Returns the ink of the `n`th of several lines of the same kind.
+    /// Returns the style of line number `n`, from 0, of several lines of the same kind.
     pub(super) fn of_series(n: usize) -> Self {
         Self(SERIES[n % SERIES.len()])
     }
 }
 
-/// A line over the chart's `xs`.
+/// A line of a chart, with a value for each of the chart's `xs`.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Line {
     pub(super) name: String,
     pub(super) ink: Ink,
-    /// A value for each x; `None` where there were no or too few samples.
+    /// A value for each x; `None` without samples, or with too few samples.
     pub(super) values: Vec<Option<f64>>,
-    /// Whether each value is a measurement with its own mark.
+    /// Whether each value is drawn with a dot.
     pub(super) is_dotted: bool,
-    /// The segment of the line, if it belongs to one.
+    /// The segment of the line; `None` for a line of several segments.
     pub(super) segment: Option<u32>,
 }
 
 impl Line {
-    /// Creates a line without marks.
+    /// Creates a line without dots.
     pub(super) fn new(name: impl Into<String>, ink: Ink, values: Vec<Option<f64>>) -> Self {
         Self { name: name.into(), ink, values, is_dotted: false, segment: None }
     }
@@ -106,7 +106,7 @@ pub(super) struct Chart {
 }
 
 impl Chart {
-    /// Creates a chart over the time of the session, with those of the lines that have values.
+    /// Creates a chart over the time of the session. Lines without any values are left out.
     pub(super) fn of(id: &str, title: &str, y: Quantity, xs: Vec<f64>, lines: Vec<Line>) -> Self {
         let (id, title, x_name) = (id.to_owned(), title.to_owned(), "time of the session".to_owned());
         let lines = lines.into_iter().filter(Line::has_values).collect();

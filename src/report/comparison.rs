@@ -1,4 +1,4 @@
-//! A comparison of several sessions, or of segments of one: the first is the baseline of all others.
+//! A comparison of several sessions, or of segments of one session, with the first of them as the baseline.
 
 use super::{
     account::Account,
@@ -13,14 +13,14 @@ use crate::compare::{Compared, Difference, Run};
 pub(super) struct Comparison {
     /// A table for each session except the first.
     pub(super) tables: Vec<Table>,
-    /// The sessions that cannot be compared, with the reasons.
+    /// The reasons why sessions cannot be compared, each with the session's name.
     pub(super) left_out: Vec<String>,
-    /// The distributions of the sessions.
+    /// The latency distributions of the sessions, in one chart.
     pub(super) curves: Option<Chart>,
 }
 
 impl Comparison {
-    /// Returns the comparison of several sessions or segments; `None` if there is only one.
+    /// Returns the comparison of several sessions or segments. Returns `None` for a single one.
     pub(super) fn of(accounts: &[Account]) -> Option<Self> {
         let named = |account: &Account| match &account.source.segments[..] {
             [] => vec![None],

@@ -1,24 +1,24 @@
-//! A quantity over time in a limited number of points. Each point is the exact sum of its stretch of time.
+//! A quantity over time, in a limited number of points. Each point is the exact sum over its period.
 //!
 //! ```text
 //!  records  │1s│1s│1s│1s│1s│1s┊1s│1s│        ┊ a new segment
 //!  points   │  1 s: as recorded  ┊  │   ...  too many: │  2 s  │  2 s  │  ┊  2 s  │
 //! ```
-//! No point contains measurements of two settings. A session with very many settings has at least one point for each of
-//! them.
+//! No point contains measurements of two segments. A session with very many segments has at least one point for each
+//! segment.
 
-/// The largest number of points, unless there are more settings.
+/// The maximum number of points, unless there are more segments.
 pub(super) const MOST: usize = 2000;
-/// The longest stretch of a point, whatever the number of points: a day.
+/// The maximum length of a point in seconds: a day.
 const LONGEST_S: f64 = 86_400.0;
 
-/// A quantity that can be summed up without loss.
+/// A quantity whose measurements can be merged without loss.
 pub(super) trait Summed {
     /// Adds a later measurement.
     fn merge(&mut self, later: &Self);
 }
 
-/// The measurements of a stretch of one segment.
+/// The measurements of a period within one segment.
 #[derive(Debug, Clone)]
 pub(super) struct Point<T> {
     pub(super) from_s: f64,
@@ -28,19 +28,19 @@ pub(super) struct Point<T> {
 }
 
 impl<T> Point<T> {
-    /// Returns the middle of the stretch in seconds, to the millisecond.
+    /// Returns the middle of the point in seconds, rounded to milliseconds.
     pub(super) fn middle_s(&self) -> f64 {
         ((self.from_s + self.to_s) * 500.0).round() / 1000.0
     }
 }
 
-/// The points in order of time.
+/// The measurements of a quantity over time.
 #[derive(Debug)]
 pub(super) struct Course<T> {
-    /// The approximate length of a point in seconds, at most.
+    /// The approximate maximum length of a point, in seconds.
     pub(super) step_s: f64,
     pub(super) points: Vec<Point<T>>,
-    /// The number of records in the points.
+    /// The number of records that were merged into the points.
     pub(super) records: u64,
 }
 
@@ -51,8 +51,8 @@ impl<T> Default for Course<T> {
 }
 
 impl<T: Summed> Course<T> {
-    /// Adds the measurements of `segment` in the `length_s` seconds before `t_s`; without a length, they arrived after
-    /// the segment's end.
+    /// Adds the measurements of `segment` in the `length_s` seconds before `t_s`. A length of 0 means measurements that
+    /// arrived after the segment's end.
     pub(super) fn push(&mut self, segment: u32, t_s: f64, length_s: f64, part: T) {
         self.records += 1;
         let point = Point { from_s: t_s - length_s.max(0.0), to_s: t_s, segment, part };
@@ -69,13 +69,14 @@ impl<T: Summed> Course<T> {
     }
 }
 
-/// A point shorter than this share of a step is joined with a neighbour: a setting began or ended within a second.
+/// A point shorter than this share of a step is joined with a neighbour. Such short points arise when a segment begins
+/// or ends within a second.
 const SLIVER: f64 = 0.2;
-/// The longest point that may result when a short point is joined, in steps.
+/// The maximum length of a joined point, in steps.
 const LONGEST: f64 = 1.5;
 
-/// Adds a point at the end, or joins it with the last point of the same segment, if both are within one step or one
-/// point is too short.
+/// Adds a point. The point is joined with the last point of the same segment if both are within one step, or if one of
+/// them is very short.
 fn add<T: Summed>(points: &mut Vec<Point<T>>, point: Point<T>, step_s: f64) {
     let is_one = |last: &Point<T>| {
         let step = |point: &Point<T>| ((point.from_s + point.to_s) / 2.0 / step_s).floor();
@@ -88,7 +89,7 @@ fn add<T: Summed>(points: &mut Vec<Point<T>>, point: Point<T>, step_s: f64) {
             last.to_s = last.to_s.max(point.to_s);
             last.part.merge(&point.part);
         }
-        // The last measurements of a setting may be reported after the next setting has begun.
+        // The last measurements of a segment may arrive after the next segment has begun.
         _ => points.insert(points.partition_point(|before| before.from_s <= point.from_s), point),
     }
 }
@@ -119,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn seconds_are_points_of_their_own_while_there_is_room_and_ticks_are_not() {
+    fn each_second_is_a_point_while_there_is_room() {
         assert_eq!(course(600, |_| 1).points.len(), 600);
         let mut ticks = Course::default();
         (1..=40).for_each(|n| ticks.push(1, f64::from(n) / 4.0, 0.25, 1));
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_a_second_when_a_setting_begins_or_ends_is_no_point_of_its_own() {
+    fn a_very_short_point_is_joined_with_its_neighbour() {
         let mut course = Course::default();
         for (segment, t_s, length_s) in
             [(1, 1.0, 1.0), (1, 1.996, 0.996), (2, 2.0, 0.004), (2, 3.0, 1.0), (2, 3.01, 0.01)]
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn points_stand_in_the_order_of_time_whichever_was_reported_first() {
+    fn points_are_in_the_order_of_time() {
         let mut course = Course::default();
         for (segment, t_s, length_s) in [(1, 1.0, 1.0), (2, 2.5, 0.9), (1, 1.6, 0.6), (2, 3.5, 1.0)] {
             course.push(segment, t_s, length_s, 1);
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn no_point_has_two_settings_and_late_replies_belong_to_the_one_that_asked() {
+    fn no_point_has_two_segments_and_late_replies_belong_to_their_segment() {
         let mut many = course(3 * MOST as u32, |n| n);
         assert_eq!(many.points.len(), 3 * MOST, "a point a setting");
         many.push(17, 9e9, 0.0, 100);

@@ -6,10 +6,10 @@ use super::{
 };
 use crate::{gauge::Gauge, server::Parameter, session::Encryption};
 
-/// A note about the facts that records do not contain.
-const UNKNOWN: &str = "Not recorded: the server's own cores and kernel, and other parameters of CONFIG, since they may contain secrets.";
+/// The note about facts that are not in the records.
+const UNKNOWN: &str = "Not recorded: the server's cores and kernel, and other CONFIG parameters, since these may contain secrets.";
 
-/// Returns a table with a line for each fact about both sides, and a table of the server's parameters.
+/// Returns two tables: facts about the measuring machine and the server, and the server's parameters.
 pub(super) fn tables(account: &Account) -> Vec<Table> {
     vec![sides(account), config(account)]
 }
@@ -23,23 +23,23 @@ fn sides(account: &Account) -> Table {
     };
     if let Some(session) = account.timeline.session() {
         let (target, host) = (&session.target, &session.host);
-        add("begun", session.started.clone());
-        add("measured by", session.tool.clone());
-        add("on", host.name.clone());
-        add("its system", host.system.clone());
-        add("its cores", host.cores.to_string());
+        add("started", session.started.clone());
+        add("tool", session.tool.clone());
+        add("machine", host.name.clone());
+        add("machine: system", host.system.clone());
+        add("machine: cores", host.cores.to_string());
         add("target", target.address.clone());
         add(
             "server",
             if target.built_in { "redyno's built-in server".to_owned() } else { target.server.clone() },
         );
-        add("its mode and role", format!("{} {}", target.mode, target.role).trim().to_owned());
+        add("server: mode and role", format!("{} {}", target.mode, target.role).trim().to_owned());
         add(
             "encryption",
             match target.tls {
                 Encryption::None => "none",
                 Encryption::Verified => "TLS, certificate checked",
-                Encryption::CaOnly => "TLS, the certificate's CA checked, its name not",
+                Encryption::CaOnly => "TLS, only the certificate's CA checked",
                 Encryption::Unverified => "TLS, certificate not checked",
             }
             .to_owned(),
@@ -56,7 +56,8 @@ fn sides(account: &Account) -> Table {
     Table { note: UNKNOWN.to_owned(), ..Table::of("Environment", &["", ""], 2, rows) }
 }
 
-/// Returns the recorded parameters: the first and the last value of each, and whether it differs from the default.
+/// Returns the recorded parameters with their last values. A remark shows the first value or the default, if it is
+/// different.
 fn config(account: &Account) -> Table {
     let [first, last] = &account.config;
     let row = |(name, value): (&String, &String)| {

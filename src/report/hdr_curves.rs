@@ -1,5 +1,5 @@
-//! Distributions as in HdrHistogram's plots: the latency over the share of requests below it. 90 %, 99 % and 99.9 % are
-//! equally far apart.
+//! Latency distributions as in HdrHistogram's plots: the latency over the percentile. On the axis, 90 %, 99 % and 99.9
+//! % are equally far apart.
 
 use super::{
     account::Account,
@@ -10,12 +10,12 @@ use crate::{
     units,
 };
 
-/// The number of steps from 90 % to 99 %, from 99 % to 99.9 %, and so on.
+/// The number of points of a curve from 90 % to 99 %, from 99 % to 99.9 %, and so on.
 const STEPS: usize = 25;
-/// The largest number of segments with a curve; more would not be readable.
+/// The maximum number of curves; more curves would not be readable.
 const MOST_CURVES: usize = 40;
 
-/// Returns the curves of the measured segments; `None` if there are none.
+/// Returns a chart with a curve for each measured segment; `None` without curves.
 pub(super) fn of_segments(account: &Account) -> Option<Chart> {
     let all: Vec<_> = account.measured().collect();
     let named = |n: usize| {
@@ -35,13 +35,13 @@ pub(super) fn of_segments(account: &Account) -> Option<Chart> {
     Some(chart)
 }
 
-/// Returns the curves of several runs, each with its name.
+/// Returns a chart with a curve for each run.
 pub(super) fn of_runs<'a>(runs: impl Iterator<Item = (&'a str, &'a Latency)>) -> Option<Chart> {
     let named = |(name, latency): (&'a str, &'a Latency)| (name.to_owned(), None, latency);
     chart("runs-curves", runs.take(MOST_CURVES).map(named).collect())
 }
 
-/// Returns the response times; in a closed loop, the service times.
+/// Returns the response times in an open loop, and the service times in a closed loop.
 pub(super) fn due<'a>(response: Option<&'a Latency>, service: &'a Latency) -> &'a Latency {
     response.unwrap_or(service)
 }

@@ -1,23 +1,24 @@
-//! The distribution of latencies over time: the number of requests in each bin; a bin is a tenth of its latency wide.
+//! The distribution of latencies over time, as the number of requests in each bin. A bin is about a tenth of its
+//! latency wide.
 
 use serde::Serialize;
 
 use super::course::Point;
 use crate::{session::Interval, session::timeline::Heat};
 
-/// The largest number of columns; no screen shows more.
+/// The maximum number of columns; no screen shows more.
 const MOST_COLUMNS: usize = 600;
-/// The number of tones of a cell.
+/// The number of tones (brightness levels) of the cells.
 pub(super) const TONES: usize = 6;
 
-/// The counts of a stretch of time.
+/// A column of the heat map: the counts of a period.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Column {
     pub(super) from_s: f64,
     pub(super) to_s: f64,
     /// The bin of the first count.
     pub(super) first: usize,
-    /// The number of requests in each bin from the first one on.
+    /// The number of requests in each bin, from the bin `first` on.
     pub(super) counts: Vec<u64>,
 }
 
@@ -25,15 +26,15 @@ pub(super) struct Column {
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct HeatMap {
     pub(super) columns: Vec<Column>,
-    /// The beginning of each bin, and the end of the last one, in µs.
+    /// The borders of the bins, in microseconds.
     pub(super) borders: Vec<f64>,
     /// The highest count of a cell.
     pub(super) most: u64,
 }
 
 impl HeatMap {
-    /// Returns the heat map of these points; `None` if all counts are zero. Times count from when a request was due; in
-    /// a closed loop, from its write.
+    /// Returns the heat map of these points; `None` if all counts are zero. A heat map shows response times in an open
+    /// loop, and service times in a closed loop.
     pub(super) fn of(points: &[Point<Interval>]) -> Option<Self> {
         let each = points.len().div_ceil(MOST_COLUMNS).max(1);
         let columns: Vec<_> = points.chunks(each).filter_map(column).collect();
@@ -43,7 +44,7 @@ impl HeatMap {
         Some(Self { columns, borders, most })
     }
 
-    /// Returns the tone of a cell with this many requests, from 1 for the fewest; tones are logarithmic.
+    /// Returns the tone of a cell with this many requests, from 1 for the fewest. The scale is logarithmic.
     pub(super) fn tone(&self, count: u64) -> usize {
         let share = (count as f64).ln_1p() / (self.most as f64).ln_1p();
         ((share * TONES as f64).ceil() as usize).clamp(1, TONES)
@@ -67,7 +68,7 @@ fn column(points: &[Point<Interval>]) -> Option<Column> {
     for point in points {
         let latency = point.part.response.as_ref().unwrap_or(&point.part.service);
         latency.cells().iter().for_each(|(ns, n)| add((*ns).min(latency.max_ns()), *n));
-        // Some requests were longer than any bin; only their maximum is known.
+        // Of requests longer than any bin, only the maximum is known.
         if latency.over_range() > 0 {
             add(latency.max_ns(), latency.over_range());
         }
@@ -104,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_map() {
+    fn without_requests_there_is_no_map() {
         assert!(HeatMap::of(&[]).is_none());
         assert!(HeatMap::of(&[point(0, std::iter::empty())]).is_none());
     }

@@ -14,11 +14,11 @@ use crate::{
     units,
 };
 
-/// If the largest value is this many times the smallest, the axis is logarithmic.
+/// The axis is logarithmic if the highest value is at least this many times the lowest value.
 const WIDE: f64 = 10.0;
 
-/// Returns the curve over the only knob in which the segments differ; `None` if they differ in no knob, or in more than
-/// one.
+/// Returns the curve over the only knob or parameter that changed between segments; `None` if none or more than one
+/// changed.
 pub(super) fn swept(account: &Account) -> Option<Curve> {
     let segments = || account.timeline.segments.iter();
     let is_turned = |dimension: &Dimension| {
@@ -69,7 +69,7 @@ fn chart(id: &str, title: &str, y: Quantity, curve: &Curve, lines: Vec<Line>) ->
     Chart { x, x_name: curve.dimension.name().to_owned(), ..Chart::of(id, title, y, xs, lines) }
 }
 
-/// Returns a text about the best value, the knee, and the results of experiments.
+/// Returns the note below the chart: the results of experiments, the best value and the knee.
 fn words(account: &Account, curve: &Curve) -> String {
     let dimension = curve.dimension;
     let is_found = |what: &&EventKind| {
@@ -77,7 +77,7 @@ fn words(account: &Account, curve: &Curve) -> String {
     };
     let found = account.timeline.events().map(|event| &event.what).filter(is_found);
     let mut found = found.map(|what| format!("{}: {what}.", what.name())).peekable();
-    // An experiment excludes the time until a setting is steady, but a point of this curve includes it.
+    // An experiment leaves out the first moments of a setting, but a point of this curve has the whole segment.
     let is_found = found.peek().is_some();
     let best = curve.best(None).filter(|_| !is_found).map(|point| {
         format!(

@@ -6,15 +6,16 @@
 //!                                                         ├─► tables, environment ───────────┤
 //!                                                         └─► compare ───────────────────────┴─► ticket: Markdown
 //! ```
-//! A [`Report`] is a [`Sink`] like the exporters: it accepts the records of a running session or of a recording.
-//! [`finish`](Sink::finish) returns the whole text, at any time and more than once, even before the last record. Each
-//! further `session` record begins a new account, which is compared with the first.
+//! A [`Report`] is a [`Sink`], as an exporter is: it takes the records of a running session or of a recording.
+//! [`finish`](Sink::finish) returns the whole report so far, at any time and more than once. Each further `session`
+//! record begins a new account, which is compared with the first account.
 //!
-//! Every figure comes from [the table of figures](crate::session::figures) and from the distributions in the records: a
-//! point of a chart is the exact sum of its stretch.
+//! Every figure comes from [the table of figures](crate::session::figures) and from the histograms in the records. A
+//! point of a chart is the exact sum over its period.
 //!
-//! Text of servers, recordings and people never becomes markup: HTML is written by maud, which escapes all text; the script's data is
-//! JSON without any `<`; the page's policy allows only its own script and style, by their hashes.
+//! Text from servers, recordings and users never becomes markup. The crate maud writes the HTML and escapes all text.
+//! The script's data is JSON without any `<`. The content security policy of the page allows only its own script and
+//! style, by their hashes.
 
 mod account;
 mod chart;
@@ -78,29 +79,30 @@ impl Form {
 pub struct Recording {
     /// The name of the recording in the report.
     pub name: String,
-    /// The segments to compare; without any, the only one under load.
+    /// The segments to compare. If there are none, the session must have a single segment under load, which is
+    /// compared.
     pub segments: Vec<u32>,
 }
 
-/// A report, folded from the records of one or more sessions.
+/// A report about one or more sessions, built from their records.
 pub struct Report {
     form: Form,
-    /// The names of the sessions, in order; additional sessions have no name.
+    /// The names of the sessions, in order. Further sessions have no name.
     sources: Vec<Recording>,
-    /// The number of sessions so far.
+    /// The number of sessions that have begun.
     begun: usize,
     accounts: Vec<Account>,
-    /// The position of the present session's first account; there is one account for each of its nodes.
+    /// The index of the present session's first account. A session has one account for each of its nodes.
     present: usize,
 }
 
 impl Report {
-    /// Creates a report about sessions with these names, in the order of their records.
+    /// Creates a report about sessions with these names, given in the order of their records.
     pub fn of(form: Form, sources: Vec<Recording>) -> Self {
         Self { form, sources, begun: 0, accounts: Vec::new(), present: 0 }
     }
 
-    /// Begins the account of a node that has joined the present session, if `record` reports that.
+    /// Begins the account of a new node if `record` reports that the node has joined the present session.
     fn follow(&mut self, record: &Record) {
         let Record::Event(_) = record else { return };
         let accounts = &self.accounts[self.present..];
@@ -114,7 +116,7 @@ impl Report {
         }
     }
 
-    /// Begins the accounts of a session, one for each of its nodes.
+    /// Begins a session, with one account for each of its nodes.
     fn begin(&mut self, nodes: usize) {
         self.present = self.accounts.len();
         let source = self.sources.get(self.begun).cloned().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The tables of what a session shows of its server: findings over time, PING, the worst stretches, commands by time,
-//! and what could not be read. A summary prints the same rows.
+//! The tables about the server in a session: findings over time, latencies of PING, the worst periods, commands by
+//! time, and the parts that could not be read. The summary of a session prints the same rows.
 
 use super::table::{Table, TableRow};
 use crate::{
@@ -12,21 +12,22 @@ use crate::{
     units,
 };
 
-/// The number of listed stretches.
+/// The maximum number of listed periods with slow PINGs.
 const WORST: usize = 5;
-/// The number of listed commands; the others are counted.
+/// The maximum number of listed commands; a note has the number of the others.
 const COMMANDS: usize = 10;
 
-/// The number of commands in the line of a summary.
+/// The maximum number of commands in the summary's line.
 const IN_A_LINE: usize = 5;
-/// The number of events in a summary; the earlier ones are counted.
+/// The maximum number of events in a summary; a line has the number of earlier events.
 const EVENTS: usize = 10;
 
 fn table(title: &str, headings: &[&str], words: usize, rows: Vec<Vec<String>>) -> Table {
     Table::of(title, headings, words, rows.into_iter().map(TableRow::of).collect())
 }
 
-/// Returns the findings of the session, the worst first; of a session without load, also that there are none.
+/// Returns the findings of the session, the worst first. Without findings, the table is empty; in a session without
+/// load, it then has a row that says so.
 pub(crate) fn findings(timeline: &Timeline, episodes: &Episodes) -> Table {
     let mut sorted: Vec<_> = episodes.iter().collect();
     sorted.sort_by_key(|episode| std::cmp::Reverse(episode.finding.severity));
@@ -61,18 +62,18 @@ pub(crate) fn findings(timeline: &Timeline, episodes: &Episodes) -> Table {
     table
 }
 
-/// Returns whether a load was measured.
+/// Returns whether the session has measured a load.
 pub(crate) fn has_load(timeline: &Timeline) -> bool {
     let summary = timeline.summary();
     summary.ops > 0 || summary.due > 0 || !summary.errors.is_empty()
 }
 
-/// Returns the percentiles of a distribution, and its maximum; `-` with too few samples.
+/// Returns the percentiles and the maximum as text; `-` with too few samples.
 fn levels(of: impl Fn(Level) -> Option<u64>) -> impl Iterator<Item = String> {
     Level::ALL.map(|level| of(level).map_or_else(|| "-".to_owned(), units::latency)).into_iter()
 }
 
-/// Returns the round trips of PING by segment, since a percentile never covers two settings.
+/// Returns the round-trip times of PING, in a row for each segment.
 pub(crate) fn pings(timeline: &Timeline) -> Table {
     let segments = timeline.segments.iter().filter(|it| it.pings.count() + it.pings_lost > 0);
     let row = |name: String, pings: &Latency, lost: u64| {
@@ -87,7 +88,7 @@ pub(crate) fn pings(timeline: &Timeline) -> Table {
     table(timeline.words().ping, &headings, 1, rows.collect())
 }
 
-/// Returns the stretches with the slowest PINGs, with the event that explains each.
+/// Returns the periods with the slowest PINGs, each with the event that explains it.
 pub(crate) fn worst(timeline: &Timeline) -> Table {
     let stretches = timeline.worst_pings(WORST);
     let length = if stretches.first().is_some_and(|one| one.length_s > 1.0) { "minutes" } else { "seconds" };
@@ -100,11 +101,12 @@ pub(crate) fn worst(timeline: &Timeline) -> Table {
             .collect()
     };
     let title = format!("Worst {length} of {}", timeline.words().ping);
-    let headings = ["from", "p50", "p90", "p99", "p99.9", "max", "near it"];
+    let headings = ["from", "p50", "p90", "p99", "p99.9", "max", "event nearby"];
     table(&title, &headings, 1, stretches.iter().map(row).collect())
 }
 
-/// Returns the event that explains the slowest PING of a stretch, or that happened near it; empty without one.
+/// Returns the event that explains the slowest PING of a period, or an event at about the same time; empty without such
+/// an event.
 fn near(timeline: &Timeline, stretch: &PingStretch) -> String {
     let t_s = stretch.from_s + stretch.length_s;
     let usual_ns = timeline.segments.holding_at(t_s).and_then(|segment| Level::P50.of(&segment.pings));
@@ -113,7 +115,7 @@ fn near(timeline: &Timeline, stretch: &PingStretch) -> String {
     cause.unwrap_or_default().trim_start_matches([',', ' ']).to_owned()
 }
 
-/// Returns the commands of all clients, those that took the most time first.
+/// Returns the commands of all clients, sorted by the server's time for them, the longest time first.
 pub(crate) fn commands(timeline: &Timeline) -> Table {
     let cell = timeline.server_whole().commands;
     let all = cell.by_time();
@@ -129,7 +131,7 @@ pub(crate) fn commands(timeline: &Timeline) -> Table {
         ]
     };
     let rows = all.iter().take(COMMANDS).map(row).collect();
-    let headings = ["command", "of the time", "calls/s", "mean", "failed"];
+    let headings = ["command", "server time", "calls/s", "mean", "failed"];
     let mut table = table("Commands of all clients, by time", &headings, 1, rows);
     let more = all.len().saturating_sub(COMMANDS) as u64;
     if more > 0 {
@@ -138,12 +140,12 @@ pub(crate) fn commands(timeline: &Timeline) -> Table {
     }
     if cell.own.calls > 0 && cell.length_s > 0.0 {
         let share = cell.own.usec as f64 / 1e6 / cell.length_s;
-        table.note += &format!("The questions of redyno itself took {}.", units::percent(share));
+        table.note += &format!("The commands of redyno itself took {}.", units::percent(share));
     }
     table
 }
 
-/// Returns the lines of a summary of a session without load: what they are about, and the text.
+/// Returns the lines of the summary of a session without load, each with its name and its text.
 pub(crate) fn lines(timeline: &Timeline, episodes: &Episodes) -> Vec<(String, String)> {
     let found = findings(timeline, episodes).rows.into_iter().filter_map(|row| {
         let [severity, since, lasted, finding] = row.cells.try_into().ok()?;
@@ -169,7 +171,7 @@ pub(crate) fn lines(timeline: &Timeline, episodes: &Episodes) -> Vec<(String, St
     found.chain(pings).chain(worst).chain(commands).chain(events(timeline)).collect()
 }
 
-/// Returns the lines of a summary about the latest events; equal ones are one line.
+/// Returns the summary's lines about the latest events. Equal events share a line.
 fn events(timeline: &Timeline) -> Vec<(String, String)> {
     let all = folded(timeline.events());
     let earlier = all.len().saturating_sub(EVENTS);
@@ -183,7 +185,7 @@ fn events(timeline: &Timeline) -> Vec<(String, String)> {
     more.into_iter().chain(all[earlier..].iter().map(line)).collect()
 }
 
-/// Returns the parts that could not be read, with their reasons.
+/// Returns the parts of the server's state that could not be read, each with the reason.
 pub(crate) fn unread(timeline: &Timeline) -> Table {
     let rows = timeline.unread().into_iter().map(|(part, why)| vec![part, why]).collect();
     table("Not read", &["part", "why"], 2, rows)

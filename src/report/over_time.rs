@@ -17,10 +17,10 @@ use crate::{
     units,
 };
 
-/// The percentiles with the names of their inks.
+/// The style names of the lines for p50, p90, p99, p99.9 and the maximum.
 const INKS: [&str; 5] = ["p50", "p90", "p99", "p999", "max"];
 
-/// Returns the charts over time that have data.
+/// Returns all charts over time, except charts without data.
 pub(super) fn charts(account: &Account) -> Vec<Chart> {
     let mut charts = vec![throughput(account), latency(account), receipts(account)];
     charts.extend(heat(account));
@@ -30,8 +30,7 @@ pub(super) fn charts(account: &Account) -> Vec<Chart> {
     charts
 }
 
-/// Returns the line of a figure, with a value for each point, and a gap if measurements are missing for longer than a
-/// point.
+/// Returns the line of a figure, with a value for each point. Where measurements are missing, the line has a gap.
 fn line(account: &Account, figure: Figure, ink: Ink) -> Line {
     let values = over_gaps(&account.load, |point| figure.exported(&Row::of_interval(&point.part)));
     Line::new(figure.heading, ink, values)
@@ -48,13 +47,14 @@ fn throughput(account: &Account) -> Chart {
         lines.push(Line::new("errors/s", Ink("max"), errors));
     }
     let xs = times(&account.load);
-    let title = "Throughput, good replies a second";
+    let title = "Throughput: successful replies per second";
     let mut chart = Chart::of("throughput", title, Quantity::Rate, xs, lines);
     chart.note = exactness(&account.load);
     chart
 }
 
-/// Returns the percentiles of the service time, or under a rate, of the response time.
+/// Returns a title and the lines of the percentiles: of the response time in an open loop, otherwise of the service
+/// time.
 fn levels(account: &Account) -> (&'static str, Vec<Line>) {
     let due = |point: &Point<Interval>, figure: usize| {
         let row = Row::of_interval(&point.part);
@@ -67,7 +67,7 @@ fn levels(account: &Account) -> (&'static str, Vec<Line>) {
     };
     let of = match (account.is_open(), account.has_response()) {
         (true, _) => "Response time",
-        (false, true) => "Response time under a rate, else service time",
+        (false, true) => "Response time in open loops, service time in closed loops",
         (false, false) => "Service time",
     };
     (of, (0..INKS.len()).map(line).collect())
@@ -83,7 +83,7 @@ fn receipts(account: &Account) -> Chart {
     let times = figures::OF_RECEIVERS.into_iter().filter(|figure| figure.unit == figures::Unit::Latency);
     let lines = times.zip(["p50", "p99"].into_iter().cycle());
     let lines = lines.map(|(figure, ink)| line(account, figure, Ink(ink))).filter(Line::has_values);
-    let title = "From sending to receipt, by all receivers";
+    let title = "Messages: the time from sending to receipt, all receivers";
     Chart::of("receipts", title, Quantity::Latency, self::times(&account.load), lines.collect())
 }
 
@@ -91,10 +91,10 @@ fn heat(account: &Account) -> Option<Chart> {
     let heat = HeatMap::of(&account.load.points)?;
     let (_, mut lines) = levels(account);
     lines.retain(|line| ["p50", "p99"].contains(&line.ink.0));
-    let title = "How many requests took how long";
+    let title = "Heat map: the number of requests by latency";
     let mut chart = Chart::of("heat", title, Quantity::Latency, times(&account.load), lines);
     chart.note = format!(
-        "The darker or brighter a cell, the more requests it has, up to {}; tones are logarithmic. A cell is a tenth of its latency high.",
+        "The stronger the tone of a cell, the more requests it has, up to {}; the scale of tones is logarithmic. A cell is a tenth of its latency high.",
         units::grouped(heat.most)
     );
     chart.heat = Some(heat);
@@ -107,7 +107,7 @@ fn pings(account: &Account) -> Chart {
         Line::new(level.name(), Ink(INKS[level as usize]), over_gaps(&account.pings, value))
     };
     let lines = [Level::P50, Level::P90, Level::P99, Level::Max].map(at).into();
-    let title = "Ping: what another client sees at the same time";
+    let title = "PING: latency of another client at the same time";
     let mut chart = Chart::of("ping", title, Quantity::Latency, times(&account.pings), lines);
     if account.ping_errors > 0 {
         chart.note = format!("{} got no reply.", units::counted(account.ping_errors, "ping"));
@@ -121,25 +121,25 @@ fn processors(account: &Account) -> Chart {
     let (xs, server) = (times(&account.server_cpu), Line::new("server", Ink("server"), server));
     let own = Line { name: "redyno".to_owned(), ..line(account, figures::CLIENT_CPU, Ink("own")) };
     let (xs, lines) = together((xs, server), (times(&account.load), own));
-    let title = "Share of a core: the server, and redyno's busiest worker";
+    let title = "CPU, as a share of one core: the server, and redyno's busiest worker";
     Chart::of("processors", title, Quantity::Cores, xs, lines)
 }
 
-/// A chart of some gauges.
+/// A chart with a line for each of several gauges.
 struct GaugeChart {
     id: &'static str,
     title: &'static str,
     y: Quantity,
-    /// The course of the gauges in an account: 0 is that of the server, 1 that of the machine.
+    /// The index in [`Account::gauges`]: 0 for the gauges of the server, 1 for the gauges of redyno's machine.
     course: usize,
     gauges: &'static [(Gauge, &'static str)],
 }
 
-/// The charts of gauges: what the server does, and what its machine does at the same time.
+/// The charts of gauges, of the server and of redyno's machine.
 const GAUGE_CHARTS: [GaugeChart; 4] = [
     GaugeChart {
         id: "work",
-        title: "The server: commands, connections and removed keys a second",
+        title: "The server: commands, connections and removed keys per second",
         y: Quantity::Rate,
         course: 0,
         gauges: &[
@@ -158,7 +158,7 @@ const GAUGE_CHARTS: [GaugeChart; 4] = [
     },
     GaugeChart {
         id: "host",
-        title: "This machine: shares of its cores and its disk in use",
+        title: "redyno's machine: used shares of its cores and its disk",
         y: Quantity::Cores,
         course: 1,
         gauges: &[
@@ -190,41 +190,43 @@ impl GaugeChart {
         };
         let lines = self.gauges.iter().enumerate().map(line).collect();
         let mut chart = Chart::of(self.id, self.title, self.y, times(course), lines);
-        chart.note = "A point is the highest value in its time.".to_owned();
+        chart.note = "A point is the highest value of its period.".to_owned();
         chart
     }
 }
 
-/// Returns the middles of the points, with a gap between points that are not adjacent.
+/// Returns the times of the points' middles. A gap between points has a time as well.
 fn times<T>(course: &Course<T>) -> Vec<f64> {
     each(course, |gap_s| gap_s, Point::middle_s)
 }
 
-/// Returns a value for each point, and none for the gaps.
+/// Returns a value for each point, and `None` for each gap.
 fn over_gaps<T>(course: &Course<T>, value: impl Fn(&Point<T>) -> Option<f64>) -> Vec<Option<f64>> {
     each(course, |_| None, value)
 }
 
-/// Returns something for each gap, from its middle, and for each point.
+/// Returns the points and gaps in order, mapped by `point` and `gap`; the argument of `gap` is the middle of the gap.
 fn each<T, V>(course: &Course<T>, gap: impl Fn(f64) -> V, point: impl Fn(&Point<T>) -> V) -> Vec<V> {
     let all = course.points.iter().enumerate();
     all.flat_map(|(n, one)| gap_before(course, n).map(&gap).into_iter().chain([point(one)])).collect()
 }
 
-/// Returns the middle of the gap before point `n`, if measurements are missing for longer than a point.
+/// Returns the middle of the gap before point `n`, in seconds. There is a gap if measurements are missing for longer
+/// than a point.
 fn gap_before<T>(course: &Course<T>, n: usize) -> Option<f64> {
     let [before, after] = [course.points.get(n.checked_sub(1)?)?, course.points.get(n)?];
     let gap = (before.to_s, after.from_s);
     (gap.1 - gap.0 > 1.5 * course.step_s).then(|| ((gap.0 + gap.1) * 500.0).round() / 1000.0)
 }
 
-/// Joins two lines into one chart, which has the times of both lines.
+/// Joins two lines with different times, so that one chart can show both. Returns the times of both lines, and the
+/// lines.
 fn together(one: (Vec<f64>, Line), other: (Vec<f64>, Line)) -> (Vec<f64>, Vec<Line>) {
     let mut xs: Vec<f64> = one.0.iter().chain(&other.0).copied().collect();
     xs.sort_unstable_by(f64::total_cmp);
     xs.dedup();
     let spread = |(times, line): (Vec<f64>, Line)| {
-        // The last value of a line continues between its own times, so that the other line's times do not interrupt it.
+        // Between its own times, a line keeps its last value, so that it has no gap at the times of the other line.
         let mut values = Vec::with_capacity(xs.len());
         let mut at = 0;
         for x in &xs {
@@ -241,11 +243,11 @@ fn together(one: (Vec<f64>, Line), other: (Vec<f64>, Line)) -> (Vec<f64>, Vec<Li
     (xs, vec![one, other])
 }
 
-/// Returns the note about the points.
+/// Returns the note below a chart about its points.
 fn exactness(course: &Course<Interval>) -> String {
     let (points, records) = (course.points.len() as u64, course.records);
     let what = format!(
-        "{} in {}, each at most about {} long and of one setting. A point is an exact sum, with percentiles from its distribution.",
+        "{} in {}. A point is at most about {} long and has only one setting. It is an exact sum, with percentiles from its histogram.",
         units::counted(records, "record"),
         units::counted(points, "point"),
         units::counted(course.step_s as u64, "second"),

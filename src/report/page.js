@@ -1,10 +1,10 @@
-// What is drawn stands in the page as pictures; this puts charts in their place that zoom, share one cursor and know segments.
+// Replaces the static pictures of the page with charts that can be zoomed, share one cursor and can select a segment.
 (() => {
   "use strict";
   const data = JSON.parse(document.getElementById("data").textContent);
   const root = document.documentElement;
 
-  // Quantities are written as everywhere in redyno: three digits and a unit.
+  // Values have three digits and a unit, as everywhere in redyno.
   const three = (v) => (Math.abs(v) < 9.995 ? v.toFixed(2) : Math.abs(v) < 99.95 ? v.toFixed(1) : v.toFixed(0));
   const latency = (us) => {
     if (us < 0.9995) return Math.round(us * 1000) + " ns";
@@ -97,7 +97,7 @@
     clipped(plot, (ctx, bbox, x) => {
       const bottom = bbox.top + bbox.height;
       letters(ctx);
-      // A mark whose words would lie on those before has none: the table has them.
+      // A mark has no text if it would overlap the previous text. The table of events has all texts.
       let free = 0;
       for (const [t, isMark, words] of session.moments) {
         const at = x(t);
@@ -134,7 +134,7 @@
     ctx.restore();
   }
 
-  // How many requests are in the cell of a heat map that the pointer is over.
+  // Returns the number of requests in the cell of a heat map under the mouse pointer.
   function cell({ columns, borders }, plot) {
     const { left, top } = plot.cursor;
     const [t, us] = [plot.posToVal(left, "x"), plot.posToVal(top, "y")];
@@ -172,7 +172,7 @@
     };
   }
 
-  // 1, 2 and 5 of each power of ten, or the powers alone, or some of them.
+  // Returns the values 1, 2 and 5 times each power of ten. On a long axis, returns fewer values.
   function factors(low, high) {
     const powers = [];
     for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) powers.push(power);
@@ -182,7 +182,7 @@
     return tries.find((splits) => splits.length <= 9) ?? within([1], 3);
   }
 
-  // A value between two gaps is a line without length: it needs a dot.
+  // A value between two gaps has no line, so it needs a dot.
   const alone = (values) => values.flatMap((v, n) => (v !== null && (values[n - 1] ?? null) === null && (values[n + 1] ?? null) === null ? [n] : []));
 
   function axis(quantity, side) {
@@ -191,7 +191,7 @@
     const values = (plot, all) => all.map((v) => (v === null ? "" : written[quantity](v)));
     const more = {
       time: { incrs: [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400], space: 60 },
-      // On a narrow page there is room for every second label only.
+      // A narrow page has room for every second label only.
       nines: {
         splits: (plot) => {
           const most = Math.floor(plot.scales.x.max), step = plot.width < 560 && most > 3 ? 2 : 1;
@@ -204,7 +204,7 @@
     return { ...own, font, values, filter: (plot, splits) => splits, size: side === "y" ? 66 : 32, ...(more[quantity] ?? {}) };
   }
 
-  // All charts over time show one stretch. They zoom together by themselves, to a hair: what is that near is left alone.
+  // All charts over time show the same period. A chart that is already very close to the period is not changed.
   function link(session, plot, key) {
     if (key !== "x") return;
     const { min, max } = plot.scales.x;
@@ -214,7 +214,7 @@
     }
   }
 
-  // What is zoomed to, or all there is.
+  // Returns the zoomed period, or the whole session.
   function stretch(chart, session, low, high) {
     const { xs } = chart;
     return low === null || (low <= xs[0] && high >= xs[xs.length - 1]) ? ends(chart, session) : [low, high];
@@ -279,7 +279,7 @@
   try {
     shown.forEach(draw);
   } catch (error) {
-    // The pictures tell the same.
+    // The static pictures show the same data.
     root.classList.remove("scripted");
     throw error;
   }

@@ -1,4 +1,4 @@
-//! The page: a single file with its pictures, its script and the script's data.
+//! The HTML page: a single file with its pictures, its script and the script's data.
 
 use std::sync::LazyLock;
 
@@ -22,7 +22,7 @@ use crate::{
     units,
 };
 
-/// uPlot unchanged, with its licence, and the code that uses it.
+/// The page's script: uPlot unchanged, with its licence, and the code that uses uPlot.
 const SCRIPT: &str = concat!(
     "/*\n",
     include_str!("../../assets/uplot/LICENSE"),
@@ -33,7 +33,7 @@ const SCRIPT: &str = concat!(
 );
 const STYLE: &str = concat!(include_str!("../../assets/uplot/uPlot.min.css"), "\n", include_str!("page.css"));
 
-/// The content security policy: only the page's own pictures, script and style.
+/// The content security policy, which allows only the page's own script and style.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     let hash = |text: &str| STANDARD.encode(digest(&SHA256, text.as_bytes()));
     format!(
@@ -43,10 +43,10 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// The largest number of events and marks on the axes.
+/// The maximum number of events and marks on a time axis.
 const MOST_MOMENTS: usize = 500;
 
-/// The data for the script.
+/// The data for the page's script.
 #[derive(Serialize)]
 struct Data<'a> {
     sessions: Vec<SessionData<'a>>,
@@ -57,11 +57,11 @@ struct Data<'a> {
 struct SessionData<'a> {
     id: &'a str,
     name: &'a str,
-    /// The beginning and the end of the session, in seconds.
+    /// The start and the end of the session, in seconds.
     ends_s: (f64, f64),
-    /// Number, beginning and end of each segment.
+    /// The number of each segment, and its start and end in seconds.
     segments: Vec<(u32, f64, f64)>,
-    /// The time of each event or mark, whether it is a mark, and its text.
+    /// Each event and mark: its time in seconds, whether it is a mark, and its text.
     moments: Vec<(f64, bool, &'a str)>,
     charts: &'a [Chart],
     /// The figures, in the format of `redyno export --format json`.
@@ -133,7 +133,7 @@ fn section(n: usize, account: &mut Account) -> Section {
     }
 }
 
-/// Returns a line with the server, the date and the length of the session.
+/// Returns a line about the session: the server, the start, the length and the tool.
 pub(super) fn line(account: &Account) -> String {
     let length = units::clock(account.timeline.now_s - account.timeline.begins_s());
     let Some(session) = account.timeline.session() else { return length };
@@ -167,7 +167,7 @@ fn stage(account: &Account) -> Stage {
     }
 }
 
-/// Returns the main figures.
+/// Returns the main figures of the session, each with its name; empty without a load.
 fn tiles(account: &Account) -> Vec<(&'static str, String)> {
     let summary = account.timeline.summary();
     let row = Row::of_summary(&summary);
@@ -199,7 +199,7 @@ impl Section {
                     p.note { "All segments together, without warm-up and prefill:" }
                     dl.tiles { @for (name, value) in &self.tiles { div { dt { (name) } dd { (value) } } } }
                 }
-                p.help { "Drag over a chart to zoom; double-click to show all of it; click a segment, in a chart or in the table, to select it." }
+                p.help { "Drag over a chart to zoom, and double-click to show the whole session again. Click a segment in a chart or in the table to select it." }
                 @for chart in &self.charts { (figure(chart, &self.stage)) }
                 @for table in &self.tables { (table_markup(table, &self.id)) }
             }

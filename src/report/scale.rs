@@ -1,4 +1,4 @@
-//! Maps values to places in a picture, and chooses the values with labels; pure arithmetic.
+//! The scale of an axis: maps values to positions in a picture, and chooses the labelled values.
 
 use super::chart::{Chart, Quantity};
 
@@ -10,11 +10,11 @@ pub(super) struct Scale {
     pub(super) high: f64,
 }
 
-/// The largest number of labels on an axis.
+/// The maximum number of labels on an axis.
 const MOST_TICKS: usize = 9;
 
 impl Scale {
-    /// Returns the axis for a chart's values; `None` if there are none.
+    /// Returns the vertical axis of a chart; `None` without values.
     pub(super) fn y(chart: &Chart) -> Option<Self> {
         let heat = chart.heat.as_ref().map(super::heat_map::HeatMap::range);
         let values = chart.values().chain(heat.into_iter().flat_map(|(low, high)| [low, high]));
@@ -27,7 +27,7 @@ impl Scale {
         Some(Self { quantity, low, high })
     }
 
-    /// Returns the axis for the values of x; for a time axis, from the beginning to the end of the session.
+    /// Returns the horizontal axis of a chart; `None` without values. A time axis covers the whole session.
     pub(super) fn x(chart: &Chart, (from_s, until_s): (f64, f64)) -> Option<Self> {
         let quantity = chart.x;
         let (low, high) = ends(chart.xs.iter().copied())?;
@@ -43,7 +43,7 @@ impl Scale {
         Some(Self { quantity, low, high })
     }
 
-    /// Returns the place of a value: 0 is the low end, 1 the high one.
+    /// Returns the position of a value on the axis, from 0 (low end) to 1 (high end).
     pub(super) fn share(&self, value: f64) -> f64 {
         if self.quantity.is_log() {
             return (value / self.low).ln() / (self.high / self.low).ln();
@@ -51,7 +51,7 @@ impl Scale {
         (value - self.low) / (self.high - self.low)
     }
 
-    /// Returns the round values that get a label, ascending.
+    /// Returns the round values that get a label, in ascending order.
     pub(super) fn ticks(&self) -> Vec<f64> {
         match self.quantity {
             Quantity::Nines => (0..=self.high.round() as u32).map(f64::from).collect(),
@@ -61,11 +61,11 @@ impl Scale {
         }
     }
 
-    /// Returns the multiples of the first step that yields at most [`MOST_TICKS`] values.
+    /// Returns the multiples of the smallest step with at most [`MOST_TICKS`] values.
     fn steps(&self, steps: &[f64], power: f64) -> Vec<f64> {
         let length = self.high - self.low;
         let least = length / MOST_TICKS as f64;
-        // The step is not smaller than the axis, even if the axis is very short.
+        // A very short axis must not have a step of zero.
         let mut scale = power.powf((least.max(f64::MIN_POSITIVE).ln() / power.ln()).floor());
         if power > 10.0 {
             scale = scale.max(1.0);
@@ -76,7 +76,7 @@ impl Scale {
         (first..).map(|n| n as f64 * step).take_while(|value| *value <= self.high + step * 1e-9).collect()
     }
 
-    /// Returns 1, 2 and 5 of each power of ten, or only the powers, or some of them.
+    /// Returns the values 1, 2 and 5 times each power of ten. On a long axis, returns fewer values.
     fn factors(&self) -> Vec<f64> {
         let powers = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
         let within = |digits: &[f64], each: usize| -> Vec<f64> {
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn an_axis_names_round_values() {
+    fn an_axis_has_round_labels() {
         assert_eq!(
             named(Quantity::Time, 0.0, 76.0),
             ["00:00", "00:10", "00:20", "00:30", "00:40", "00:50", "01:00", "01:10"]
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_the_length_few_values_are_named() {
+    fn an_axis_of_any_length_has_few_labels() {
         for exponent in -3..12 {
             let high = 3.7 * 10_f64.powi(exponent);
             for quantity in [Quantity::Time, Quantity::Rate, Quantity::Knob, Quantity::Cores] {
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_stands_where_its_axis_has_it() {
+    fn a_value_has_its_position_on_the_axis() {
         let log = Scale { quantity: Quantity::Latency, low: 10.0, high: 1000.0 };
         let linear = Scale { quantity: Quantity::Rate, low: 0.0, high: 200.0 };
         assert!((log.share(100.0) - 0.5).abs() < 1e-9 && (linear.share(50.0) - 0.25).abs() < 1e-9);

@@ -1,12 +1,12 @@
 //! The static picture of a chart, for paper and for browsers without JavaScript.
 //!
 //! ```text
-//!   y  ┤ 1     ┊ 2        number of a segment at its beginning, every second one shaded
-//!      ┤───────┊─────     lines with inks of the style sheet
-//!      ┤   ¦   ▴          a person's mark, an event
+//!   y  ┤ 1     ┊ 2        number of a segment at its start; every second segment is shaded
+//!      ┤───────┊─────     lines, with the colours of the style sheet
+//!      ┤   ¦   ▴          a mark of the user (¦), an event (▴)
 //!      └┬────┬────┬─ x
 //! ```
-//! The picture is always [`WIDTH`] units wide; a narrow window scrolls it.
+//! The picture is always [`WIDTH`] units wide. In a narrow window, the reader can scroll it.
 
 use std::fmt::Write as _;
 
@@ -20,13 +20,13 @@ use super::{
 
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 280.0;
-/// The margins of the plot: left for labels such as `1.20 ms`, right for half a label, above for the numbers of
-/// segments, below for labels and name of the axis.
+/// The margins of the plot. The left margin has labels such as `1.20 ms`, and the right margin half a label. The top
+/// has the numbers of segments; the bottom has the labels and the name of the axis.
 const LEFT: f64 = 66.0;
 const RIGHT: f64 = 42.0;
 const TOP: f64 = 18.0;
 const BOTTOM: f64 = 40.0;
-/// The width of a segment's number.
+/// The minimum width of a segment that shows its number.
 const LEAST_BAND: f64 = 22.0;
 
 /// A segment on the time axis.
@@ -47,7 +47,7 @@ pub(super) struct Moment {
 
 /// The approximate width of a letter, in units.
 const LETTER: f64 = 7.0;
-/// The largest number of characters of a mark's text.
+/// The maximum number of characters of a mark's text.
 const SHORT: usize = 24;
 
 impl Moment {
@@ -59,16 +59,16 @@ impl Moment {
     }
 }
 
-/// Items on the time axis of every chart.
+/// The segments, events and marks on the time axis of every chart.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stage {
-    /// Beginning and end of the session.
+    /// The start and the end of the session, in seconds.
     pub(super) ends_s: (f64, f64),
     pub(super) bands: Vec<Band>,
     pub(super) moments: Vec<Moment>,
 }
 
-/// The mapping of values to places in the picture.
+/// The mapping of values to positions in the picture.
 struct Plot {
     x: Scale,
     y: Scale,
@@ -84,7 +84,7 @@ impl Plot {
     }
 }
 
-/// Returns the picture; empty without values.
+/// Returns the picture of a chart; empty without values.
 pub(super) fn picture(chart: &Chart, stage: &Stage) -> Markup {
     let Some((x, y)) = Scale::x(chart, stage.ends_s).zip(Scale::y(chart)) else { return html! {} };
     let plot = Plot { x, y };
@@ -99,7 +99,7 @@ pub(super) fn picture(chart: &Chart, stage: &Stage) -> Markup {
     }
 }
 
-/// Returns the lines' inks with their names.
+/// Returns the legend: a sample and the name of each line.
 pub(super) fn legend(chart: &Chart) -> Markup {
     html! {
         ul.legend {
@@ -141,7 +141,7 @@ fn axes(plot: &Plot, chart: &Chart) -> Markup {
 
 fn moments(plot: &Plot, stage: &Stage) -> Markup {
     let bottom = HEIGHT - BOTTOM;
-    // A mark has no text if its text would overlap the previous ones; the table contains it.
+    // A mark has no text if it would overlap the previous text. The table of events has all texts.
     let mut free = 0.0;
     let mut has_room = |x: f64, words: &str| {
         let is_free = x >= free;
@@ -164,7 +164,8 @@ fn moments(plot: &Plot, stage: &Stage) -> Markup {
     }
 }
 
-/// Returns a path for each tone. Neighbouring cells of a column with the same tone are one box.
+/// Returns the cells of a heat map, with one path for each tone. Neighbouring cells of a column share a box if they
+/// have the same tone.
 fn cells(plot: &Plot, heat: &HeatMap) -> Markup {
     let mut paths = vec![String::new(); TONES];
     for column in &heat.columns {
@@ -214,7 +215,7 @@ fn drawn(plot: &Plot, xs: &[f64], line: &Line) -> Markup {
     }
 }
 
-/// Returns a place, rounded to a tenth of a unit, to keep the file small.
+/// Returns a position rounded to a tenth of a unit, which keeps the file small.
 fn tenth(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }

@@ -1,4 +1,4 @@
-//! A table, for the page and for a ticket.
+//! A table for the HTML page, for Markdown and for a terminal.
 
 use crate::{export::markdown_text, units};
 
@@ -6,7 +6,7 @@ use crate::{export::markdown_text, units};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TableRow {
     pub(crate) cells: Vec<String>,
-    /// The segment of the row, if it belongs to one.
+    /// The segment of the row; `None` if the row is not about one segment.
     pub(super) segment: Option<u32>,
 }
 
@@ -16,7 +16,7 @@ impl TableRow {
     }
 }
 
-/// A table with headings. The first `words` columns contain text, the others numbers.
+/// A table with headings. The first `words` columns contain text, and all other columns numbers.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Table {
     pub(super) title: String,

@@ -17,7 +17,7 @@ use crate::{
     units,
 };
 
-/// The figures of a row, before those of receivers; a column without any value is left out.
+/// The figures of a row; figures of receivers follow. A column without any value is left out.
 const COLUMNS: [Figure; 13] = [
     figures::LENGTH,
     figures::OPS_PER_S,
@@ -33,10 +33,10 @@ const COLUMNS: [Figure; 13] = [
     figures::ERRORS,
     figures::SERVER_CPU,
 ];
-/// The largest number of events and marks in a table.
+/// The maximum number of events and marks in a table.
 const MOST_EVENTS: usize = 500;
 
-/// Returns all tables, and the environment.
+/// Returns all tables of a session that have rows.
 pub(super) fn all(account: &Account) -> Vec<Table> {
     let timeline = &account.timeline;
     let over_time = monitored::findings(timeline, &account.findings.episodes);
@@ -56,7 +56,7 @@ pub(super) fn all(account: &Account) -> Vec<Table> {
     all.filter(|table| !table.rows.is_empty()).collect()
 }
 
-/// Returns a table with columns of figures, after one column of text.
+/// Returns a table with one column of text, and then columns of figures.
 fn of_figures(title: &str, first: &str, rows: &[(String, Option<u32>, Figures)]) -> Table {
     let is_known = |figure: &&Figure| {
         let values = || rows.iter().filter_map(|(.., row)| figure.value(row));
@@ -77,7 +77,7 @@ fn of_figures(title: &str, first: &str, rows: &[(String, Option<u32>, Figures)])
     Table::of(title, &headings, 1, rows.iter().map(row).collect())
 }
 
-/// Returns a row for each segment, and the sum of those that the summary counts.
+/// Returns a row for each segment, and a row for the sum of all segments without warm-up and prefill.
 fn segments(account: &Account) -> Table {
     let timeline = &account.timeline;
     let summary = timeline.summary();
@@ -104,7 +104,7 @@ fn findings(account: &Account) -> Table {
         TableRow::of(vec![finding.short, segments, words])
     };
     let rows = of_session(&account.timeline).into_iter().map(row).collect();
-    Table::of("Findings", &["finding", "segments", "in words"], 3, rows)
+    Table::of("Findings", &["finding", "segments", "description"], 3, rows)
 }
 
 /// Returns a row for each operation, if there are several.
@@ -147,7 +147,7 @@ fn parts(title: &str, first: &str, rows: Vec<(String, Figures)>) -> Table {
     table
 }
 
-/// Returns the failures, by kind.
+/// Returns the errors of requests and connections, by kind.
 fn errors(account: &Account) -> Table {
     let summary = account.timeline.summary();
     let parts = [
@@ -177,7 +177,7 @@ fn events(account: &Account) -> Table {
     let row =
         |(t_s, name, words): (f64, String, String)| TableRow::of(vec![timeline.time_text(t_s), name, words]);
     let rows = all.into_iter().take(MOST_EVENTS).map(row).collect();
-    let mut table = Table::of("Events and marks", &["time", "what", "in words"], 3, rows);
+    let mut table = Table::of("Events and marks", &["time", "what", "description"], 3, rows);
     if more > 0 {
         table.note = format!("{} more are in the recording.", units::grouped(more));
     }

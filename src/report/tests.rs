@@ -1,4 +1,4 @@
-//! Tests: a report's figures equal those of the records; no text becomes markup; and the report stays small.
+//! Tests of reports: the figures equal the figures of the records, no text becomes markup, and a report stays small.
 
 use std::{collections::BTreeMap, path::Path, sync::Mutex};
 
@@ -17,11 +17,11 @@ use crate::{
     stats::{Latency, fixture::latency_of},
 };
 
-/// Markup that every HTML reader would obey.
+/// Texts that would become markup if they were not escaped.
 const HOSTILE: [&str; 3] =
     ["</script><script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "<!--<script>'`|"];
 
-/// Returns one of several distributions, which a session has in turn.
+/// Returns one of eight distributions, chosen by the seed.
 fn times(seed: u64, n: u64) -> Latency {
     static MADE: Mutex<BTreeMap<(u64, u64), Latency>> = Mutex::new(BTreeMap::new());
     let seed = seed % 8;
@@ -60,7 +60,7 @@ fn clients(load: bool, clients: u32, rate: Option<u32>) -> Knobs {
     Knobs { load, clients, rate, ..Knobs::default() }
 }
 
-/// Returns a session of this many seconds: a warm-up, then segments; each lasts a tenth of it.
+/// Returns a session of this many seconds with ten segments of equal length. The first segment is a warm-up.
 fn session(seconds: u32, ops: u64) -> Vec<Record> {
     let text = HOSTILE.join(" ");
     let server = ServerIdentity { address: text.clone(), server: text.clone(), ..ServerIdentity::default() };
@@ -130,7 +130,7 @@ fn the_figures_of_a_page_are_those_of_the_json_export() {
 }
 
 #[test]
-fn a_later_file_of_a_recording_is_drawn_from_where_it_begins() {
+fn a_later_file_of_a_recording_is_drawn_from_its_start() {
     let start = SessionStart { from_s: 60.0, ..SessionStart::now(ServerIdentity::default()) };
     let segment = Segment::new(60.0, 7, clients(true, 10, None));
     let records =
@@ -174,7 +174,7 @@ fn a_point_of_a_chart_is_the_interval_of_the_csv_export() {
 }
 
 #[test]
-fn nothing_that_was_recorded_is_markup() {
+fn no_recorded_text_becomes_markup() {
     let records = session(12, 100);
     for names in [&[HOSTILE[0]][..], &[HOSTILE[1], HOSTILE[2]]] {
         let twice: Vec<_> = std::iter::repeat_n(&records, names.len()).flatten().collect();
@@ -216,7 +216,7 @@ fn the_policy_lets_only_its_own_script_and_style_in() {
 }
 
 #[test]
-fn ten_minutes_take_less_than_a_megabyte_and_a_half_and_so_does_a_day() {
+fn a_page_of_a_day_takes_less_than_one_and_a_half_megabytes() {
     let page = made(Form::Html, &["ten.jsonl"], &session(600, 5000));
     assert!(page.len() < 1_500_000, "{} bytes", page.len());
     let day = made(Form::Html, &["day.jsonl"], &session(4000, 300));
@@ -224,7 +224,7 @@ fn ten_minutes_take_less_than_a_megabyte_and_a_half_and_so_does_a_day() {
 }
 
 #[test]
-fn a_knob_that_alone_was_turned_has_its_curve_and_several_have_none() {
+fn there_is_a_curve_if_exactly_one_knob_changed() {
     let turned = |knobs: fn(u32) -> Knobs| {
         let mut records = vec![Record::Session(SessionStart::now(ServerIdentity::default()))];
         for n in 1..=4 {
@@ -248,7 +248,7 @@ fn a_knob_that_alone_was_turned_has_its_curve_and_several_have_none() {
 }
 
 #[test]
-fn several_recordings_are_compared_with_the_first_and_what_cannot_be_is_reported() {
+fn several_recordings_are_compared_with_the_first() {
     let of = |clients_: u32, ops| {
         let knobs = clients(true, clients_, None);
         [
@@ -287,7 +287,7 @@ fn a_session_without_load_or_without_anything_has_a_report_too() {
 }
 
 #[test]
-fn a_report_of_a_session_that_goes_on_can_be_had_again() {
+fn a_report_of_a_running_session_can_be_made_again() {
     let records = session(20, 500);
     let (some, rest) = records.split_at(records.len() / 2);
     let mut report = Report::of(Form::Html, Vec::new());
@@ -298,7 +298,7 @@ fn a_report_of_a_session_that_goes_on_can_be_had_again() {
 }
 
 #[test]
-fn a_form_is_known_by_the_end_of_a_name() {
+fn a_form_is_known_by_the_extension_of_a_file() {
     let of = |name: &str| Form::of(Path::new(name));
     assert_eq!(
         [of("a.html"), of("b/c.HTM"), of("x.md"), of("x.pdf"), of("html")],
@@ -325,7 +325,7 @@ fn each_target_of_a_session_has_its_own_account() {
 }
 
 #[test]
-fn a_session_without_load_leaves_findings_pings_commands_and_charts() {
+fn a_report_without_load_has_findings_pings_commands_and_charts() {
     let mut records = vec![
         Record::Session(SessionStart::now(ServerIdentity::default())),
         Record::Segment(Segment::new(0.0, 1, Knobs::default())),
@@ -354,7 +354,7 @@ fn a_session_without_load_leaves_findings_pings_commands_and_charts() {
 }
 
 #[test]
-fn times_are_those_of_the_wall_clock_and_equal_events_are_one_line() {
+fn times_are_wall_clock_times_and_equal_events_share_a_line() {
     let start = SessionStart {
         started: "2026-01-01T13:00:00Z".to_owned(),
         utc_offset_s: Some(3600),

@@ -1,4 +1,4 @@
-//! An alternation between two settings or nodes of a session, as an experiment, and its output.
+//! Carries out `redyno ab` and `redyno versus`: a session with an A/B, and its output.
 
 use std::io::{self, Write as _};
 
@@ -15,7 +15,7 @@ use crate::{
     session::{Delivery, Order, Record},
 };
 
-/// An alternation between two settings, or two targets.
+/// A planned A/B of two settings, or of two targets.
 pub struct AbRun {
     /// The session.
     pub plan: SessionPlan,
@@ -47,11 +47,11 @@ impl Plan for AbRun {
 /// The form of the progress on stderr.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Progress {
-    /// One line on a terminal, which is redrawn.
+    /// One line of the terminal, which is redrawn for each change.
     Drawn,
     /// Separate lines.
     Lines,
-    /// No progress: every pair is printed on stdout, or the experiment is over.
+    /// No progress, because every pair is printed on stdout or the experiment is over.
     None,
 }
 
@@ -66,12 +66,12 @@ impl Progress {
     }
 }
 
-/// The experiment and its output.
+/// A listener that runs an A/B and prints its output.
 struct Alternation {
     ab: Ab,
     lines: Lines,
     progress: Progress,
-    /// The last progress on stderr.
+    /// The text of the last progress on stderr.
     shown: String,
     out: StreamText,
     written: io::Result<()>,
@@ -116,7 +116,7 @@ impl Listener for Alternation {
 }
 
 impl Alternation {
-    /// Shows the progress on stderr, and never clears it.
+    /// Prints the progress on stderr. On a terminal, the text replaces the previous text.
     fn show(&mut self, progress: &str) {
         let mut out = StreamText::stderr();
         // If stderr is gone, the progress has no reader.

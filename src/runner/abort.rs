@@ -8,9 +8,9 @@ use crate::{
     units,
 };
 
-/// The number of seconds for which a condition must be met: a single slow second is no reason to end a run.
+/// The number of seconds in a row for which a condition must be met. A single slow second does not end a run.
 const SECONDS: usize = 5;
-/// The shortest part of the load that is judged as a second.
+/// The minimum length of a measurement that counts as a second, in seconds.
 const SECOND_S: f64 = 0.99;
 
 /// The conditions that end a session.
@@ -21,7 +21,7 @@ pub struct Abort {
     met: Vec<usize>,
     /// The measurements of the present second.
     second: Interval,
-    /// Whether the present segment is a warm-up or a prefill, which are not judged.
+    /// Whether the present segment is not judged: a warm-up, a prefill, or a segment without load.
     is_aside: bool,
     /// The condition that ended the session.
     ended_by: Option<String>,
@@ -30,10 +30,10 @@ pub struct Abort {
 }
 
 impl Abort {
-    /// Returns the conditions, if there are any.
+    /// Returns the listener for these conditions; `None` without conditions.
     ///
     /// # Errors
-    /// When a condition is about a change, for which a running session has no base.
+    /// When a condition is about a relative change: a running session has no base to compare with.
     pub fn of(conditions: &[Condition]) -> Result<Option<Self>, UsageError> {
         if let Some(condition) = conditions.iter().find(|condition| condition.is_relative()) {
             return Err(UsageError::Line(format!(
@@ -53,13 +53,13 @@ impl Abort {
         self.met.fill(0);
     }
 
-    /// Judges a whole second; returns the condition that ends the session, as text.
+    /// Judges a whole second. Returns the reason if a condition ends the session.
     fn judge(&mut self, second: &Interval) -> Option<String> {
         let (row, is_open) = (Row::of_interval(second), second.response.is_some());
         let mut ended_by = None;
         for (condition, met) in self.conditions.iter().zip(&mut self.met) {
             let crossed = condition.of_row(&row, is_open);
-            // Without a single reply, a latency is longer than the second, and not unknown.
+            // In a second without any reply, latencies count as longer than any limit.
             let is_silence = second.ops == 0 && condition.is_above;
             match crossed.filter(|crossed| crossed.is_sure || is_silence) {
                 Some(_) if *met + 1 < SECONDS => *met += 1,
@@ -117,8 +117,8 @@ mod tests {
         stats::fixture::repeated,
     };
 
-    /// Returns the second of the end for requests that take this many milliseconds in each second, with four ticks a
-    /// second; 0 is a second without any reply.
+    /// Returns the reason for the end of a session, if it ends. `seconds` has the latency in each second in
+    /// milliseconds; 0 means a second without any reply.
     fn ended(condition: &str, seconds: &[u64]) -> Option<String> {
         let mut abort = Abort::of(&[condition.parse().unwrap()]).unwrap().unwrap();
         let mut take = |record: Record| abort.take(&Delivery::Record(Arc::new(record)));
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_that_is_met_for_five_seconds_ends_the_run_and_a_shorter_one_does_not() {
+    fn a_condition_must_be_met_for_five_seconds_in_a_row() {
         assert_eq!(ended("p99 > 5ms", &[9, 9, 9, 9, 1, 9, 9, 9, 9, 1]), None);
         let text = ended("p99 > 5ms", &[1, 9, 9, 9, 9, 9, 9]).unwrap();
         assert!(text.starts_with("--abort-if 'p99 > 5ms' was met for 5 s: p99 9.0"), "{text}");
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn seconds_without_a_reply_meet_a_latency_and_few_replies_a_rate() {
+    fn seconds_without_a_reply_meet_an_upper_limit_of_a_latency() {
         let silent = ended("p99 > 5ms", &[1, 0, 0, 0, 0, 0]).unwrap();
         assert!(silent.contains("met for 5 s: no reply at 14:00:06"), "{silent}");
         assert!(ended("ops < 100", &[1, 0, 0, 0, 0, 0]).unwrap().contains("ops/s 0"));

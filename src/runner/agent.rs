@@ -5,7 +5,7 @@ use anyhow::anyhow;
 use super::{Failure, Plan, ends, fleet::say};
 use crate::fleet::{AgentEnd, AgentPlan, attend};
 
-/// An agent.
+/// An agent to run.
 pub struct AgentRun(pub AgentPlan);
 
 impl Plan for AgentRun {
@@ -14,7 +14,7 @@ impl Plan for AgentRun {
             AgentEnd::Session => Ok(()),
             AgentEnd::Signal => Err(Failure::Interrupted),
             AgentEnd::Silence => {
-                Err(Failure::Failed(anyhow!("the session was silent for 4 s, and the load is ended")))
+                Err(Failure::Failed(anyhow!("the session was silent for 4 s, so the load was ended")))
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Carries out `redyno capture`: reads MONITOR on a connection of its own, and writes its lines on another thread, so that
+//! Carries out `redyno capture`: reads the lines of MONITOR, and writes them to a file. A second thread writes, so that
 //! reading never waits for the file.
 //!
 //! ```text
@@ -34,28 +34,28 @@ use crate::{
     workload::{LENGTHS, MonitorLine, command_of, left_out_words, moved_keys, not_sent, quoted},
 };
 
-/// How long the server may take to connect and to answer.
+/// The timeout for connecting, and for each reply.
 const LIMIT: Duration = Duration::from_secs(5);
-/// How often the end and the signals are checked.
+/// The time between two checks for the end of the capture and for signals.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// With so many bytes that are read and not written, the capture ends.
+/// The capture ends if more than this number of bytes is read but not written yet.
 const MOST_BEHIND: usize = 16 << 20;
-/// The longest accepted line.
+/// The maximum length of a line, in bytes.
 const LONGEST: usize = 16 << 20;
-/// The size of a part that the writer gets.
+/// The size of the parts that are passed to the writer, in bytes.
 const PART: usize = 64 << 10;
-/// The number of different names that are counted; the rest is counted as one.
+/// The maximum number of names with a count of their own; further names are counted together.
 const MOST_NAMES: usize = 1000;
 
 /// The plan of a capture.
 pub struct CaptureRun {
-    /// The server, which speaks RESP2.
+    /// The server; the protocol is RESP2.
     pub target: Target,
     /// The length of the capture.
     pub duration: Duration,
-    /// The new file.
+    /// The path of the new file.
     pub file: PathBuf,
-    /// Whether values are written as they are.
+    /// Whether values are written; if not, only their lengths are written.
     pub keeps_values: bool,
     /// Whether the user allows the capture in advance.
     pub is_allowed: bool,
@@ -81,7 +81,7 @@ impl Plan for CaptureRun {
         let writer = self.writer(file, to_write, Arc::clone(&behind))?;
         let mut reading = Reading { part: Vec::new(), lines, behind, is_over: false };
         let (began, read) = (Instant::now(), self.read(&mut talk, &mut reading, &signals));
-        // The writer writes what is left, and ends.
+        // The writer now writes the rest and ends.
         reading.pass_on();
         drop((talk, reading));
         let written = writer.join().map_err(|_| anyhow!("the writer of {shown} panicked"))?;
@@ -107,7 +107,7 @@ fn ops_per_s(talk: &mut Talk) -> Result<u64, Failure> {
 }
 
 impl CaptureRun {
-    /// Asks the user; returns whether the capture may begin.
+    /// Returns whether the capture may begin; asks the user if necessary.
     fn may_begin(&self, ops_per_s: u64, has_terminal: bool) -> Result<bool, Failure> {
         let address = &self.target.address;
         let cost = format!(
@@ -132,7 +132,7 @@ impl CaptureRun {
         Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
     }
 
-    /// Asks for the commands.
+    /// Sends MONITOR.
     fn begin(&self, talk: &mut Talk) -> Result<(), Failure> {
         let mut refused = None;
         let asked = talk.ask(&Dialect::Resp2.encode(&[b"MONITOR"]), 1, LIMIT, |_, reply| {
@@ -147,7 +147,7 @@ impl CaptureRun {
         Ok(())
     }
 
-    /// Reads lines until the time is over, a signal arrives, or the writer is too far behind.
+    /// Reads lines until the duration is over, a signal arrives, or the writer is too far behind.
     fn read(
         &self,
         talk: &mut Talk,
@@ -176,7 +176,7 @@ impl CaptureRun {
         }
     }
 
-    /// Starts the writer, which ends when no further lines can come.
+    /// Starts the writer. The writer ends when the sender of `parts` is dropped.
     fn writer(
         &self,
         file: File,
@@ -203,11 +203,11 @@ impl CaptureRun {
     }
 }
 
-/// The lines that are read, on their way to the writer.
+/// The lines that were read, until they are passed to the writer.
 struct Reading {
     part: Vec<u8>,
     lines: mpsc::Sender<Vec<u8>>,
-    /// The number of bytes that the writer has not written.
+    /// The number of bytes that the writer has not written yet.
     behind: Arc<AtomicUsize>,
     /// Whether the writer has ended.
     is_over: bool,
@@ -238,23 +238,23 @@ impl Reading {
     }
 }
 
-/// What a capture has written.
+/// The counts of the writer.
 #[derive(Default)]
 struct Written {
     lines: u64,
-    /// The commands that are not written, by name.
+    /// The number of commands that were not written, by name.
     not_written: BTreeMap<String, u64>,
 }
 
 impl Written {
-    /// Counts a command that is not written.
+    /// Counts a command as not written.
     fn leave_out(&mut self, name: String) {
         let names = &mut self.not_written;
         let is_full = names.len() >= MOST_NAMES && !names.contains_key(&name);
         *names.entry(if is_full { "others".to_owned() } else { name }).or_default() += 1;
     }
 
-    /// Returns the commands that are not written, as text.
+    /// Returns a text about the commands that were not written.
     fn rest(&self) -> String {
         let mut all: Vec<_> = self.not_written.iter().map(|(name, count)| (name.clone(), *count)).collect();
         all.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
@@ -262,7 +262,7 @@ impl Written {
     }
 }
 
-/// The file of a capture.
+/// The writer of a capture's file.
 struct Writing<W: Write> {
     to: W,
     keeps_values: bool,
@@ -270,7 +270,7 @@ struct Writing<W: Write> {
 }
 
 impl<W: Write> Writing<W> {
-    /// Writes a line of MONITOR, or counts its command.
+    /// Writes a line of MONITOR, or counts its command as not written.
     fn line(&mut self, line: &[u8]) -> io::Result<()> {
         let line = line.strip_prefix(b"+").unwrap_or(line);
         if line.is_empty() || line == b"OK" {
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_server_is_not_asked_about_but_needs_consent_in_advance() {
+    fn a_capture_of_a_busy_server_needs_consent_in_advance() {
         let run = |is_allowed| CaptureRun {
             target: Target::default(),
             duration: Duration::from_secs(60),
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_writer_that_is_too_far_behind_ends_the_capture_and_reading_did_not_wait() {
+    fn a_writer_that_is_too_far_behind_ends_the_capture() {
         let (lines, parts) = mpsc::channel();
         let behind = Arc::new(AtomicUsize::new(0));
         let mut reading = Reading { part: Vec::new(), lines, behind, is_over: false };
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn values_and_what_is_not_sent_are_left_out() {
+    fn values_and_commands_that_are_never_replayed_are_left_out() {
         let lines = [
             "OK",
             r#"+1700000000.000001 [0 127.0.0.1:1] "SET" "k\x00" "a secret" "EX" "60""#,

@@ -1,5 +1,5 @@
-//! Finds the servers that belong to a session besides its target, before the session begins: the other nodes of its
-//! cluster, or its primary and replicas.
+//! Finds the other servers of a session before it begins: the other nodes of the target's cluster, or the target's
+//! primary and replicas.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -11,24 +11,24 @@ use crate::{
     session::{Notice, running::Commission},
 };
 
-/// How long a server may take to connect, and again to name its neighbours.
+/// The timeout for connecting to a server, and again for its reply about the other nodes.
 const FIND_LIMIT: Duration = Duration::from_secs(1);
-/// The largest number of other servers that a line lists.
+/// The maximum number of other servers that a line lists.
 const MOST_LISTED: usize = 8;
-/// The largest number of primaries that are tried before a load.
+/// The maximum number of primaries that are tried before a load.
 const MOST_TRIED: usize = 5;
-/// The largest number of servers that are watched beside the target.
+/// The maximum number of watched servers, in addition to the target.
 const MOST_WATCHED: usize = 127;
 
-/// Why a cluster is not compared with itself.
+/// The error when both targets are in the same cluster.
 const ONE_CLUSTER: &str = "both targets are nodes of the same cluster, which is loaded as a whole; give --one-node to compare two of its nodes";
 
 impl SessionPlan {
-    /// Adds the servers that belong together with the destination, if they are wanted. Without them, the session watches
-    /// the destination alone, and says why.
+    /// Finds the other servers of the session and adds them to the plan. If other servers cannot be found, a notice
+    /// says why, and the session watches only the destination.
     ///
     /// # Errors
-    /// When a load begins now, and the destination is a node of a cluster that is not known, or has no primary that
+    /// When a load begins now, the destination is a node of a cluster, and the cluster is unknown or no primary
     /// answers.
     pub(super) fn find_nodes(&mut self, destination: &Destination) -> Result<(), Failure> {
         let target = &destination.target;
@@ -74,7 +74,7 @@ impl SessionPlan {
             Err(error) => Err(error),
         };
         match others {
-            // The addresses of other nodes are texts of the server, which --redact leaves out.
+            // The addresses of other nodes are texts from the server, which --redact leaves out.
             Ok(_) if commission.redacts => {}
             Ok(others) => self.watch(target, others),
             Err(error) => {
@@ -85,7 +85,7 @@ impl SessionPlan {
         Ok(())
     }
 
-    /// Checks that all servers that share a load can be reached, if it begins now.
+    /// Checks that all servers that share a load by consistent hashing can be reached, if the load begins now.
     fn reach_rings(&self) -> Result<(), Failure> {
         let commission = &self.commission;
         let rings = (0..).zip(commission.targets()).filter_map(|(number, target)| {
@@ -102,11 +102,11 @@ impl SessionPlan {
         Ok(())
     }
 
-    /// Finds the clusters of all targets with load, whose other nodes are loaded but not watched.
+    /// Finds the clusters of all targets. The other nodes of these clusters get load, but are not watched.
     ///
     /// # Errors
-    /// When a target is a node of a cluster that is not known, or has no primary that answers, or is the cluster of
-    /// another target.
+    /// When the cluster of a target is unknown, when no primary of it answers, or when it is the cluster of another
+    /// target.
     fn find_clusters(&mut self) -> Result<(), Failure> {
         let commission = &mut self.commission;
         let targets: Vec<_> = commission.targets().take(1 + commission.others.len()).cloned().collect();
@@ -128,11 +128,11 @@ impl SessionPlan {
         Ok(())
     }
 
-    /// Checks that the parameters to be set are those of one server; a cluster is known after
+    /// Checks that server parameters are set only if one server gets the load. The clusters must be known, from
     /// [`find_nodes`](Self::find_nodes).
     ///
     /// # Errors
-    /// When several servers get the load.
+    /// When the plan sets parameters and several servers get the load.
     pub fn check_config(&self) -> Result<(), UsageError> {
         if self.commission.config.is_empty() || self.commission.clusters.is_empty() {
             return Ok(());
@@ -142,10 +142,11 @@ impl SessionPlan {
         Err(UsageError::Line(text.to_owned()))
     }
 
-    /// Checks that the load can read from the wanted nodes.
+    /// Checks that the load can read from the nodes of `--read-from`.
     ///
     /// # Errors
-    /// When there is no cluster, or there are no PINGs that say which node is the nearest.
+    /// When there is neither a cluster nor a replica, or when the nearest node is unknown because not all nodes get
+    /// PINGs.
     pub(super) fn check_read_from(&self) -> Result<(), UsageError> {
         let commission = &self.commission;
         let (from, address) = (commission.read_from, &commission.plan.target.address);
@@ -176,10 +177,10 @@ impl SessionPlan {
         Ok(())
     }
 
-    /// Checks that the session follows replicas whose lag can be measured.
+    /// Checks that `--probe-lag` has replicas to measure.
     ///
     /// # Errors
-    /// When it follows none.
+    /// When the session follows no replicas.
     pub(super) fn check_probe_lag(&self) -> Result<(), UsageError> {
         let commission = &self.commission;
         if !commission.probes_lag || !commission.clusters.is_empty() || commission.follows_replicas {
@@ -190,7 +191,7 @@ impl SessionPlan {
         Err(UsageError::of(text))
     }
 
-    /// Adds other servers to the destination's session.
+    /// Adds other servers to the session, which watches them.
     fn watch(&mut self, target: &Target, mut others: Vec<Target>) {
         let commission = &mut self.commission;
         if others.len() > MOST_WATCHED {
@@ -217,7 +218,7 @@ impl SessionPlan {
     }
 }
 
-/// Makes the load drive a cluster; returns its other nodes.
+/// Makes the cluster the target of the load, and returns its other nodes.
 fn watched_of(
     commission: &mut Commission,
     target: &Target,
@@ -225,16 +226,16 @@ fn watched_of(
 ) -> Result<Vec<Target>, ClusterError> {
     let topology = Arc::clone(&cluster.topology());
     commission.clusters.insert(0, Arc::new(cluster));
-    // The first is the destination itself.
+    // The first node is the destination itself.
     topology.nodes().skip(1).map(|(_, node)| Ok(target.at(node.address.clone())?)).collect()
 }
 
-/// Returns whether the load begins with the session, and nobody can be asked.
+/// Returns whether the load begins with the session, without a screen that can ask the user.
 fn loads_now(commission: &Commission) -> bool {
     commission.knobs.load && !commission.is_attended
 }
 
-/// Lists the first names, and counts the rest.
+/// Returns a list of the first names, with the number of the other names.
 fn listed(names: &[String]) -> String {
     match names.len().saturating_sub(MOST_LISTED) {
         0 | 1 => names.join(", "),
@@ -245,7 +246,7 @@ fn listed(names: &[String]) -> String {
 /// Checks that a primary of a cluster can be reached.
 ///
 /// # Errors
-/// The first primary's, if none of the first [`MOST_TRIED`] can be reached.
+/// The error of the first primary, if none of the first [`MOST_TRIED`] primaries can be reached.
 fn find_primary(target: &Target, topology: &Topology) -> Result<(), Failure> {
     let mut first = None;
     for node in topology.primaries().take(MOST_TRIED) {
@@ -261,14 +262,14 @@ fn find_primary(target: &Target, topology: &Topology) -> Result<(), Failure> {
     })
 }
 
-/// Returns whether two topologies are of the same cluster.
+/// Returns whether two topologies describe the same cluster.
 fn are_one(one: &Topology, other: &Topology) -> bool {
     let ids =
         |topology: &Topology| topology.nodes().map(|(_, node)| node.id.clone()).collect::<BTreeSet<_>>();
     ids(one).intersection(&ids(other)).any(|id| !id.is_empty())
 }
 
-/// Returns the reason why there is no load on the cluster of a target.
+/// Returns the reason why the cluster of a target cannot be loaded.
 fn cannot_load(target: &Target, error: &ClusterError) -> String {
     format!(
         "{} is a node of a cluster that redyno cannot load: {error}; --one-node loads this node only",

@@ -1,4 +1,5 @@
-//! The destination of a session: the named target, the server on this machine, or the built-in server.
+//! The destination of a session: the target that the user named, the server at the default address, or the built-in
+//! server.
 
 use std::time::Duration;
 
@@ -8,28 +9,29 @@ use crate::{
     endpoint::{Address, ReachError, Target, reach},
 };
 
-/// The time limit for a server's answer before a headless session gives up.
+/// The timeout for a server's reply before a session without a screen gives up.
 const REACH_LIMIT: Duration = Duration::from_secs(5);
-/// The shortest time limit, however short the run is.
+/// The minimum of this timeout, for a short run.
 const LEAST_REACH_LIMIT: Duration = Duration::from_secs(1);
-/// The time limit for a server's answer before the screen opens without it.
+/// The timeout for a server's reply before the screen opens without the server.
 const SCREEN_REACH_LIMIT: Duration = Duration::from_secs(1);
 
 /// The destination of a session.
 pub(super) struct Destination {
     /// The server.
     pub(super) target: Target,
-    /// The built-in server, if it is used; the server stops when this is dropped.
+    /// The built-in server, if the session uses it. Dropping the handle stops the server.
     pub(super) built_in: Option<demo::Handle>,
-    /// The reason why the server cannot be reached at present, if it may be later.
+    /// The reason why the server cannot be reached yet; `None` if it was reached.
     pub(super) unreachable: Option<ReachError>,
 }
 
-/// Finds the destination of a session, within the session's length if it has one. The screen can wait for a server that
-/// starts later.
+/// Finds the destination of a session, and waits for it no longer than the session lasts. The screen can wait for a
+/// server that starts later.
 ///
 /// # Errors
-/// When a server cannot be reached now (without a screen) or ever, or when the built-in server does not start.
+/// When a server cannot be reached, except that the screen accepts temporary errors. Fails also if the built-in server
+/// does not start.
 pub(super) fn destination(plan: &SessionPlan) -> Result<Destination, Failure> {
     let commission = &plan.commission;
     let (target, has_screen) = (commission.plan.target.clone(), commission.is_attended);

@@ -1,4 +1,4 @@
-//! An examination of a server without load: one page, and an exit code.
+//! Carries out `redyno doctor`: watches a server without load, and prints one page.
 
 use std::{cmp::Reverse, collections::BTreeMap, io::Write as _, time::Duration};
 
@@ -12,7 +12,7 @@ use crate::{
     units,
 };
 
-/// Returns the writer of a page: the report's, or that of the JSON export.
+/// Returns the writer of the page: a report, or the JSON export.
 fn sink(form: Option<Form>) -> Box<dyn Sink> {
     match form {
         Some(form) => Box::new(Report::of(form, vec![Recording::default()])),
@@ -20,11 +20,11 @@ fn sink(form: Option<Form>) -> Box<dyn Sink> {
     }
 }
 
-/// An examination.
+/// A planned run of `redyno doctor`.
 pub struct DoctorRun {
     /// The session, without load.
     pub plan: SessionPlan,
-    /// The form of the page; `None` is one JSON object.
+    /// The form of the page; `None` means one JSON object.
     pub page: Option<Form>,
 }
 
@@ -39,7 +39,7 @@ impl Plan for DoctorRun {
     }
 }
 
-/// Prints how long the examination takes, for a person at a terminal.
+/// Prints how long the run takes, for a user at a terminal.
 fn announce(length: Option<Duration>) {
     let mut out = StreamText::stderr();
     if let Some(length) = length.filter(|_| out.is_terminal) {
@@ -49,7 +49,7 @@ fn announce(length: Option<Duration>) {
     }
 }
 
-/// The findings of the examination, for the exit code: of whole seconds, as the page has them.
+/// The findings, for the exit code. The findings are computed from whole seconds, as the page is.
 #[derive(Default)]
 struct Verdict {
     coalesce: Coalesce,
@@ -73,7 +73,7 @@ impl Listener for Verdict {
     }
 }
 
-/// Returns the number of findings from a warning up in words, such as `1 problem, 2 warnings`; `None` without any.
+/// Returns the number of warnings and problems as text, such as `1 problem, 2 warnings`; `None` without any.
 fn trouble(episodes: &Episodes) -> Option<String> {
     let mut counts = BTreeMap::new();
     let severities = episodes.iter().map(|episode| episode.finding.severity);

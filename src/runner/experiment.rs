@@ -1,4 +1,4 @@
-//! An experiment as a listener of a session without a screen.
+//! A listener that runs an experiment in a session without a screen.
 
 use std::io::Write as _;
 
@@ -11,17 +11,17 @@ use crate::{
     session::{Delivery, Order},
 };
 
-/// An experiment that changes the knobs of a session.
+/// A running experiment, and the settings for its end.
 pub(super) struct Driver {
     pub(super) experiment: Box<dyn Experiment>,
     /// Whether the session ends with the experiment.
     pub(super) ends: bool,
     pub(super) form: Form,
-    /// The limit of the experiment, if it has one.
+    /// The limit that the experiment searches for or keeps, if it has one.
     pub(super) limit: Option<LatencyBound>,
-    /// This machine during the experiment.
+    /// The delays of this machine during the experiment.
     pub(super) machine: Machine,
-    /// Whether the session was informed of the end of the experiment.
+    /// Whether the end of the experiment was handled.
     pub(super) has_ended: bool,
 }
 
@@ -37,7 +37,7 @@ impl Listener for Driver {
         if self.experiment.is_over() {
             self.has_ended = true;
             if self.ends {
-                // These orders are unnecessary, because the session's end has the same effect, or need a screen.
+                // The end of the session restores these settings anyway, so the orders are left out.
                 orders.retain(|order| !matches!(order, Order::SetKnobs(_) | Order::SetConfig { .. }));
             }
             let stopped = self.experiment.stopped();
@@ -47,7 +47,7 @@ impl Listener for Driver {
         orders
     }
 
-    /// Prints the result, in output for people.
+    /// Prints the result of the experiment in readable output, and returns its meaning for a script.
     fn verdict(&mut self) -> Result<(), Failure> {
         let report = self.experiment.report();
         if self.form == Form::Lines && !report.is_empty() {
@@ -64,10 +64,10 @@ impl Listener for Driver {
     }
 }
 
-/// Returns the meaning of an experiment's end for a script.
+/// Returns the result of an experiment for a script.
 ///
 /// # Errors
-/// When the result is not the required one, is not clear, or could not be found.
+/// When the experiment has no result, or when its result is unclear or is not the required result.
 pub(super) fn outcome(ending: Option<&Ending>) -> Result<(), Failure> {
     match ending {
         None | Some(Ending::Done) => Ok(()),

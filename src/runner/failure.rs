@@ -12,18 +12,19 @@ pub enum UsageError {
     /// The error and its remedy, in one line.
     #[error("{0}")]
     Line(String),
-    /// The danger as text, and the option that allows it: without a screen, the program cannot ask the user.
+    /// A question that needs `--yes`, since the program cannot ask the user without a screen. The text has the danger
+    /// and the option.
     #[error("{0}")]
     NeedsYes(String),
 }
 
 impl UsageError {
-    /// Returns the error for a wrong argument, with this reason.
+    /// Returns the error for wrong usage with this reason.
     pub fn of(reason: impl fmt::Display) -> Self {
         Self::Line(reason.to_string())
     }
 
-    /// Returns the error for a question that the program cannot ask the user.
+    /// Returns the error for a question that the program cannot ask the user without a screen.
     pub fn asks(question: impl fmt::Display) -> Self {
         Self::NeedsYes(format!("{question}\nGive --yes to go on."))
     }
@@ -44,7 +45,7 @@ pub enum Failure {
     /// An error.
     #[error("{0:#}")]
     Failed(#[from] anyhow::Error),
-    /// The result is not the required one: a condition of --fail-if is met, or a limit is not kept.
+    /// The result is not as required: a condition of --fail-if is met, or a limit is not kept.
     #[error("{0}")]
     Crossed(String),
     /// The result is not clear.
@@ -67,7 +68,7 @@ impl Failure {
         }
     }
 
-    /// Returns the failure of a node, with the node's name if there are several.
+    /// Returns the failure with the name of its node, if there are several nodes.
     pub(super) fn of_node(self, node: u16, names: &[String]) -> Self {
         let Some(name) = names.get(usize::from(node)) else { return self };
         match self {
@@ -87,7 +88,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Converts any bad usage.
+/// Any error that converts to [`UsageError`] is bad usage.
 impl<E> From<E> for Failure
 where
     UsageError: From<E>,

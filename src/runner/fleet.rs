@@ -1,4 +1,4 @@
-//! Sessions whose load agents carry out.
+//! Sessions with a fleet: agents on several machines carry out the load.
 
 use std::{
     env,
@@ -27,27 +27,27 @@ use crate::{
 
 /// The environment variable with the URI of the bus, for an agent.
 pub const BUS_VARIABLE: &str = "REDYNO_BUS";
-/// How many nodes of a cluster an order names at most; an agent finds the others by them.
+/// The maximum number of cluster nodes in an order. An agent finds all other nodes of the cluster by these nodes.
 const MOST_NAMED: usize = 20;
 
 /// The fleet of a session.
 #[derive(Debug, Clone)]
 pub struct FleetPlan {
-    /// The bus, and its URI as it was given; `None` if the session starts the built-in server as one.
+    /// The bus, and its URI from the command line; `None` if the session starts the built-in server as the bus.
     pub bus: Option<(Target, Password)>,
-    /// The options of TLS for agents that the session starts.
+    /// The TLS options for agents that the session starts.
     pub tls: Vec<OsString>,
     /// The session's name.
     pub name: FleetName,
-    /// How many agents there are.
+    /// The number of agents.
     pub agents: usize,
     /// Whether the session starts the agents, as processes on this machine.
     pub is_local: bool,
-    /// Whether the bus may be the target.
+    /// Whether the bus and the target may be the same server.
     pub may_be_target: bool,
 }
 
-/// The agents that the session has started. Dropping this value ends them.
+/// The agents that the session has started. Dropping this value ends the agents.
 #[derive(Default)]
 pub(super) struct OwnAgents {
     children: Vec<Child>,
@@ -61,12 +61,12 @@ impl OwnAgents {
     /// Checks that all agents are running.
     ///
     /// # Errors
-    /// What an agent that has ended printed.
+    /// The output of an agent that has ended.
     fn check(&mut self) -> Result<(), String> {
         for child in &mut self.children {
             if child.try_wait().is_ok_and(|ended| ended.is_some()) {
                 let mut text = String::new();
-                // What it has printed is in the pipe.
+                // The output of the agent is in the pipe.
                 child.stderr.take().map(|mut printed| printed.read_to_string(&mut text));
                 return Err(format!("an agent has ended: {}", untrusted::text(text.trim_end())));
             }
@@ -87,10 +87,11 @@ impl Drop for OwnAgents {
 }
 
 impl FleetPlan {
-    /// Waits for the agents, and leads them for the session of `commission`.
+    /// Waits for the agents, and hands them the load of the session.
     ///
     /// # Errors
-    /// When the bus does not answer or is the target, when an agent does not fit, or when a signal arrives first.
+    /// When the bus does not answer or is the target, when an agent does not match the session, or when a signal
+    /// arrives first.
     pub(super) fn begin(
         &self,
         commission: &mut Commission,
@@ -116,7 +117,7 @@ impl FleetPlan {
         let (servers, layout) = servers(target, cluster.as_deref());
         if !self.may_be_target && is_one_of(&bus, servers.iter().filter_map(|it| target.at(it.clone()).ok()))
         {
-            let text = "the bus is the target, so that messages and load disturb each other; give another --bus, or \
+            let text = "the bus is the target, so messages and load would disturb each other; give another --bus, or \
                 --bus-is-target";
             return Err(UsageError::of(text).into());
         }
@@ -170,9 +171,9 @@ impl FleetPlan {
                 agent.args(["--target", &server.to_string()]);
             }
             agent.args(["--index", &index.to_string(), "--of", &self.agents.to_string()]);
-            // The session has asked before it sends such commands.
+            // The session has already asked the user about such commands.
             agent.arg("--allow");
-            // No password stands on a command line, which every user of the machine can read.
+            // Passwords are not on the command line, since every user of the machine can read it.
             agent.env(BUS_VARIABLE, uri.reveal());
             if let Some(Credentials { user, password }) = &target.credentials {
                 agent.env("REDISCLI_AUTH", password.reveal());

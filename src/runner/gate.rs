@@ -1,4 +1,5 @@
-//! Conditions that are checked after a measurement: those that are met are reported, for people and for a CI runner.
+//! Conditions of `--fail-if`, which are checked after a measurement. Conditions that are met are reported to the user
+//! and to a CI runner.
 
 use std::{env, fs::OpenOptions, io::Write, path::Path};
 
@@ -15,17 +16,17 @@ use crate::{
 /// The conditions that are checked when a session is over.
 pub struct Gate {
     conditions: Vec<Condition>,
-    /// The name of the recording that changes are compared with.
+    /// The name of the recording that is the base of relative changes.
     base: Option<String>,
     timeline: Timeline,
     machine: Machine,
 }
 
 impl Gate {
-    /// Returns the conditions, if there are any.
+    /// Returns the listener for these conditions; `None` without conditions.
     ///
     /// # Errors
-    /// When a condition is about a change, and there is no recording to compare with.
+    /// When a condition is about a relative change, and there is no recording to compare with.
     pub fn of(conditions: &[Condition], base: Option<&str>) -> Result<Option<Self>, UsageError> {
         match conditions.iter().find(|condition| condition.is_relative() && base.is_none()) {
             Some(condition) => Err(UsageError::Line(format!(
@@ -43,7 +44,7 @@ impl Gate {
 }
 
 impl Gate {
-    /// Returns the limits of latencies.
+    /// Returns the latency limits among the conditions.
     pub(super) fn bounds(&self) -> Vec<LatencyBound> {
         self.conditions.iter().filter_map(Condition::latency_bound).collect()
     }
@@ -53,7 +54,7 @@ impl Gate {
         checked.map(|(condition, crossed)| self.doubt(condition, crossed)).collect()
     }
 
-    /// Returns the condition as undecided if this machine or redyno itself was the limit.
+    /// Returns a condition that is met. The condition is undecided if this machine or redyno itself was the limit.
     fn doubt(&self, condition: &Condition, crossed: Crossed) -> Crossed {
         let by_machine = condition.latency_bound().and_then(|bound| self.machine.explains(&bound));
         let why = by_machine.or_else(|| self.machine.client_limit().filter(|_| condition.is_of_speed()));
@@ -72,7 +73,7 @@ impl Listener for Gate {
         self.timeline.take(delivery)
     }
 
-    /// Checks the conditions. The base may turn out to be a recording with which the session cannot be compared.
+    /// Checks the conditions. Fails also if the session cannot be compared with the base.
     fn verdict(&mut self) -> Result<(), Failure> {
         let crossed: Vec<_> = match self.base.as_deref() {
             None => {
@@ -99,8 +100,7 @@ impl Listener for Gate {
 pub fn end(crossed: &[Crossed]) -> Result<(), Failure> {
     if is_github() {
         for crossed in crossed {
-            // This is the last output of a program that fails: if it cannot be written, the exit code still shows the
-            // failure.
+            // If this output cannot be written, the exit code still shows the failure.
             let _ = writeln!(
                 StreamText::stdout(),
                 "::error title=redyno::{}",
@@ -139,7 +139,7 @@ pub fn add_to_job_summary(markdown: &str) -> Result<(), Failure> {
 /// Refuses recordings that cannot be compared.
 ///
 /// # Errors
-/// When they cannot be compared; the error contains the reasons.
+/// When the recordings cannot be compared; the error contains the reasons.
 pub fn refuse(misfits: &[String]) -> Result<(), Failure> {
     if misfits.is_empty() {
         return Ok(());

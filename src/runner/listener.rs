@@ -16,27 +16,27 @@ use crate::{
 
 /// A listener to a session.
 pub trait Listener {
-    /// Handles a delivery; returns the orders for the session.
+    /// Handles a delivery, and returns orders for the session.
     fn take(&mut self, delivery: &Delivery) -> Vec<Order>;
 
     /// Finishes the output, after the last delivery.
     ///
     /// # Errors
-    /// When output fails now, or has failed before.
+    /// When output fails, or has already failed.
     fn finish(&mut self) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// Returns the result for a script, after the session has ended well.
+    /// Returns the result for a script, after a session that ended without a failure.
     ///
     /// # Errors
-    /// When the result is not the required one.
+    /// When the result is not the required result.
     fn verdict(&mut self) -> Result<(), Failure> {
         Ok(())
     }
 }
 
-/// A timeline keeps all measurements of the first node until the end.
+/// A timeline collects all measurements of the first node.
 impl Listener for Timeline {
     fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
         if let Delivery::Record(record) = delivery
@@ -48,7 +48,7 @@ impl Listener for Timeline {
     }
 }
 
-/// `Said` prints the notices for a person.
+/// Notices are printed on stderr.
 impl Listener for Said {
     fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
         if let Delivery::Notice(node, notice) = delivery {
@@ -58,7 +58,7 @@ impl Listener for Said {
     }
 }
 
-/// YCSB's status lines go to standard error, as YCSB's own.
+/// YCSB's status lines are printed on stderr, as YCSB does.
 impl Listener for YcsbStatus {
     fn take(&mut self, delivery: &Delivery) -> Vec<Order> {
         if let Some(line) = record(delivery).and_then(|record| self.push(record)) {
@@ -69,7 +69,7 @@ impl Listener for YcsbStatus {
     }
 }
 
-/// Returns the record of a delivery, if it is one.
+/// Returns the record of a delivery; `None` for any other delivery.
 pub(super) fn record(delivery: &Delivery) -> Option<&Record> {
     match delivery {
         Delivery::Record(record) => Some(record),
@@ -77,7 +77,7 @@ pub(super) fn record(delivery: &Delivery) -> Option<&Record> {
     }
 }
 
-/// Passes the deliveries of the session behind `peer` to the listeners, until the session is over.
+/// Passes all deliveries that `peer` receives to the listeners, until the session is over.
 pub(super) fn listen(peer: &Peer, listeners: &mut [&mut dyn Listener]) {
     for delivery in peer.rest() {
         let orders = listeners.iter_mut().flat_map(|listener| listener.take(&delivery));

@@ -1,4 +1,5 @@
-//! Whether this machine can judge a limit: a thread of redyno that sleeps must wake well before the limit.
+//! Decides whether this machine can judge a latency limit: a sleeping thread of redyno must wake with a delay far below
+//! the limit.
 //!
 //! ```text
 //!  before the session   sleeps of 0.25 ms, for 0.4 s ─► a warning
@@ -17,28 +18,28 @@ use crate::{
     units,
 };
 
-/// The length of the check before a session: enough sleeps for a p99, and hardly noticed.
+/// The length of the check before a session. The check has enough sleeps for a p99, and is hardly noticed.
 const BEFORE: Duration = Duration::from_millis(400);
-/// A machine whose delay is at least the limit divided by this number decides itself whether the limit is kept.
+/// The machine cannot judge a limit if its delay is at least the limit divided by this number.
 const PART: u64 = 2;
 
-/// Returns the largest known percentile up to `quantile`, with its name: few samples have no high percentile.
+/// Returns the highest percentile up to `quantile` that has enough samples, with its name and its value in nanoseconds.
 fn at(latency: &Latency, quantile: f64) -> Option<(&'static str, u64)> {
     if quantile >= 1.0 {
-        return (!latency.is_empty()).then(|| ("the most", latency.max_ns()));
+        return (!latency.is_empty()).then(|| ("the maximum", latency.max_ns()));
     }
     let below = PERCENTILES.iter().rev().filter(|known| known.quantile <= quantile);
     below.into_iter().find_map(|known| Some((known.name, latency.percentile(known.quantile)?)))
 }
 
-/// Returns why a machine that wakes this late cannot judge the limit, if it cannot.
+/// Returns why a machine with these wake delays cannot judge the limit; `None` if the machine can.
 fn obstacle(late: &Latency, bound: &LatencyBound) -> Option<String> {
     let (level, ns) = at(late, bound.quantile).filter(|(_, ns)| ns.saturating_mul(PART) >= bound.ns)?;
     let words = &bound.words;
     Some(format!("this machine wakes {} late at {level}; it cannot judge {words}", units::latency(ns)))
 }
 
-/// Looks at this machine before a session, and warns on stderr about the limits that it cannot judge.
+/// Measures the wake delays of this machine before a session, and warns on stderr about limits that it cannot judge.
 pub(super) fn check_before(bounds: &[LatencyBound]) {
     if bounds.is_empty() {
         return;
@@ -47,15 +48,15 @@ pub(super) fn check_before(bounds: &[LatencyBound]) {
     let Ok(late) = wake_delays(BEFORE) else { return };
     for why in bounds.iter().filter_map(|bound| obstacle(&late, bound)) {
         // The warning is lost if stderr is gone.
-        let _ = writeln!(StreamText::stderr(), "redyno: {why}; if it is not kept, the exit code is 4");
+        let _ = writeln!(StreamText::stderr(), "redyno: {why}; if the limit is exceeded, the exit code is 4");
     }
 }
 
-/// What this machine did during the measured segments of a session.
+/// The wake delays, latencies and load of the measured segments of a session.
 #[derive(Default)]
 pub(super) struct Machine {
     late: Latency,
-    /// The response times, or in closed loop the service times.
+    /// The response times in an open loop, or the service times in a closed loop.
     requests: Latency,
     load: Interval,
     is_aside: bool,
@@ -77,8 +78,8 @@ impl Machine {
         }
     }
 
-    /// Returns why a limit that was not kept is no verdict about the server: without the delay of this machine, it may
-    /// have been kept.
+    /// Returns why a limit that was not kept says nothing about the server: without the delay of this machine, the
+    /// limit might have been kept.
     pub(super) fn explains(&self, bound: &LatencyBound) -> Option<String> {
         let why = obstacle(&self.late, bound)?;
         let ((_, late_ns), (_, measured_ns)) =
@@ -87,7 +88,7 @@ impl Machine {
         (!is_usual && measured_ns.saturating_sub(late_ns) <= bound.ns).then_some(why)
     }
 
-    /// Returns why redyno itself was the limit, if it was.
+    /// Returns the reason why redyno itself was the limit; `None` if it was not.
     pub(super) fn client_limit(&self) -> Option<String> {
         our_limit(&self.load).map(|why| format!("the client is the limit: {why}"))
     }
@@ -105,7 +106,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Returns a machine that woke `late_ms` late while requests took `request_ms`, most of them 1 ms.
+    /// Returns a machine with a wake delay of `late_ms`. Most requests took 1 ms, and some took `request_ms`.
     fn machine(late_ms: u64, request_ms: u64) -> Machine {
         let mut machine = Machine::default();
         machine.push(&Record::Segment(Segment::new(0.0, 1, Knobs { load: true, ..Knobs::default() })));
@@ -127,7 +128,7 @@ mod tests {
             why.starts_with("this machine wakes 5.0")
                 && why.ends_with("late at p99; it cannot judge p99 > 2ms")
         );
-        assert!(machine(5, 6).explains(&bound(1.0)).unwrap().contains("late at the most"));
+        assert!(machine(5, 6).explains(&bound(1.0)).unwrap().contains("late at the maximum"));
         for (late_ms, request_ms, why) in [(0, 6, "it wakes on time"), (5, 90, "its delay is much too short")]
         {
             assert_eq!(machine(late_ms, request_ms).explains(&bound(0.99)), None, "{why}");
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_warm_up_did_is_left_out_and_few_samples_have_a_lower_percentile() {
+    fn a_warm_up_is_left_out_and_few_samples_have_a_lower_percentile() {
         let mut aside = Machine::default();
         let knobs = Knobs { load: true, ..Knobs::default() };
         aside.push(&Record::Segment(Segment { warmup: true, ..Segment::new(0.0, 1, knobs) }));

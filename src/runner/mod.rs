@@ -1,4 +1,4 @@
-//! Carries out plans: each becomes a session with its listeners, and a result for scripts.
+//! Carries out plans. A plan becomes a session with listeners, and ends with a result for scripts.
 //!
 //! ```text
 //! Plan ─► nodes or built-in server, reachable? ─► session, on a thread of its own ◄── orders ──┐

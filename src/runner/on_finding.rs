@@ -1,10 +1,11 @@
-//! `--on-finding CMD`: runs a command for findings, so that a session can be left alone for a night.
+//! `--on-finding CMD`: runs a shell command for findings, so that a session can run unattended.
 //!
 //! ```text
 //! session ─► peer ─► thread "on-finding": findings ─► folded ─► queue ─► sh -c CMD, one at a time
 //!                                                                          └─ the finding as JSON on its input
 //! ```
-//! The text of a finding may come from the server, so it is never a part of the command line or of the environment.
+//! The text of a finding may come from the server. Therefore the text is never a part of the command line or of the
+//! environment.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -29,42 +30,42 @@ use crate::{
     units,
 };
 
-/// The shortest time between two commands for the same rule, in seconds of the session.
+/// The minimum time between two commands for the same rule, in seconds.
 const FOLD_S: f64 = 60.0;
-/// The time that a command has; then it is ended with all processes that it started.
+/// The timeout of a command. After it, the command and all processes that it started are killed.
 const LIMIT: Duration = Duration::from_secs(10);
-/// The time that all waiting commands have after the end of the session.
+/// The time for all waiting commands after the end of the session.
 const LAST: Duration = Duration::from_secs(10);
-/// The time between two looks at a command that runs.
+/// The time between two checks of a running command.
 const LOOK: Duration = Duration::from_millis(50);
 /// The environment variable with the password of the server, which the command does not need.
 const PASSWORD_VARIABLE: &str = "REDISCLI_AUTH";
 
-/// The input of the command.
+/// The input of the command: one line of JSON.
 #[derive(Serialize)]
 struct Message<'a> {
     kind: &'static str,
     target: &'a str,
-    /// The start of the session as RFC 3339 in UTC; `since_s` counts from it.
+    /// The start of the session as RFC 3339 in UTC. `since_s` counts from this time.
     started: &'a str,
     t_s: f64,
     #[serde(flatten)]
     finding: FindingRow<'a>,
 }
 
-/// The findings of the session, folded to one message a minute for each rule.
+/// The findings of the session, as at most one message per minute for each rule.
 #[derive(Default)]
 struct Folded {
     findings: Findings,
     target: String,
     started: String,
     clock: Option<WallClock>,
-    /// For each rule: the time of its last message, and the start and the number of times in that message.
+    /// The last message of each rule: its time, and the start and the count (`times`) of the finding in it.
     sent: BTreeMap<&'static str, (f64, (f64, u32))>,
 }
 
 impl Folded {
-    /// Takes a record; returns the messages that are due, one JSON line each.
+    /// Adds a record, and returns the messages to send. Each message is a line of JSON.
     fn push(&mut self, record: &Record) -> Vec<String> {
         if !record.is_of(0) {
             self.findings.hear_other(record);
@@ -94,13 +95,13 @@ impl Folded {
     }
 }
 
-/// A command that runs.
+/// A running command.
 struct Running {
     child: Child,
     until: Instant,
 }
 
-/// The command, its queue and its failures.
+/// The command, the messages that wait for it, and its failures.
 struct Hook {
     command: String,
     queue: VecDeque<String>,
@@ -111,14 +112,14 @@ struct Hook {
 }
 
 impl Hook {
-    /// Starts the next command if none runs, and looks at the one that runs.
+    /// Checks the running command. If none runs, starts the command for the next message.
     fn turn(&mut self) {
         if let Some(mut running) = self.running.take() {
             match running.child.try_wait() {
                 Ok(None) if Instant::now() < running.until => self.running = Some(running),
                 Ok(None) => {
                     end(&mut running.child);
-                    self.fail(format!("it ran for {} s and was ended", LIMIT.as_secs()));
+                    self.fail(format!("the command ran for {} s and was killed", LIMIT.as_secs()));
                 }
                 Ok(Some(status)) if status.success() => {}
                 Ok(Some(status)) => self.fail(shown(status)),
@@ -141,7 +142,8 @@ impl Hook {
         self.last_failure = why;
     }
 
-    /// Runs the waiting commands, for a limited time; returns what went wrong.
+    /// Runs the command for all waiting messages, for a limited time. Returns a text about failures; `None` without
+    /// failures.
     fn finish(mut self) -> Option<String> {
         let until = Instant::now() + LAST;
         while (self.running.is_some() || !self.queue.is_empty()) && Instant::now() < until {
@@ -150,7 +152,7 @@ impl Hook {
         }
         if let Some(mut running) = self.running.take() {
             end(&mut running.child);
-            self.fail("the session was over, and it was ended".to_owned());
+            self.fail("the command was killed, since the session was over".to_owned());
         }
         let skipped = self.queue.len() as u64;
         let failed = (self.failures > 0)
@@ -162,7 +164,7 @@ impl Hook {
     }
 }
 
-/// Starts the command in a process group of its own, with the message on its input.
+/// Starts the command in its own process group, with the message as its input.
 fn start(command: &str, message: &str) -> io::Result<Child> {
     let mut child = Command::new("/bin/sh")
         .args(["-c", command])
@@ -173,15 +175,15 @@ fn start(command: &str, message: &str) -> io::Result<Child> {
         .process_group(0)
         .spawn()?;
     if let Some(mut input) = child.stdin.take() {
-        // A message is smaller than a pipe's buffer, so this does not wait; a command may ignore its input.
+        // A message is smaller than a pipe's buffer, so writing does not block. A command may ignore its input.
         let _ = input.write_all(message.as_bytes());
     }
     Ok(child)
 }
 
-/// Ends a command with all processes that it started.
+/// Kills a command with all processes that it started.
 fn end(child: &mut Child) {
-    // It may have ended by itself in the meantime.
+    // The command may have already ended.
     let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
     let _ = child.wait();
 }
@@ -194,7 +196,7 @@ fn shown(status: ExitStatus) -> String {
 pub(super) struct OnFinding(JoinHandle<Option<String>>);
 
 impl OnFinding {
-    /// Runs `command` for the findings among the records that `peer` receives, until its session is over.
+    /// Runs `command` for findings in the records that `peer` receives, until the session is over.
     ///
     /// # Errors
     /// When the system cannot start a thread.
@@ -255,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_has_at_most_one_message_a_minute_and_repeats_are_folded_into_the_next() {
+    fn a_rule_has_at_most_one_message_per_minute() {
         let mut folded = Folded::default();
         let (started, utc_offset_s) = ("2026-01-01T13:00:00Z".to_owned(), Some(3600));
         let start = SessionStart { started, utc_offset_s, ..SessionStart::now(ServerIdentity::default()) };

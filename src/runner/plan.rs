@@ -1,4 +1,4 @@
-//! Plans, made from commands. All checks that need no server are already done.
+//! Plans, made from command lines. All checks that need no server are already done.
 
 use std::{io::Write as _, path::PathBuf, time::Duration};
 
@@ -14,12 +14,12 @@ use crate::{
     session::{Writer, running::Commission},
 };
 
-/// A command to carry out; it has passed all checks that are possible in advance.
+/// A command to carry out. The command has passed all checks that are possible in advance.
 pub trait Plan {
     /// Carries out the plan.
     ///
     /// # Errors
-    /// When the plan fails, when the result is not the required one, or when a signal ends it.
+    /// When the plan fails, when the result is not the required result, or when a signal ends the plan.
     fn run(self: Box<Self>) -> Result<(), Failure>;
 }
 
@@ -38,42 +38,42 @@ impl Plan for Text {
     }
 }
 
-/// The servers that belong to a session besides its target.
+/// The other servers of a session, besides its target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Company {
-    /// None.
+    /// No other servers.
     Nobody,
-    /// The other nodes of the target's cluster, which the load drives too.
+    /// The other nodes of the target's cluster, which also get load.
     Cluster,
-    /// The same, or without a cluster the target's primary and replicas, which are only watched.
+    /// The other nodes of the target's cluster. Without a cluster: the target's primary and replicas, which are only
+    /// watched.
     Everybody,
 }
 
 /// A planned session.
 pub struct SessionPlan {
-    /// The work of the session. At the start of the session, outputs are opened, and changes for the built-in server
-    /// are made.
+    /// The settings of the session. The outputs of the session and the built-in server are added at its start.
     pub commission: Commission,
-    /// Whether the user named the target; if not, and no server listens at the default address, the built-in server is
-    /// started.
+    /// Whether the user named the target. Without a named target, the built-in server is started if no server listens
+    /// at the default address.
     pub is_named: bool,
     /// Whether the built-in server is started even if another server listens at the default address.
     pub wants_own: bool,
-    /// Whether the built-in server gets load even without an option for it.
+    /// Whether the built-in server gets load even without `--load`.
     pub loads_own: bool,
     /// Whether the keys of the workload are written to the built-in server before the load, so that its reads hit.
     pub fills_own: bool,
-    /// The settings of an experiment that are known in advance.
+    /// The settings of the experiment, as far as they are known in advance.
     pub settings: Vec<Setting>,
-    /// The options with which the command line of each segment begins.
+    /// The options that are common to the command lines of all segments.
     pub words: ProgramWords,
     /// The outputs of the session.
     pub outputs: Outputs,
-    /// The servers that belong to the session besides the target.
+    /// The other servers of the session.
     pub company: Company,
     /// The names of the nodes, if there are several.
     pub names: Vec<String>,
-    /// The agents that carry the load out, if there are any.
+    /// The fleet of agents that carries out the load, if there is one.
     pub fleet: Option<FleetPlan>,
 }
 
@@ -81,7 +81,7 @@ impl SessionPlan {
     /// Checks that the operating system allows this process to open a connection for each client.
     ///
     /// # Errors
-    /// When it allows fewer; the error contains the number.
+    /// When the system allows fewer; the error contains the number.
     pub fn check_clients(&self) -> Result<(), UsageError> {
         self.knobs().try_for_each(|knobs| self.commission.check_clients(knobs)).map_err(UsageError::Line)
     }
@@ -90,7 +90,7 @@ impl SessionPlan {
     /// can divide it.
     ///
     /// # Errors
-    /// When they do not; the error names the unsupported commands.
+    /// When a dialect does not support the workload, or the load cannot be divided; the error names the commands.
     pub fn check_dialect(&self) -> Result<(), UsageError> {
         let names = &self.commission.plan.names;
         for (node, target) in self.commission.targets().take(1 + self.commission.others.len()).enumerate() {
@@ -107,13 +107,14 @@ impl SessionPlan {
         rings.try_for_each(|knobs| knobs.workload.check_one_key(dialect)).map_err(UsageError::of)
     }
 
-    /// Returns all settings that the session will have, as far as they are known.
+    /// Returns the knobs of the session, as far as they are known in advance.
     fn knobs(&self) -> impl Iterator<Item = &Knobs> {
         self.settings.iter().map(|setting| &setting.knobs).chain([&self.commission.knobs])
     }
 }
 
-/// The common beginning of all command lines of a session's segments: options that do not depend on knobs, without any password.
+/// The common start of the command lines of all segments: options that do not depend on knobs. These options never
+/// contain a password.
 #[derive(Debug, Clone, Default)]
 pub struct ProgramWords {
     /// The options of the target.
@@ -125,7 +126,7 @@ pub struct ProgramWords {
 }
 
 impl ProgramWords {
-    /// Returns the program with its options; the built-in server needs none.
+    /// Returns the program name with these options. The built-in server needs no options of a target.
     pub fn program(&self, is_own: bool) -> Program {
         let target = if is_own { &[][..] } else { &self.target };
         let words = ["redyno".to_owned()].iter().chain(target).chain(&self.load).cloned().collect::<Vec<_>>();
@@ -142,9 +143,9 @@ pub struct Outputs {
     pub rotate: Option<Duration>,
     /// The exports of the session.
     pub exports: Vec<Export>,
-    /// The address at which the figures are served.
+    /// The address at which metrics are served.
     pub metrics: Option<Address>,
-    /// The receivers to which the figures are pushed.
+    /// The receivers to which metrics are pushed.
     pub push: Option<PushPlan>,
     /// The shell command that runs for findings.
     pub on_finding: Option<String>,

@@ -17,18 +17,18 @@ use crate::{
     session::{Delivery, Order, Record, Sink, Timeline},
 };
 
-/// A printer of a session while it runs, and of its end.
+/// A listener that prints a session.
 pub(super) struct Printed {
     printer: Printer,
-    /// The data for YCSB's text.
+    /// The data for YCSB's text after the summary.
     ycsb: Option<Timeline>,
     written: io::Result<()>,
-    /// Whether queries of paths are left out.
+    /// Whether the queries of HTTP paths are left out.
     pub(super) redacts: bool,
 }
 
 impl Printed {
-    /// Creates a printer with this form; `files` are those of the recording.
+    /// Creates a printer of this form; `files` are the files of the recording.
     pub(super) fn new(form: Form, files: Vec<String>, has_ycsb: bool) -> Self {
         let printer = Printer::new(form, Outlet::stdout(), files);
         Self { printer, ycsb: has_ycsb.then(Timeline::default), written: Ok(()), redacts: false }

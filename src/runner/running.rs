@@ -1,4 +1,4 @@
-//! The session of a plan from its beginning to its result, with its listeners.
+//! Runs the session of a plan with its listeners, from its start to its result.
 
 use std::sync::mpsc::Receiver;
 
@@ -29,7 +29,7 @@ use crate::{
 /// The error at the end of a session that could not undo all of its changes.
 const STAYS_BEHIND: &str = "some changes to the server were not undone; see above";
 
-/// Returns a receiver of the signals that end a program without a screen, from now on.
+/// Returns a receiver of all signals that end a program without a screen.
 ///
 /// # Errors
 /// When the system does not allow it.
@@ -47,15 +47,15 @@ pub(super) struct Running {
     pub(super) program: Program,
     /// The files of the recording.
     pub(super) files: Vec<String>,
-    /// The records kept for exports from a screen.
+    /// The records that are kept for exports from the screen.
     pub(super) kept: Option<Kept>,
     /// The names of the nodes, if there are several.
     names: Vec<String>,
     session: Session,
     destination: Destination,
-    /// The server of the session's figures, until the end.
+    /// The server of the session's metrics.
     metrics: Option<Serving>,
-    /// The threads that push the figures.
+    /// The threads that push metrics.
     pushing: Option<Pushing>,
     /// The command that runs for findings.
     on_finding: Option<OnFinding>,
@@ -64,14 +64,14 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Starts the session of `plan`. Sends no command to a node before all nodes are reached.
+    /// Starts the session of `plan`. Commands are sent only after all nodes have been reached.
     ///
     /// # Errors
     /// When outputs cannot be opened, a server cannot be reached, or the load is not allowed.
     pub(super) fn begin(mut plan: SessionPlan) -> Result<Self, Failure> {
-        // The session receives the signals that end it, whatever a screen does.
+        // The session itself receives the signals that end it, so the screen cannot delay them.
         let ends = ends()?;
-        // The recording is created first, so that an error is reported immediately.
+        // The recording is created first, so that its errors are reported immediately.
         let named = plan.outputs.record.iter().flatten().next();
         let recording = named.map(|file| Writer::create(file)).transpose().map_err(anyhow::Error::from)?;
         let exports = plan.outputs.exports.iter().map(super::Export::create);
@@ -129,8 +129,8 @@ impl Running {
     /// Passes the session's deliveries to `listeners` until the session is over, and waits for its end.
     ///
     /// # Errors
-    /// When a listener fails, when a signal ended the session or a server refused the load, when recording failed, when
-    /// a change could not be undone on a server; and finally, when the result is not the required one.
+    /// When a listener or the recording fails, when a signal ends the session, when a server refuses the load, when a
+    /// change cannot be undone, or when the result is not the required result.
     pub(super) fn run(self, listeners: &mut [&mut dyn Listener]) -> Result<(), Failure> {
         listen(&self.peer, listeners);
         let mut said = Ok(());
@@ -141,10 +141,10 @@ impl Running {
         listeners.iter_mut().try_for_each(|listener| listener.verdict())
     }
 
-    /// Waits for the end of the session; `shown` is the listeners' own result.
+    /// Waits for the end of the session; `shown` is the result of the listeners.
     ///
     /// # Errors
-    /// The errors of [`run`](Self::run), except that about the result.
+    /// The errors of [`run`](Self::run), except the error about the result.
     pub(super) fn end(self, shown: Result<(), Failure>) -> Result<(), Failure> {
         let Self { session, destination, metrics, pushing, on_finding, names, own, .. } = self;
         let ended = session.end();
@@ -152,7 +152,7 @@ impl Running {
         pushing.into_iter().for_each(Pushing::end);
         drop((destination, metrics, own));
         shown.and(match (ended.by, ended.recorded, ended.left.first()) {
-            // If the terminal disappears, the screen fails as well: the signal is the better explanation.
+            // If the terminal disappears, the screen also fails, but the signal explains the end better.
             (EndedBy::Signal, ..) => return Err(Failure::Interrupted),
             (EndedBy::Refusal(node, cause), ..) => {
                 Err(Failure::Failed(anyhow::anyhow!(cause)).of_node(node, &names))
@@ -167,7 +167,8 @@ impl Running {
 }
 
 impl SessionPlan {
-    /// Sets up the recording, to this file or to a new one named after the destination; returns the file's description.
+    /// Sets up the recording, if the user requests one. If `recording` is `None`, the recording goes to a new file
+    /// named after the destination. Returns the descriptions of the files.
     fn record_to(
         &mut self,
         mut recording: Option<Writer>,
@@ -188,7 +189,7 @@ impl SessionPlan {
         Ok(files)
     }
 
-    /// Adapts the plan to its destination, and checks the plan.
+    /// Adapts the plan to its destination, and checks the result.
     fn settle(&mut self, destination: &Destination) -> Result<(), UsageError> {
         let commission = &mut self.commission;
         commission.plan.target = destination.target.clone();
@@ -204,7 +205,7 @@ impl SessionPlan {
             {
                 commission.knobs.workload = filled.into();
             }
-            // Both ends of a connection to the built-in server are files of this process.
+            // Both ends of a connection to the built-in server use file descriptors of this process.
             commission.most_clients = most_clients(commission.plan.threads, 2);
         }
         let needs_consent = commission.keys != Keys::OwnServers && !commission.is_allowed;
@@ -220,7 +221,7 @@ impl SessionPlan {
         commission.settings = self.settings.iter().map(|setting| setting.knobs.clone()).collect();
         commission.unreachable = destination.unreachable.as_ref().map(ToString::to_string);
         let most = commission.most_clients;
-        // On the built-in server, the prefix of the keys is shown only when it matters.
+        // The notice about open files matters only for a server of the user, on the screen, with a low limit.
         let matters = commission.is_attended && commission.keys != Keys::OwnServers && most < MAX_CLIENTS;
         commission.notices.extend(matters.then(|| {
             Notice::Info(format!("the limit of open files (ulimit -Hn) allows at most {most} clients"))

@@ -1,4 +1,4 @@
-//! A series: a session for each cell, one after the other, and a table of all cells.
+//! Carries out `redyno series`: a session for each cell, one after the other, and a table of all cells.
 
 use std::{
     collections::BTreeSet,
@@ -31,17 +31,17 @@ use crate::{
     untrusted,
 };
 
-/// The time limit for a server to report its commands.
+/// The timeout for a server to report its commands.
 const ASK_LIMIT: Duration = Duration::from_secs(5);
 
-/// The number of a cell in its series, and its session, or the limit of this machine that stops it.
+/// A cell to run: its index in the series, and its session or the reason why this machine cannot run it.
 pub type PlannedCell = (usize, Result<SessionPlan, String>);
 
 /// A series to run.
 pub struct SeriesRun {
     /// The series.
     pub series: Series,
-    /// The cells for this kind of target, by their number in the series, and their sessions.
+    /// The cells that apply to this kind of target.
     pub cells: Vec<PlannedCell>,
     /// The target.
     pub target: Target,
@@ -87,8 +87,8 @@ impl Plan for SeriesRun {
     }
 }
 
-/// Returns the error for a server that lacks commands of modules which every cell needs. If the server does not answer,
-/// the first cell reports that.
+/// Returns the error for a server without the module commands that the cells need. Returns `None` if a cell needs no
+/// such commands, or if the server does not answer; then the first cell reports the reason.
 fn lacks_all(cells: &[&Cell], target: &Target) -> Option<String> {
     let modules: Vec<_> = cells.iter().map(|cell| cell.workload.commands_of_modules()).collect();
     if !target.dialect.lists_commands() || modules.iter().any(BTreeSet::is_empty) {
@@ -101,20 +101,20 @@ fn lacks_all(cells: &[&Cell], target: &Target) -> Option<String> {
         .then(|| survey.obstacle().map(|obstacle| obstacle.to_string()))?
 }
 
-/// The cells, and the results of those that have run.
+/// The cells, and the results so far.
 struct Cells<'a> {
     series: &'a Series,
     lines: Lines,
     table: Table<'a>,
-    /// The signals that end the series; the session of a cell receives them, too.
+    /// The signals that end the series; the session of a cell also receives them.
     stop: Receiver<Signal>,
     count: usize,
-    /// The name and version of the server, once they are known.
+    /// The line about the server, as soon as it is known.
     server: Option<String>,
 }
 
 impl Cells<'_> {
-    /// Runs the cells, and prints each result.
+    /// Runs all cells, one after the other.
     fn all(&mut self, planned: Vec<PlannedCell>) -> Result<(), Failure> {
         for (n, (place, plan)) in planned.into_iter().enumerate() {
             let cell = &self.series.cells[place];
@@ -129,7 +129,7 @@ impl Cells<'_> {
             }
             let one = plan.map_or_else(|limit| Ok(Err(limit)), |plan| self.one(plan, title));
             let outcome = match one {
-                // A refusal of the first cell is valid for all cells.
+                // If the first cell is refused, all cells would be refused.
                 Err(Failure::Usage(error)) if n == 0 => return Err(error.into()),
                 Err(Failure::Interrupted) => {
                     self.table.put(&Err("interrupted".to_owned()));
@@ -149,7 +149,7 @@ impl Cells<'_> {
         Ok(())
     }
 
-    /// Runs a cell; returns its measurements, or the reason why it has none.
+    /// Runs one cell. Returns its measurements, or the reason why it has none.
     fn one(&mut self, plan: SessionPlan, title: String) -> Result<Outcome, Failure> {
         let session = Running::begin(plan)?;
         // A signal may have arrived before the session listened for signals.

@@ -1,4 +1,4 @@
-//! A session, on the screen or as printed lines, from its plan to the summary.
+//! Runs a session on the screen or with printed lines, from its plan to the summary.
 
 use std::io::Write;
 
@@ -23,15 +23,15 @@ use crate::{
     tui::{self, theme::Theme},
 };
 
-/// A session with its listeners.
+/// A planned session with its listeners.
 pub struct SessionRun {
     /// The plan of the session.
     pub plan: SessionPlan,
     /// The output of the session.
     pub shows: Shows,
-    /// The experiment, if there is one.
+    /// The experiment to run in the session; `None` without an experiment.
     pub experiment: Option<Box<dyn Experiment>>,
-    /// The limit of the experiment, if it searches for one that is kept.
+    /// The latency limit of the experiment, if it has one.
     pub limit: Option<LatencyBound>,
     /// Whether a session without a screen ends with the experiment.
     pub ends_with_experiment: bool,
@@ -51,19 +51,19 @@ pub enum Shows {
     Screen(Screen),
     /// Printed lines.
     Lines(Form),
-    /// The text that a sink returns.
+    /// The text of a sink.
     Text(Box<dyn Sink>),
 }
 
-/// The look and input of a screen.
+/// The options of a screen.
 pub struct Screen {
-    /// Colours and characters.
+    /// The colours and characters.
     pub theme: Theme,
     /// Whether the screen uses the mouse.
     pub mouse: bool,
     /// The options of the timeline.
     pub timeline: TimelineOptions,
-    /// Whether the tour presses its keys by itself.
+    /// Whether the tour presses keys by itself.
     pub plays_tour: bool,
 }
 
@@ -106,7 +106,7 @@ impl Plan for SessionRun {
         });
         let mut listeners: Vec<&mut dyn Listener> = vec![&mut printed, &mut said];
         listeners.extend(status.as_mut().map(|status| status as &mut dyn Listener));
-        // The first verdict that fails is reported: what ended the run explains the others.
+        // The first failing verdict is reported, so the listener that can end the run comes first.
         listeners.extend(abort.as_mut().map(|abort| abort as &mut dyn Listener));
         listeners.extend(driver.as_mut().map(|driver| driver as &mut dyn Listener));
         listeners.extend(gate.as_mut().map(|gate| gate as &mut dyn Listener));
@@ -114,7 +114,7 @@ impl Plan for SessionRun {
     }
 }
 
-/// Runs the screen until it or the session ends, and then prints the summary.
+/// Runs the screen until the screen or the session ends, and then prints the summary.
 fn on_screen(
     screen: &Screen,
     experiment: Option<Box<dyn Experiment>>,
@@ -139,8 +139,7 @@ fn on_screen(
     };
     let stops = signals(&Signal::STOPS).context("cannot take signals")?;
     let shown = tui::run(&mut session.peer, options, &stops);
-    // The session ends with the screen, for whatever reason the screen ended, because the keys of the session must be
-    // removed.
+    // The session always ends with the screen, because the keys of the session must be removed.
     session.peer.order(Order::End);
     let (mut timeline, episodes, files, answer, failure) = match shown {
         Ok(finished) => {
@@ -149,7 +148,7 @@ fn on_screen(
         }
         Err(error) => (Timeline::default(), Episodes::default(), Vec::new(), None, Some(error)),
     };
-    // The remaining deliveries are the last records, and the notices of cleaning up.
+    // The remaining deliveries are the last records, and notices about undone changes.
     listen(&session.peer, &mut [&mut timeline, &mut Said::of(Vec::new(), Which::Undone)]);
     if let Some(error) = failure {
         return Err(error.into());
@@ -164,7 +163,7 @@ fn on_screen(
     Ok(())
 }
 
-/// Reports the exports that failed.
+/// Prints the errors of exports on stderr.
 pub fn complain(complaints: &[String]) {
     // The terminal may be gone, and the reader of this message with it.
     complaints.iter().for_each(|why| drop(writeln!(StreamText::stderr(), "{why}")));

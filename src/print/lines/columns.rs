@@ -32,7 +32,7 @@ const OPEN: [(Figure, usize); 5] = [
     (figures::SEND_LAG, 8),
     (figures::SHED, 8),
 ];
-/// The further columns if connections are not kept.
+/// The further columns if clients reconnect.
 const OPENED: [(Figure, usize); 7] = [
     (figures::OPENED_PER_S, 8),
     (figures::CONNECT_P50, 8),
@@ -42,7 +42,7 @@ const OPENED: [(Figure, usize); 7] = [
     (figures::GREETING_P50, 9),
     (figures::GREETING_P99, 9),
 ];
-/// The further columns of workloads with receivers, by what is timed.
+/// The further columns of workloads with receivers, for each kind of receipt.
 const DELIVERY: [(Figure, usize); 5] =
     of_receivers([figures::DELIVERY_P50, figures::DELIVERY_P99, figures::DELIVERY_MAX]);
 const HANDOVER: [(Figure, usize); 5] =
@@ -51,7 +51,7 @@ const INVALIDATION: [(Figure, usize); 5] =
     of_receivers([figures::INVALIDATION_P50, figures::INVALIDATION_P99, figures::INVALIDATION_MAX]);
 const REST: &str = "| ping p50   kernel  receive      max | server ops/s  clients";
 
-/// Returns the figures of the load under these knobs, in addition to those of every line.
+/// Returns the further columns of the load under these knobs.
 pub(super) fn more(knobs: &Knobs) -> impl Iterator<Item = &'static [(Figure, usize)]> + use<> {
     let open = (knobs.load && knobs.rate.is_some()).then_some(&OPEN[..]);
     let opened = (knobs.load && knobs.renewal().is_some()).then_some(&OPENED[..]);
@@ -89,7 +89,7 @@ pub(super) fn ping_columns(ping: &Ping) -> String {
     let errors: u64 = ping.errors.values().sum();
     match errors {
         0 => {
-            // If most answers have no parts, the others do not represent them.
+            // If most replies have no parts, the parts of the others are not representative.
             let lacks_parts = PingCell::of(ping).lacks_parts();
             let median = |part: Option<&Latency>| {
                 let known = part.filter(|_| !lacks_parts);

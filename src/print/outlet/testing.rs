@@ -9,7 +9,7 @@ use std::{
 /// A time limit longer than any successful step takes.
 pub const LIMIT: Duration = Duration::from_secs(30);
 
-/// The text that the reader has read, and whether it reads.
+/// A reader for tests, which can be stopped. The reader keeps the text that it has read.
 #[derive(Debug, Clone, Default)]
 pub struct Reader(Arc<(Mutex<Reading>, Condvar)>);
 

@@ -7,7 +7,7 @@ fn offer(outlet: &Outlet, piece: &str) {
     outlet.offer(piece.into(), |n| format!("{n} lost\n").into_bytes()).unwrap();
 }
 
-/// Returns an outlet and its reader, which has stopped while it takes `first`.
+/// Returns an outlet and its reader. The reader has stopped while it reads `first`.
 fn stalled(limits: Limits, first: &str) -> (Outlet, Reader) {
     let reader = Reader::default();
     reader.stall();
@@ -18,7 +18,7 @@ fn stalled(limits: Limits, first: &str) -> (Outlet, Reader) {
 }
 
 #[test]
-fn what_finds_no_room_is_counted_and_reported_when_half_of_the_rest_is_gone() {
+fn lost_pieces_are_counted_and_reported_when_the_queue_is_half_empty() {
     let (outlet, reader) = stalled(Limits { pieces: 100, bytes: 10 }, "aaaaa\n");
     ["bbbbb\n", "c\n", "d\nd\n"].into_iter().for_each(|piece| offer(&outlet, piece));
     assert!(!outlet.has_room_within(Duration::ZERO).unwrap());
@@ -31,7 +31,7 @@ fn what_finds_no_room_is_counted_and_reported_when_half_of_the_rest_is_gone() {
 }
 
 #[test]
-fn a_reader_that_takes_nothing_is_given_up_with_the_number_of_lines_that_it_missed() {
+fn a_stopped_reader_is_given_up_with_the_number_of_lost_lines() {
     let (outlet, reader) = stalled(Limits { pieces: 2, bytes: 1000 }, "1\n");
     (2..=9).for_each(|n| offer(&outlet, &format!("{n}\n")));
     outlet.make_room_for_last();
@@ -44,7 +44,7 @@ fn a_reader_that_takes_nothing_is_given_up_with_the_number_of_lines_that_it_miss
 }
 
 #[test]
-fn a_line_that_is_drawn_again_in_place_takes_no_place_of_its_own() {
+fn a_redrawn_line_replaces_the_queued_line() {
     let (outlet, reader) = stalled(LIMITS, "begin\n");
     ["\r1 %", "\r2 %", "\r3 %", "trouble\n", "\r4 %", "\r5 %\n", "\r6 %"]
         .into_iter()
@@ -55,7 +55,7 @@ fn a_line_that_is_drawn_again_in_place_takes_no_place_of_its_own() {
 }
 
 #[test]
-fn a_failure_is_reported_to_the_next_and_else_at_the_end() {
+fn a_failure_is_reported_once_to_the_next_caller_or_at_the_end() {
     struct Gone;
     impl Write for Gone {
         fn write(&mut self, _: &[u8]) -> io::Result<usize> {

@@ -1,12 +1,12 @@
-//! Failures: of requests, connections, and attempts to connect; failovers, and the lags of replicas.
+//! The lines of a summary about errors of requests and connections, about failovers, and about the lags of replicas.
 //!
 //! ```text
 //!   errors    OOM 112, first: OOM command not allowed when used memory > 'maxmemory'
 //!   errors    OOM 194 in the warm-up
 //!   errors    timeout 25 of PING
 //! ```
-//! The number of errors of a kind is that of the measured load, as in the `end` record. Failures in the prefill, in the
-//! warm-up and of PINGs have lines of their own.
+//! The first line of a kind has the number of errors in the measured load, as in the `end` record. Errors in the
+//! prefill, in the warm-up and of PINGs have their own lines.
 
 use std::cmp::Reverse;
 
@@ -17,10 +17,10 @@ use crate::{
     session::{Summary, Timeline},
 };
 
-/// The largest number of failovers that are listed.
+/// The maximum number of listed failovers.
 const MOST_FAILOVERS: usize = 8;
 
-/// Adds all kinds of errors and the failovers; the first message of a kind follows its first mention.
+/// Adds all errors by kind, and the failovers. The first line of a kind has its first error message.
 pub(super) fn add(text: &mut String, timeline: &Timeline, sum: &Summary) {
     let log = &timeline.errors;
     let first = |kind: &str| log.first_of(kind).map(|first| format!(", first: {first}")).unwrap_or_default();
@@ -37,7 +37,7 @@ pub(super) fn add(text: &mut String, timeline: &Timeline, sum: &Summary) {
             line(text, "errors", &format!("{kind} {n} {of} {aside}{first}"));
         }
     }
-    // The summary of a monitor lists all events.
+    // Without a load, the summary lists all events, including failovers.
     let failovers: Vec<_> = timeline.failovers().filter(|_| monitored::has_load(timeline)).collect();
     for event in failovers.iter().take(MOST_FAILOVERS) {
         line(text, "failover", &format!("at {}: {}", timeline.time_text(event.t_s), event.what));
@@ -73,7 +73,7 @@ mod tests {
     };
 
     #[test]
-    fn errors_of_prefill_warm_up_and_measured_are_a_figure_each() {
+    fn errors_of_prefill_warm_up_and_load_have_their_own_lines() {
         let knobs = Knobs { load: true, ..Knobs::default() };
         let segment = |n: u32| Segment::new(f64::from(n), n, knobs.clone());
         let errors = |kind: &str, n| [(kind.to_owned(), n)].into();

@@ -16,12 +16,12 @@ use crate::{
     units,
 };
 
-/// The most rows of a table: those with most of the load.
+/// The maximum number of rows; the nodes with the most load have a row.
 const MOST: usize = 12;
 const COLUMNS: [Figure; 5] =
     [figures::OPS_PER_S, figures::SERVICE_P50, figures::SERVICE_P99, figures::SERVICE_MAX, figures::ERRORS];
 
-/// Returns the tables of nodes and of agents; none if the load went to a single node, from this process.
+/// Returns the tables of nodes and of agents. A single node, or a session without agents, has no table.
 pub(super) fn tables(timeline: &Timeline) -> impl Iterator<Item = String> {
     let summary = timeline.summary();
     let whole = || Row::of_summary(&summary);
@@ -30,7 +30,7 @@ pub(super) fn tables(timeline: &Timeline) -> impl Iterator<Item = String> {
     [nodes, agents].into_iter().filter(|table| !table.is_empty())
 }
 
-/// Returns the table of these parts of a `whole`; empty for less than two parts.
+/// Returns the table of the `parts` of the load `whole`; empty for fewer than two parts.
 pub(crate) fn table(
     heading: &str,
     whole: Row,

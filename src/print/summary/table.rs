@@ -21,7 +21,7 @@ use crate::{
     units,
 };
 
-/// The largest width of the change, if its words allow that.
+/// The width at which the text of a change is broken into lines; longer words exceed it.
 const TURNED_WIDTH: usize = 18;
 const SERVICE: [Figure; 6] = [
     figures::OPS_PER_S,
@@ -31,7 +31,7 @@ const SERVICE: [Figure; 6] = [
     figures::SERVICE_MAX,
     figures::ERRORS,
 ];
-/// The additional row of response times; a column without a response time is blank.
+/// The columns of the additional row with response times; `None` is a blank column.
 const RESPONSE: [Option<Figure>; 6] = [
     None,
     Some(figures::RESPONSE_P50),
@@ -46,11 +46,11 @@ pub(super) struct SegmentRow<'a> {
     pub(super) segment: &'a SegmentTotal,
     /// The changes since the previous row of the table.
     turned: Vec<String>,
-    /// Whether the segment has the same setting as the row before.
+    /// Whether the segment has the same setting as the previous row.
     pub(super) is_as_before: bool,
 }
 
-/// Returns the segments under load, oldest first.
+/// Returns the rows of all segments under load, oldest first.
 pub(super) fn rows(timeline: &Timeline) -> Vec<SegmentRow<'_>> {
     let mut rows: Vec<SegmentRow> = Vec::new();
     let mut set = Tuned::default();
@@ -75,7 +75,7 @@ pub(super) fn rows(timeline: &Timeline) -> Vec<SegmentRow<'_>> {
     rows
 }
 
-/// Returns the table. `forgotten` segments are older than the first row.
+/// Returns the table as text. `forgotten` is the number of older segments without a row.
 pub(super) fn table(rows: &[SegmentRow], forgotten: u64) -> String {
     let mut lines = vec![heading()];
     if forgotten > 0 {
@@ -118,7 +118,7 @@ fn lines_of(row: &SegmentRow, is_limited: bool) -> Vec<Vec<String>> {
     lines
 }
 
-/// Returns words broken into lines of a column.
+/// Returns the words as lines that fit the column.
 fn packed(words: &[String]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in words {
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn each_segment_has_what_was_turned_and_its_figures_below_each_other() {
+    fn each_segment_has_its_changes_and_its_figures() {
         let mut timeline = Timeline::default();
         let knobs = Knobs { load: true, ..Knobs::default() };
         let more = Knobs { clients: 200, pipeline: 16, ..knobs.clone() };

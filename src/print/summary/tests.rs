@@ -11,7 +11,7 @@ fn begin(timeline: &mut Timeline, segment: u32, knobs: Knobs) {
 }
 
 #[test]
-fn the_summary_says_what_was_done_and_every_error() {
+fn the_summary_has_the_load_and_all_errors() {
     let mut timeline = Timeline::default();
     begin(&mut timeline, 1, Knobs { load: true, ..Knobs::default() });
     timeline.push(&Record::Interval(Box::new(Interval {
@@ -39,7 +39,7 @@ fn the_summary_says_what_was_done_and_every_error() {
 }
 
 #[test]
-fn requests_connections_and_attempts_to_connect_are_counted_apart() {
+fn requests_connections_and_attempts_to_connect_are_counted_separately() {
     let mut timeline = Timeline::default();
     begin(&mut timeline, 1, Knobs { load: true, rate: Some(100), ..Knobs::default() });
     let of = |kind: &str, n| [(kind.to_owned(), n)].into();
@@ -68,7 +68,7 @@ fn requests_connections_and_attempts_to_connect_are_counted_apart() {
 }
 
 #[test]
-fn connections_that_are_not_kept_are_reported_by_stage_and_are_no_operations() {
+fn reconnections_are_reported_by_stage() {
     let mut timeline = Timeline::default();
     let of = |reconnect| Knobs { load: true, reconnect, ..Knobs::default() };
     let opening =
@@ -113,7 +113,7 @@ fn ten_seconds(timeline: &mut Timeline, segment: u32, knobs: Knobs, ops: u64) {
 }
 
 #[test]
-fn sums_stand_where_one_setting_ran_and_a_table_where_there_were_several_segments() {
+fn there_are_sums_for_one_setting_and_a_table_for_several_segments() {
     let mut timeline = Timeline::default();
     let knobs = Knobs { load: true, ..Knobs::default() };
     ten_seconds(&mut timeline, 1, knobs.clone(), 1000);
@@ -129,7 +129,7 @@ fn sums_stand_where_one_setting_ran_and_a_table_where_there_were_several_segment
 }
 
 #[test]
-fn the_file_is_named_that_holds_the_session() {
+fn the_file_of_the_recording_is_named() {
     let text = summary(&Timeline::default(), &Episodes::default(), &["run.jsonl".to_owned()]);
     assert_eq!(text, "00:00:00 measured\n  file      run.jsonl\n");
 }
@@ -151,7 +151,7 @@ fn a_client_that_was_the_limit_is_reported_with_its_segments() {
 }
 
 #[test]
-fn records_are_reported_as_a_search_bencher_reports_them() {
+fn records_are_reported_as_in_benchmarks_of_search_engines() {
     let dataset_line = |commands: &[&str]| {
         let words: Vec<_> = commands.iter().map(|word| (*word).to_owned()).collect();
         let workload = Workload::of_commands(&words).unwrap().into();

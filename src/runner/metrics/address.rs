@@ -10,7 +10,7 @@ use std::{
 
 use crate::untrusted;
 
-/// An address to listen on: a port of this machine only, an address that others can reach, or a socket.
+/// An address to listen on: an IP address with a port, or a unix socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
     /// An IP address and a port.
@@ -49,12 +49,12 @@ impl fmt::Display for Address {
 #[derive(Debug)]
 pub(super) enum Listener {
     Tcp(TcpListener),
-    /// A unix socket with its file.
+    /// A unix socket and its file.
     Unix(UnixListener, SocketFile),
 }
 
 impl Listener {
-    /// Returns the address with its port, except of a unix socket.
+    /// Returns the address with its port; `None` for a unix socket.
     pub(super) fn address(&self) -> Option<SocketAddr> {
         match self {
             Self::Tcp(listener) => listener.local_addr().ok(),
@@ -63,7 +63,7 @@ impl Listener {
     }
 }
 
-/// The file of a socket; dropping this removes the file.
+/// The file of a unix socket. Dropping this value removes the file.
 #[derive(Debug)]
 pub(super) struct SocketFile(PathBuf);
 
@@ -78,7 +78,7 @@ impl Address {
     /// Listens on the address.
     ///
     /// # Errors
-    /// When the system refuses: the address is taken, or does not belong to this machine.
+    /// When the system refuses, because the address is taken or does not belong to this machine.
     pub(super) fn listen(&self) -> io::Result<Listener> {
         match self {
             Self::Tcp(address) => {
@@ -96,8 +96,8 @@ impl Address {
     }
 }
 
-/// Removes the socket of a killed process, if no process listens on it. Removes no other files: connections to them are
-/// refused as well.
+/// Removes the socket of a killed process, if no process listens on it. The file must be a socket, since connections to
+/// other files are refused as well.
 fn remove_stale(path: &Path) {
     let is_socket = std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
     let refused = std::os::unix::net::UnixStream::connect(path)
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_alone_is_one_of_this_machine() {
+    fn a_port_without_an_address_is_a_port_of_localhost() {
         for (text, address) in [
             ("9121", "127.0.0.1:9121"),
             (":9121", "127.0.0.1:9121"),
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_socket_of_one_who_was_killed_is_taken_over_and_that_of_a_living_one_is_not() {
+    fn the_socket_of_a_killed_process_is_replaced_and_others_are_kept() {
         let folder = tempfile::tempdir().unwrap();
         let address = Address::Unix(folder.path().join("s"));
         let Address::Unix(path) = &address else { panic!("a socket") };
@@ -140,6 +140,6 @@ mod tests {
         assert!(!path.exists());
         std::fs::write(path, "mine").unwrap();
         assert_eq!(address.listen().unwrap_err().kind(), io::ErrorKind::AddrInUse);
-        assert_eq!(std::fs::read_to_string(path).unwrap(), "mine", "what is no socket is not ours to remove");
+        assert_eq!(std::fs::read_to_string(path).unwrap(), "mine", "a file that is not a socket is kept");
     }
 }

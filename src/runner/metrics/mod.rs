@@ -1,11 +1,12 @@
-//! `--metrics ADDRESS`: serves the figures of a running session over HTTP.
+//! `--metrics ADDRESS`: serves the metrics of a running session over HTTP.
 //!
 //! ```text
 //! session ─► peer ─► thread "metrics": counts ─┐
 //!                                              ├─ sums, under a lock
 //!            scraper ─► thread "scrape": HTTP ─┘
 //! ```
-//! Responses are written from a copy of the sums, so a slow scraper delays neither the session nor other scrapers.
+//! Responses are written from a copy of the sums. A slow scraper therefore delays neither the session nor other
+//! scrapers.
 
 mod address;
 mod serve;
@@ -30,17 +31,17 @@ use crate::{
 /// The content type of OpenMetrics.
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// The sums of the metrics. One thread writes them, and the other reads them.
+/// The metrics, shared by two threads: one updates them, and the other reads them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Shared(Arc<Mutex<Metrics>>);
 
 impl Shared {
     fn with<T>(&self, act: impl FnOnce(&mut Metrics) -> T) -> T {
-        // After a panic of the other thread, the sums are valid, and lack at most one record.
+        // After a panic of the other thread, the metrics are still valid, but may lack one record.
         act(&mut self.0.lock())
     }
 
-    /// Returns all metrics as OpenMetrics text, written from a copy, so that the session does not wait.
+    /// Returns all metrics as OpenMetrics text. The text is written from a copy, so that the session does not wait.
     pub(super) fn text(&self) -> String {
         self.with(|sums| sums.clone()).text()
     }
@@ -55,15 +56,15 @@ impl Listener for Shared {
     }
 }
 
-/// The text that a scraper gets.
+/// A page that scrapers get.
 pub struct Page {
     /// The content type of the text.
     pub content_type: &'static str,
-    /// Writes the text.
+    /// Returns the present text of the page.
     pub text: Box<dyn Fn() -> String + Send + Sync>,
 }
 
-/// A server of a page; dropping this stops it.
+/// An HTTP server of one page. Dropping this value stops the server.
 pub struct PageServer {
     /// Dropping this sender stops the server.
     until: Option<oneshot::Sender<()>>,
@@ -86,13 +87,13 @@ impl PageServer {
         Ok(Self { until: Some(until), thread: Some(thread), address })
     }
 
-    /// Returns the address with the port that the system has chosen, if the server does not listen on a unix socket.
+    /// Returns the address, with the port that the system has chosen; `None` for a unix socket.
     pub fn address(&self) -> Option<SocketAddr> {
         self.address
     }
 }
 
-/// A server of figures; dropping this stops it.
+/// A server of a session's metrics. Dropping this value stops the server.
 pub struct Serving {
     _server: PageServer,
     sums: Shared,
@@ -112,7 +113,7 @@ impl Serving {
         Ok(Self { _server: server, sums })
     }
 
-    /// Adds the records that `peer` receives to the sums, until its session is over.
+    /// Adds the records that `peer` receives to the metrics, until the session is over.
     ///
     /// # Errors
     /// When the system cannot start a thread.

@@ -1,4 +1,4 @@
-//! The part of HTTP that a scraper needs: `GET /metrics`.
+//! The HTTP server for scrapers: `GET /metrics`.
 
 use std::{collections::VecDeque, convert::Infallible, io, sync::Arc, time::Duration};
 
@@ -20,12 +20,12 @@ use tokio::{
 
 use super::{Page, address::Listener};
 
-/// The largest number of connections at a time: scrapers are few, and a port scanner must not exhaust the process's
-/// open files. A further connection closes the oldest, so that silent and slow clients cannot block others.
+/// The maximum number of open connections. Scrapers are few, and a port scanner must not exhaust the file descriptors
+/// of the process. A further connection closes the oldest one, so that silent and slow clients cannot block others.
 const MOST_CONNECTIONS: usize = 16;
-/// The time that a client has to send its request and to receive the response.
+/// The timeout of a client, from the connection to the end of the response.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The time for which a new connection is not closed in favour of another one.
+/// A new connection is not closed for this time, even if another client connects.
 const GRACE: Duration = Duration::from_millis(20);
 /// The pause after the system could not accept a connection.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -64,7 +64,7 @@ where
         if open.len() == MOST_CONNECTIONS
             && let Some((since, mut oldest)) = open.pop_front()
         {
-            // The oldest connection's request may have just arrived.
+            // The request of the oldest connection may have just arrived.
             let _ = timeout_at(since + GRACE, &mut oldest).await;
             oldest.abort();
         }
@@ -76,7 +76,7 @@ where
             });
             let mut http = http1::Builder::new();
             let connection = http.keep_alive(false).serve_connection(TokioIo::new(stream), answer);
-            // A client may disconnect, and a slow one had enough time.
+            // Errors and timeouts of clients do not matter.
             let _ = timeout(PATIENCE, connection).await;
         });
         open.push_back((Instant::now(), connection));

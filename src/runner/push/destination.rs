@@ -1,4 +1,4 @@
-//! Where figures are pushed: `otlp:URL` or `remote-write:URL`, with headers that are never shown.
+//! The receivers of pushed metrics as text, `otlp:URL` or `remote-write:URL`, and their headers, which are never shown.
 
 use std::{fmt, path::Path, str::FromStr};
 
@@ -10,14 +10,14 @@ use hyper::{
 use super::families::Labels;
 use crate::{endpoint::decoded, untrusted};
 
-/// How figures are encoded.
+/// The protocol of a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Protocol {
     Otlp,
     RemoteWrite,
 }
 
-/// A receiver of pushed figures.
+/// A receiver of pushed metrics.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Destination {
     pub(super) protocol: Protocol,
@@ -62,7 +62,7 @@ impl FromStr for Destination {
 }
 
 impl fmt::Display for Destination {
-    /// Writes `otlp:http://127.0.0.1:4318/v1/metrics`, without a query, which may hold a token.
+    /// Writes `otlp:http://127.0.0.1:4318/v1/metrics`. The query of the URL is left out, since it may contain a token.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let protocol = match self.protocol {
             Protocol::Otlp => "otlp",
@@ -77,7 +77,7 @@ impl fmt::Display for Destination {
 /// Reads a file with a header on each line, such as `Authorization: Bearer TOKEN`.
 ///
 /// # Errors
-/// When the file cannot be read, or a line is no header; the message does not repeat it.
+/// When the file cannot be read, or a line is not a header. The message does not contain the line.
 pub fn headers_of(file: &Path) -> Result<HeaderMap, String> {
     let shown = untrusted::path(file);
     let text = std::fs::read_to_string(file).map_err(|error| format!("cannot read {shown}: {error}"))?;
@@ -98,7 +98,7 @@ fn header(name: &str, value: &str) -> Option<(HeaderName, HeaderValue)> {
 /// Returns the headers in the text of `OTEL_EXPORTER_OTLP_HEADERS`: `name=value,name=value`.
 ///
 /// # Errors
-/// When a part is no header; the message does not repeat it.
+/// When a part is not a header. The message does not contain the part.
 pub fn otlp_headers(text: &str) -> Result<HeaderMap, String> {
     let headers = pairs(text).map(|pair| pair.and_then(|(name, value)| header(&name, &value)));
     headers.collect::<Option<_>>().ok_or_else(|| {
@@ -109,7 +109,7 @@ pub fn otlp_headers(text: &str) -> Result<HeaderMap, String> {
 /// Returns the attributes in the text of `OTEL_RESOURCE_ATTRIBUTES`: `name=value,name=value`.
 ///
 /// # Errors
-/// When it has another form.
+/// When the text has another form.
 pub fn attributes(text: &str) -> Result<Labels, String> {
     pairs(text).collect::<Option<_>>().ok_or_else(|| {
         "OTEL_RESOURCE_ATTRIBUTES must have the form name=value,name=value, with %2C for a comma".to_owned()

@@ -1,5 +1,5 @@
-//! The metrics of a session as families of samples, read from the text that `--metrics` serves: so one list of metrics
-//! serves scrapers and both ways to push.
+//! The metrics of a session as families of samples, parsed from the OpenMetrics text that `--metrics` serves. Therefore
+//! scrapers and receivers of `--push` get the same metrics.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub(super) struct Family<'a> {
     pub(super) samples: Vec<Sample<'a>>,
 }
 
-/// A line of the text: a name, labels and a value.
+/// A sample, a line of the text: a name, labels and a value.
 #[derive(Debug, PartialEq)]
 pub(super) struct Sample<'a> {
     pub(super) name: &'a str,
@@ -22,10 +22,10 @@ pub(super) struct Sample<'a> {
     pub(super) value: f64,
 }
 
-/// Names and values, in the order of the names.
+/// The labels of a sample: names and values, in the order of the names.
 pub(super) type Labels = BTreeMap<String, String>;
 
-/// Reads OpenMetrics text that redyno has written. Lines of another form are left out.
+/// Parses OpenMetrics text that redyno has written. Lines of another form are left out.
 pub(super) fn families(text: &str) -> Vec<Family<'_>> {
     let mut families: Vec<Family> = Vec::new();
     for line in text.lines() {
@@ -60,7 +60,7 @@ fn sample(line: &str) -> Option<Sample<'_>> {
     Some(Sample { name, labels, value: value.trim().parse().ok()? })
 }
 
-/// Reads labels up to the closing brace; returns the rest too.
+/// Parses labels up to the closing brace, and returns them with the rest of the line.
 fn labels(text: &str) -> Option<(Labels, &str)> {
     let (mut labels, mut rest) = (Labels::new(), text);
     while !rest.starts_with('}') {

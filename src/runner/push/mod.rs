@@ -1,11 +1,12 @@
-//! `--push`: sends the figures of a running session to receivers of OTLP or of Prometheus' remote write.
+//! `--push`: sends the metrics of a running session to receivers of OTLP, or of Prometheus' remote write.
 //!
 //! ```text
 //! session ─► peer ─► thread "metrics": counts ─► sums, under a lock
 //!                                                  │ every 10 s, and at the end
 //!            thread "push", one a receiver:        └─► sample ─► queue ─► POST, again each second until it is accepted
 //! ```
-//! A sample has all sums since the session began, so a receiver that was away lacks nothing once it has the last one.
+//! Each sample has all sums since the session began. Therefore a receiver that was unreachable for a while needs only
+//! the last sample.
 
 mod destination;
 mod families;
@@ -38,19 +39,19 @@ use post::{PostError, Receiver};
 use super::{Failure, listener::listen, metrics::Shared};
 use crate::{print::words::StreamText, session::running::Peer, units};
 
-/// The time between two samples, unless an option sets it.
+/// The default time between two samples.
 pub const EVERY: Duration = Duration::from_secs(10);
-/// The time for which a sample is kept while its receiver does not accept it.
+/// The maximum age of a sample that its receiver has not accepted.
 const KEPT_FOR: Duration = Duration::from_secs(600);
-/// The largest size of all samples that are kept for a receiver, in bytes.
+/// The maximum size of all samples that wait for a receiver, in bytes.
 const KEPT_BYTES: usize = 16 << 20;
-/// The time between two attempts.
+/// The time between two attempts to deliver a sample.
 const AGAIN: Duration = Duration::from_secs(1);
-/// The time for which the last samples are sent after the end of the session, and the time between two attempts then.
+/// The time for the last samples after the end of the session, and the time between two attempts during that time.
 const LAST: Duration = Duration::from_secs(5);
 const LAST_AGAIN: Duration = Duration::from_millis(100);
 
-/// The receivers of the figures, and what they get.
+/// The plan of `--push`: the receivers, and the headers and attributes that they get.
 #[derive(Debug, Clone)]
 pub struct PushPlan {
     /// The receivers.
@@ -59,13 +60,13 @@ pub struct PushPlan {
     pub every: Duration,
     /// The headers of each request.
     pub headers: HeaderMap,
-    /// Further headers of each request of OTLP.
+    /// Further headers of each OTLP request.
     pub otlp_headers: HeaderMap,
-    /// The attributes of this run: of the resource in OTLP, labels of each series in remote write.
+    /// The attributes of this run: resource attributes in OTLP, and labels of each time series in remote write.
     pub attributes: Labels,
 }
 
-/// The threads that push.
+/// The threads that push metrics, one for each receiver.
 pub(super) struct Pushing(Vec<JoinHandle<Option<String>>>);
 
 impl PushPlan {
@@ -97,7 +98,7 @@ impl PushPlan {
 }
 
 impl Pushing {
-    /// Pushes the figures that `peer` receives, until its session is over.
+    /// Pushes the metrics of the records that `peer` receives, until the session is over.
     ///
     /// # Errors
     /// When the system cannot start a thread.
@@ -122,7 +123,7 @@ impl Pushing {
         Ok(Self(threads))
     }
 
-    /// Waits for the last samples, and reports those that could not be delivered.
+    /// Waits for the last samples, and reports samples that could not be delivered.
     pub(super) fn end(self) {
         for thread in self.0 {
             // A thread that panicked has reported the reason.
@@ -134,24 +135,24 @@ impl Pushing {
     }
 }
 
-/// The samples that a receiver has not accepted yet.
+/// A receiver, and the samples that it has not accepted yet.
 pub(super) struct Queue {
     to: Destination,
     every: Duration,
     attributes: Labels,
     receiver: Arc<Receiver>,
-    /// When the session began, in ns since 1970.
+    /// The start of the session, in nanoseconds since 1970.
     since_ns: u64,
     samples: VecDeque<(Instant, Bytes)>,
     taken: u64,
-    /// The number of samples that were given up.
+    /// The number of samples that will not be delivered.
     lost: u64,
-    /// Why the last attempt failed.
+    /// The reason why the last attempt failed.
     failure: String,
 }
 
 impl Queue {
-    /// Takes and sends samples until the session is over. Returns a report if not all were delivered.
+    /// Takes and sends samples until the session is over. Returns a report if a sample was not delivered.
     async fn run(mut self, sums: &Shared, over: watch::Receiver<()>) -> Option<String> {
         let mut ends = over.clone();
         let deadline = async {
@@ -165,7 +166,7 @@ impl Queue {
         }
         self.lost += self.samples.len() as u64;
         let (lost, taken) = (units::grouped(self.lost), units::counted(self.taken, "sample"));
-        let failure = if self.failure.is_empty() { "it does not answer" } else { &self.failure };
+        let failure = if self.failure.is_empty() { "the receiver does not answer" } else { &self.failure };
         (self.lost > 0).then(|| format!("--push {}: {lost} of {taken} not delivered: {failure}", self.to))
     }
 
@@ -203,7 +204,7 @@ impl Queue {
         }
     }
 
-    /// Takes the samples that are due until `work` is done, so that a slow receiver costs none.
+    /// Waits for `work`, and takes all samples that are due meanwhile. A slow receiver therefore loses no samples.
     async fn beside<T>(
         &mut self,
         work: impl Future<Output = T>,
@@ -219,7 +220,7 @@ impl Queue {
         }
     }
 
-    /// Keeps a sample with the figures in `text`.
+    /// Takes a sample of the metrics in `text`, and queues it.
     fn sample(&mut self, text: &str) {
         let families = families(text);
         let now_ns = now_ns();
@@ -246,7 +247,7 @@ impl Queue {
         self.samples.push_back((Instant::now(), body.into()));
     }
 
-    /// Gives up the oldest samples if they are too old or too large together.
+    /// Drops the oldest samples while they are too old, or while all samples together are too large.
     fn give_up_oldest(&mut self) {
         let bytes =
             |samples: &VecDeque<(Instant, Bytes)>| samples.iter().map(|(_, body)| body.len()).sum::<usize>();
@@ -259,7 +260,7 @@ impl Queue {
     }
 }
 
-/// When samples are taken: at each tick, and at the end of the session.
+/// The times at which samples are taken: at each tick, and at the end of the session.
 struct Schedule {
     ticks: Interval,
     over: watch::Receiver<()>,
@@ -267,7 +268,7 @@ struct Schedule {
 }
 
 impl Schedule {
-    /// Waits until a sample is due, which is never after the end of the session.
+    /// Waits until a sample is due. After the end of the session, it waits forever.
     async fn next(&mut self) {
         if self.is_over {
             pending::<()>().await;
@@ -279,7 +280,7 @@ impl Schedule {
     }
 }
 
-/// Returns the name of an attribute as Prometheus allows it: `ci.job` is `ci_job`.
+/// Returns the name of an attribute as a label of Prometheus: `ci_job` for `ci.job`.
 fn label_of(attribute: &str) -> String {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let name: String = attribute.chars().map(|c| if is_allowed(c) { c } else { '_' }).collect();
@@ -307,8 +308,8 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_receiver_that_hangs_costs_no_sample_that_is_not_counted() {
-        // It accepts connections, and reads nothing.
+    async fn samples_for_a_hanging_receiver_are_counted_as_not_delivered() {
+        // This receiver accepts connections, but reads nothing.
         let hangs = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let mut queue = queue(&format!("otlp:http://{}", hangs.local_addr().unwrap()));
         queue.every = Duration::from_secs(1);
@@ -320,11 +321,11 @@ mod tests {
         };
         let (report, ()) = tokio::join!(queue.run(&sums, over), session);
         let report = report.unwrap();
-        assert!(report.ends_with(": 6 of 6 samples not delivered: it does not answer"), "{report}");
+        assert!(report.ends_with(": 6 of 6 samples not delivered: the receiver does not answer"), "{report}");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_receiver_that_stays_away_costs_the_oldest_samples_and_these_are_counted() {
+    async fn the_oldest_samples_for_an_unreachable_receiver_are_dropped_and_counted() {
         let mut queue = queue("otlp:http://127.0.0.1:1");
         for _ in 0..100 {
             queue.sample(families::tests::TEXT);

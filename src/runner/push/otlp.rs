@@ -1,13 +1,13 @@
-//! Metrics as OTLP, in its encoding as JSON (`http/json`): all sums count from the beginning of the session.
+//! Metrics as OTLP in JSON (`http/json`). All sums count from the start of the session.
 
 use serde_json::{Value, json};
 
 use super::families::{Family, Labels, Sample};
 
-/// Sums count from the beginning, not from the sample before.
+/// The temporality of sums: they count from the start of the session, not from the previous sample.
 const CUMULATIVE: u8 = 2;
 
-/// Returns an `ExportMetricsServiceRequest` with the samples at `now_ns`, in ns since 1970.
+/// Returns an `ExportMetricsServiceRequest` with the samples at `now_ns`, in nanoseconds since 1970.
 pub(super) fn request(families: &[Family], resource: &Labels, since_ns: u64, now_ns: u64) -> Vec<u8> {
     let times = Times { since: since_ns.to_string(), now: now_ns.to_string() };
     let metrics: Vec<_> = families.iter().map(|family| metric(family, &times)).collect();
@@ -17,7 +17,7 @@ pub(super) fn request(families: &[Family], resource: &Labels, since_ns: u64, now
     json!({ "resourceMetrics": [{ "resource": resource, "scopeMetrics": scoped }] }).to_string().into_bytes()
 }
 
-/// The time from which samples count, and their own, as JSON has 64-bit numbers: as text.
+/// The start of the session and the time of a sample. In the JSON of OTLP, 64-bit numbers are text.
 struct Times {
     since: String,
     now: String,
@@ -68,7 +68,7 @@ fn metric(family: &Family, times: &Times) -> Value {
     json!({ "name": name, "description": family.help, "unit": unit, kind: data })
 }
 
-/// Puts the lines of each histogram together; the text has sum, count and buckets one after the other.
+/// Returns the histograms. In the samples, each histogram is a sum, a count and buckets, one after the other.
 fn histograms(family: &Family, times: &Times) -> Vec<Value> {
     let mut points = Vec::new();
     let is_sum = |sample: &Sample| sample.name.ends_with("_sum");
@@ -92,7 +92,7 @@ mod tests {
     use super::{super::families, *};
 
     #[test]
-    fn each_kind_of_metric_is_as_the_protocol_has_it() {
+    fn each_kind_of_metric_has_the_form_of_the_protocol() {
         let resource = Labels::from([("service.name".to_owned(), "redyno".to_owned())]);
         let bytes = request(&families::families(families::tests::TEXT), &resource, 1, 2);
         let request: Value = serde_json::from_slice(&bytes).unwrap();

@@ -1,4 +1,4 @@
-//! One HTTP request that delivers a sample, over TLS if the URL says so.
+//! The HTTP request that delivers a sample; with TLS for an `https` URL.
 
 use std::time::Duration;
 
@@ -23,20 +23,20 @@ use super::destination::{Destination, Protocol};
 use crate::endpoint::{Address, Tls, TlsError, TlsSettings};
 
 const AGENT: &str = concat!("redyno/", env!("CARGO_PKG_VERSION"));
-/// The time that a receiver has for a request.
+/// The timeout of a request.
 const PATIENCE: Duration = Duration::from_secs(4);
-/// The largest reply that is read, in bytes.
+/// The maximum size of a reply, in bytes.
 const LONGEST_REPLY: usize = 64 << 10;
 
-/// Why a sample was not accepted.
+/// The reason why a receiver did not accept a sample.
 pub(super) enum PostError {
-    /// It may be accepted later.
+    /// The receiver may accept the sample later.
     Later(String),
-    /// It will never be accepted.
+    /// The receiver will never accept the sample.
     Refused(String),
 }
 
-/// A receiver, and the headers that it gets.
+/// A receiver, and the headers of its requests.
 pub(super) struct Receiver {
     to: Destination,
     headers: HeaderMap,
@@ -44,7 +44,7 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    /// Prepares requests to `to`, each with these further headers. Trusts the CAs of the system, or of SSL_CERT_FILE.
+    /// Prepares requests to `to` with these headers. TLS trusts the CAs of the system, or of SSL_CERT_FILE.
     pub(super) fn new(to: &Destination, mut headers: HeaderMap) -> Result<Self, TlsError> {
         let (host, port) = host_and_port(to);
         let address = Address::Tcp { host: host.to_owned(), port };
@@ -69,17 +69,17 @@ impl Receiver {
         Ok(Self { to: to.clone(), headers, tls })
     }
 
-    /// Sends `body` and waits for the receiver's answer.
+    /// Sends `body` and waits for the response.
     ///
     /// # Errors
-    /// When the receiver does not accept it.
+    /// When the receiver does not accept the sample.
     pub(super) async fn post(&self, body: Bytes) -> Result<(), PostError> {
-        let late = |_| PostError::Later("it does not answer".to_owned());
+        let late = |_| PostError::Later("the receiver does not answer".to_owned());
         let (status, reply) = timeout(PATIENCE, self.exchange(body))
             .await
             .map_err(late)?
             .map_err(|error| PostError::Later(format!("{error:#}")))?;
-        let why = format!("it answers {status}");
+        let why = format!("the receiver answers {status}");
         match status {
             StatusCode::TOO_MANY_REQUESTS => Err(PostError::Later(why)),
             status if status.is_server_error() => Err(PostError::Later(why)),
@@ -88,7 +88,7 @@ impl Receiver {
             }
             status if status.is_success() => match rejected(&reply) {
                 0 => Ok(()),
-                n => Err(PostError::Refused(format!("it rejects {n} data points"))),
+                n => Err(PostError::Refused(format!("the receiver rejects {n} data points"))),
             },
             _ => Err(PostError::Refused(why)),
         }
@@ -112,7 +112,7 @@ impl Receiver {
         body: Bytes,
     ) -> anyhow::Result<(StatusCode, Bytes)> {
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        // Its errors are those of the request.
+        // Errors of the connection are reported by the request.
         let driven = tokio::spawn(connection);
         let path = self.to.url.path_and_query().map_or("/", |path| path.as_str());
         let mut request = Request::post(path).body(Full::new(body))?;
@@ -125,14 +125,14 @@ impl Receiver {
     }
 }
 
-/// Returns the host and the port; the host of an IPv6 address has no brackets.
+/// Returns the host and the port of the URL; an IPv6 address has no brackets.
 fn host_and_port(to: &Destination) -> (&str, u16) {
     let host = to.url.host().unwrap_or_default().trim_matches(['[', ']']);
     let default = if to.url.scheme_str() == Some("https") { 443 } else { 80 };
     (host, to.url.port_u16().unwrap_or(default))
 }
 
-/// Returns how many data points a receiver of OTLP reports as rejected, although it accepts the request.
+/// Returns the number of data points that an OTLP receiver rejects in a request that it accepts.
 fn rejected(reply: &[u8]) -> u64 {
     let reply: Value = serde_json::from_slice(reply).unwrap_or_default();
     let n = &reply["partialSuccess"]["rejectedDataPoints"];

@@ -38,7 +38,8 @@ pub(super) struct Sample {
     timestamp: i64,
 }
 
-/// Returns the compressed request with the samples at `now_ns`, in ns since 1970; each has the `common` labels too.
+/// Returns the compressed request with the samples at `now_ns`, in nanoseconds since 1970. Each sample also has the
+/// `common` labels.
 pub(super) fn request(families: &[Family], common: &Labels, now_ns: u64) -> Vec<u8> {
     let timestamp = (now_ns / 1_000_000).cast_signed();
     let samples = families.iter().flat_map(|family| &family.samples);
@@ -59,7 +60,7 @@ mod tests {
     use super::{super::families, *};
 
     #[test]
-    fn every_line_of_the_text_is_a_series_with_its_labels_in_order() {
+    fn every_sample_is_a_time_series_with_sorted_labels() {
         let common = Labels::from([("job".to_owned(), "redyno".to_owned())]);
         let bytes = request(&families::families(families::tests::TEXT), &common, 2_000_000);
         let bytes = snap::raw::Decoder::new().decompress_vec(&bytes).unwrap();
@@ -77,7 +78,7 @@ mod tests {
             ]
         );
         assert_eq!(bucket.samples, [Sample { value: 3.0, timestamp: 2 }]);
-        // The fields of a sample as the protocol numbers them: 1 is a double, 2 a varint.
+        // The field numbers of the protocol: 1 is a double, and 2 is a varint.
         assert_eq!(bucket.samples[0].encode_to_vec(), [&[9][..], &3.0_f64.to_le_bytes(), &[16, 2]].concat());
     }
 }

@@ -1,4 +1,4 @@
-//! Experiments as text, as a person types them: `find p99<1ms`, `ab pipeline 16`, `ab from clients 50 to clients 100`.
+//! Experiments as a user types them: `find p99<1ms`, `ab pipeline 16`, `ab from clients 50 to clients 100`.
 
 use super::{Ab, Experiment, Find, Limit, Plan, Script, Setting, Sweep, SweepPlan, WordsError};
 use crate::{
@@ -9,18 +9,19 @@ use crate::{
 /// A requested experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ExperimentSpec {
-    /// Find the highest rate that keeps a limit; the knobs except the rate stay as they are.
+    /// Find the highest rate that keeps a limit. All other knobs keep their values.
     Find(Limit, Knobs),
-    /// Alternate between these settings.
+    /// Alternate between two settings, A and B.
     Ab(Box<[Setting; 2]>),
-    /// Measure the load at several values of one knob; there is a setting for each value.
+    /// Measure the load at several values of one knob. Each value has a setting.
     Sweep(SweepPlan, Vec<Setting>),
-    /// Play the script in a file, from now on.
+    /// Play the script of a file; its times count from now.
     Script(Box<Script>),
 }
 
 impl ExperimentSpec {
-    /// For each experiment: its first word, an example of the text after it, and a description.
+    /// The experiments that can be typed. Each entry has the first word, an example of the text after the first word,
+    /// and a description.
     pub const WORDS: [(&str, &str, &str); 3] = [
         (
             "find",
@@ -39,8 +40,8 @@ impl ExperimentSpec {
         ),
     ];
 
-    /// Parses the experiment in `text`. The load is on, and knobs that the text does not name come from `knobs`.
-    /// Returns `None` if the text does not begin with the first word of an experiment, or has no other word.
+    /// Parses the experiment in `text`. The experiment has the load on. Knobs that the text does not name come from
+    /// `knobs`. Returns `None` if the first word does not name an experiment, or if it is the only word.
     pub fn parse(text: &str, knobs: &Knobs) -> Option<Result<Self, WordsError>> {
         let (word, rest) = text.trim().split_once(' ')?;
         let knobs = Knobs { load: true, ..knobs.clone() };
@@ -55,7 +56,7 @@ impl ExperimentSpec {
     /// Checks that an experiment can use these knobs.
     ///
     /// # Errors
-    /// When requests come in bursts, since a trial may be shorter than their period.
+    /// When requests come in bursts, since a part of an experiment may be shorter than the period of the bursts.
     pub fn check(knobs: &Knobs) -> Result<(), WordsError> {
         match knobs.arrivals {
             Arrivals::Bursty(_) => Err(WordsError::of(
@@ -69,7 +70,8 @@ impl ExperimentSpec {
     /// Checks that a search for the highest rate can use these knobs.
     ///
     /// # Errors
-    /// The errors of [`check`](Self::check), and when clients pause, which they cannot in an open loop.
+    /// The errors of [`check`](Self::check). Fails also if clients have a think time, since an open loop has no think
+    /// time.
     pub fn check_find(knobs: &Knobs) -> Result<(), WordsError> {
         if knobs.think.is_some() {
             return Err(WordsError::of(
@@ -111,7 +113,7 @@ impl ExperimentSpec {
         Ok(Self::Sweep(plan, settings))
     }
 
-    /// Returns the server parameters that the experiment sets, with each value that it gives them.
+    /// Returns the server parameters that the experiment sets, each with the new value.
     pub fn parameters(&self) -> Vec<(&'static Parameter, &str)> {
         let config = self.settings().iter().flat_map(|setting| &setting.config);
         config.map(|(parameter, value)| (*parameter, value.as_str())).collect()
@@ -136,7 +138,7 @@ impl ExperimentSpec {
         }
     }
 
-    /// Returns the description of the experiment, a sentence.
+    /// Returns a description of the experiment in one or two sentences.
     pub fn about(&self) -> String {
         match self {
             Self::Find(limit, _) => format!(
@@ -168,7 +170,7 @@ impl ExperimentSpec {
         }
     }
 
-    /// Returns the experiment in its state before the first delivery.
+    /// Returns the experiment, ready for the first delivery of a session.
     pub fn begin(self) -> Box<dyn Experiment> {
         match self {
             Self::Find(limit, knobs) => Box::new(Find::new(limit, knobs)),
@@ -195,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn an_experiment_is_asked_for_by_its_word() {
+    fn an_experiment_is_named_by_its_first_word() {
         assert_eq!(title("find p99<1ms"), "find p99<1ms");
         assert_eq!(title("find  rate p99.9 < 2 ms"), "find p99.9<2ms");
         assert_eq!(title("sweep value size 16..4k p99<1ms"), "sweep value size 16 B..4.00 KiB");
@@ -218,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_a_load_and_says_what_it_puts_in_force() {
+    fn an_experiment_has_the_load_on_and_lists_its_parameters() {
         let knobs = |text| {
             let asked = asked(text).unwrap().unwrap();
             asked.settings().iter().map(|setting| setting.knobs.clone()).collect::<Vec<_>>()
@@ -239,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_it_is_said() {
+    fn an_invalid_experiment_is_refused_with_a_reason() {
         let error = |text| asked(text).unwrap().unwrap_err();
         assert!(error("find p98<1ms").starts_with("'p98' is not a percentile; give one of p50,"));
         assert!(error("find 1ms").starts_with("'1ms' is not a limit; write for example p99<1ms"));

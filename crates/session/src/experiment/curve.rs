@@ -7,7 +7,7 @@
 //!    ┤  ·
 //!    └──┴────┴────┴──┴──┴──┴────┴─ clients
 //! ```
-//! All measurements at one value under the same setting become one point; their distributions are merged, since
+//! All measurements at one value under the same setting become one point. The point merges their histograms, since
 //! percentiles cannot be merged. Different settings at the same value are separate points.
 
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ use crate::{
     stats::{Latency, Usl},
 };
 
-/// The rest of a setting besides the value: the other knobs, and the changed parameters.
+/// All of a setting except the value of the curve's knob: the other knobs, and the changed server parameters.
 #[derive(Debug, Clone, PartialEq)]
 struct Others {
     knobs: Knobs,
@@ -32,7 +32,8 @@ struct Others {
 }
 
 impl Others {
-    /// Returns what differs in any of `all`, as it is here: `pipeline 16, io-threads 4`; empty if nothing differs.
+    /// Returns the values of this setting that are different in another setting of `all`: `pipeline 16, io-threads 4`.
+    /// The text is empty if nothing differs.
     fn differing(&self, all: &[&Self]) -> String {
         let knobs = Knob::of(&self.knobs).into_iter();
         let knobs =
@@ -47,12 +48,12 @@ impl Others {
     }
 }
 
-/// The points of a curve that differ only in the value of its knob.
+/// The points of a curve with equal settings, except for the value of the curve's knob.
 #[derive(Debug, Clone)]
 pub struct Line<'a> {
-    /// The points, sorted by value; at least one.
+    /// The points of the line, sorted by value. A line has at least one point.
     pub points: Vec<&'a Point>,
-    /// What distinguishes this line from the others: `pipeline 16`; empty if the curve has one line.
+    /// The settings that distinguish this line from the other lines: `pipeline 16`. Empty if the curve has one line.
     pub label: String,
 }
 
@@ -61,29 +62,29 @@ pub struct Line<'a> {
 pub struct Point {
     /// The value of the knob.
     pub value: u64,
-    /// The segments with these measurements, in order.
+    /// The numbers of the measured segments, in order.
     pub segments: Vec<u32>,
-    /// Whether the figures of the point had become steady; `None` if that was not checked.
+    /// Whether the figures of the point had become steady; `None` if redyno did not check this.
     pub is_steady: Option<bool>,
     others: Others,
     /// The sum of all measurements.
     pub measured: Interval,
-    /// The means of gauges meanwhile.
+    /// The means of gauges during the measurements.
     pub gauges: GaugeMeans,
 }
 
 impl Point {
-    /// Returns the good replies per second.
+    /// Returns the successful replies per second.
     pub fn ops_per_s(&self) -> f64 {
         self.measured.ops_per_s
     }
 
-    /// Returns the mean recall of the searches for nearest vectors, 0 to 1, if it was measured.
+    /// Returns the mean recall of searches for nearest vectors, from 0 to 1; `None` if the recall was not measured.
     pub fn recall(&self) -> Option<f64> {
         self.gauges.of(Gauge::Recall)
     }
 
-    /// Returns whether the loop was open; the response times then count.
+    /// Returns whether the loop was open; in an open loop, the response times count.
     pub fn is_open(&self) -> bool {
         self.measured.response.is_some()
     }
@@ -109,7 +110,7 @@ impl Point {
     }
 }
 
-/// The points of one knob or parameter, sorted by value, then by segment.
+/// The measured points over one knob or server parameter, sorted by value, then by segment.
 #[derive(Debug, Clone)]
 pub struct Curve {
     /// The dimension of the curve.
@@ -124,8 +125,8 @@ impl Curve {
         Self { dimension, points: Vec::new() }
     }
 
-    /// Returns the curve of a session. The points of the curve are from the segments under load that have a value of
-    /// the dimension, without warm-ups.
+    /// Returns the curve of a session. The points come from segments under load that have a value of the dimension.
+    /// Warm-ups are left out.
     pub fn of_segments<'a>(dimension: Dimension, segments: impl Iterator<Item = &'a SegmentTotal>) -> Self {
         let mut curve = Self::new(dimension);
         for (value, others, segment) in valued(dimension, segments.collect()) {
@@ -135,7 +136,7 @@ impl Curve {
         curve
     }
 
-    /// Returns the value of each segment that would be in the curve of this dimension.
+    /// Returns the value of the dimension in each segment that [`of_segments`](Self::of_segments) would use.
     pub fn values_of<'a>(
         dimension: Dimension,
         segments: impl Iterator<Item = &'a SegmentTotal>,
@@ -180,16 +181,17 @@ impl Curve {
         lines
     }
 
-    /// Returns the point with the highest throughput; with a limit, only points that keep the limit count. Of several
-    /// points with this throughput, the point with the lowest value is returned. `None` if no request was answered.
+    /// Returns the point with the highest throughput. With a limit, only points that keep the limit count. If several
+    /// points have the same throughput, the point with the lowest value is returned. Returns `None` if no request was
+    /// answered.
     pub fn best(&self, limit: Option<&Limit>) -> Option<&Point> {
         let answered = self.points.iter().filter(|point| point.measured.ops > 0);
         let holding = answered.filter(|point| limit.is_none_or(|limit| point.holds(limit)));
         holding.rev().max_by(|one, other| one.ops_per_s().total_cmp(&other.ops_per_s()))
     }
 
-    /// Fits the universal scalability law to all points. Returns `None` if the law does not apply to the dimension or
-    /// to an open loop, if other settings differ, or if the law does not fit.
+    /// Fits the universal scalability law to all points. Returns `None` if the dimension is not a concurrency, if the
+    /// loop is open, if other settings differ, or if the law does not fit.
     pub fn law(&self) -> Option<Usl> {
         let is_one = self.lines().len() <= 1;
         // Under a rate, the throughput is the rate.
@@ -200,8 +202,8 @@ impl Curve {
     }
 }
 
-/// Returns each segment under load that has a value, together with the value and its other settings; warm-ups are left
-/// out.
+/// Returns each segment under load that has a value of the dimension, with this value and the other settings. Warm-ups
+/// are left out.
 fn valued(dimension: Dimension, segments: Vec<&SegmentTotal>) -> Vec<(u64, Others, &SegmentTotal)> {
     let mut valued = Vec::new();
     // The value of each parameter before its first change.
@@ -245,7 +247,7 @@ mod tests {
         Knobs { load: true, clients, ..Knobs::default() }
     }
 
-    /// Returns one second with `ops` replies, each after `us` microseconds.
+    /// Returns an interval of one second with `ops` replies. Each reply takes `us` microseconds.
     fn second(segment: u32, ops: u64, us: u64) -> Interval {
         let service = repeated(us * 1000, ops);
         let t_s = f64::from(segment) + 1.0;
@@ -274,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_of_one_setting_are_one_point_and_those_of_others_their_own() {
+    fn segments_with_equal_settings_are_one_point() {
         let off = Knobs { load: false, ..on(7) };
         let deep = Knobs { pipeline: 9, ..on(50) };
         let segments = [(on(100), 3000), (on(50), 1000), (off, 0), (deep, 9000), (on(50), 2000)];
@@ -288,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parameter_has_its_value_from_before_it_was_set() {
+    fn before_its_first_change_a_parameter_has_the_old_value() {
         let set = [None, Some(("1", "4")), None, Some(("4", "1"))];
         let timeline = timeline(set.into_iter().map(|change| (on(50), change, 500)));
         let (threads, _) = Dimension::in_words("config io-threads 1").unwrap();
@@ -299,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_under_a_limit_holds_it_without_errors() {
+    fn the_best_point_keeps_the_limit_without_errors() {
         let mut curve = Curve::new(CLIENTS);
         for (clients, ops, us) in [(1, 1000, 100), (2, 2000, 400), (5, 5000, 900), (10, 9000, 5000)] {
             curve.add(clients, 1, &on(clients as u32), &second(1, ops, us));
@@ -313,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn the_law_speaks_of_concurrency_under_one_setting() {
+    fn the_law_needs_a_concurrency_and_equal_other_settings() {
         let over = |dimension: Dimension, others: fn(&mut Knobs)| {
             let mut curve = Curve::new(dimension);
             for n in [1, 2, 5, 10, 20, 50, 100] {

@@ -1,4 +1,4 @@
-//! The dimension of a curve: a knob, or a server parameter, with numeric values.
+//! The dimension of a curve: a knob or a server parameter with numeric values.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub enum Dimension {
 }
 
 impl Dimension {
-    /// Returns all dimensions: the knobs in the order of the panel, then the parameters.
+    /// Returns all dimensions: the knobs in the order of the screen's panel, then the server parameters.
     pub fn all() -> impl Iterator<Item = Self> {
         Self::knobs().chain(Self::parameters())
     }
@@ -36,10 +36,10 @@ impl Dimension {
     }
 
     /// Parses the knob or parameter at the start of a text such as `clients 1..1000` or `config io-threads 1,2,4`.
-    /// Returns it and the rest of the text.
+    /// Returns the dimension and the rest of the text.
     ///
     /// # Errors
-    /// A message with the existing dimensions.
+    /// A message that lists the existing dimensions.
     pub fn in_words(text: &str) -> Result<(Self, &str), WordsError> {
         let text = text.trim();
         if let Some(rest) = text.strip_prefix("config ") {
@@ -72,7 +72,7 @@ impl Dimension {
         }
     }
 
-    /// Returns the text that sets the dimension: `value size`, `config io-threads`.
+    /// Returns the text that a user types before a value: `value size`, `config io-threads`.
     pub fn word(self) -> String {
         match self {
             Self::Knob(knob) => knob.name().to_owned(),
@@ -80,7 +80,7 @@ impl Dimension {
         }
     }
 
-    /// Returns whether the dimension is a degree of concurrency; the universal scalability law then applies.
+    /// Returns whether the dimension is a concurrency, so that the universal scalability law applies.
     pub fn is_concurrency(self) -> bool {
         match self {
             Self::Knob(knob) => matches!(knob, Knob::Clients | Knob::Pipeline),
@@ -119,8 +119,8 @@ impl Dimension {
         }
     }
 
-    /// Returns the value of the dimension in these knobs; `None` for a parameter, and for a knob without a value, such
-    /// as the rate of a closed loop.
+    /// Returns the value of the dimension in these knobs. Returns `None` for a server parameter, and for a knob without
+    /// a value, such as the rate of a closed loop.
     pub fn value(self, knobs: &Knobs) -> Option<u64> {
         let Self::Knob(knob) = self else { return None };
         match knob {
@@ -136,15 +136,15 @@ impl Dimension {
         }
     }
 
-    /// Returns the setting `base` with this value of the dimension.
+    /// Returns a setting with the knobs `base`, except for this value of the dimension.
     ///
     /// # Errors
-    /// When the value is impossible.
+    /// When the value is outside the valid range.
     pub fn set(self, value: u64, base: &Knobs) -> Result<Setting, WordsError> {
         Setting::parse(&format!("{} {value}", self.word()), base)
     }
 
-    /// Returns the knobs with the knob of this dimension at its default.
+    /// Returns the knobs, with the default value for the knob of this dimension.
     pub(super) fn others(self, knobs: &Knobs) -> Knobs {
         let mut knobs = knobs.clone();
         let usual = Knobs::default();
@@ -214,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_dimension_has_its_word_and_a_value_that_goes_there_and_back() {
+    fn every_dimension_parses_its_own_text_and_values() {
         for dimension in Dimension::all() {
             let text = format!("{} 50", dimension.word());
             assert_eq!(Dimension::in_words(&text), Ok((dimension, "50")));
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_numbers_is_refused_with_what_has() {
+    fn a_dimension_without_numbers_is_refused_with_a_list_of_valid_ones() {
         for (text, expected) in [
             (
                 "wheels 1..4",

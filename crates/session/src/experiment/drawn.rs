@@ -1,4 +1,4 @@
-//! The data for the chart of an experiment, without the segments of its session.
+//! The data for the chart of an experiment, in addition to the segments of the session.
 
 use super::{Curve, Dimension, Limit};
 use crate::compare::Difference;
@@ -19,13 +19,13 @@ pub enum Drawn<'a> {
 pub struct Points<'a> {
     /// The points.
     pub curve: &'a Curve,
-    /// The limit that the best point has to keep, if there is one.
+    /// The limit that the best point must keep; `None` without a limit.
     pub limit: Option<&'a Limit>,
     /// All values of the sweep, including values without a point so far.
     pub values: &'a [u64],
 }
 
-/// The bounds of a search, as far as they are known.
+/// The bounds of a search for the highest rate; `None` for an unknown bound.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bounds<'a> {
     /// The dimension.
@@ -38,10 +38,10 @@ pub struct Bounds<'a> {
     pub upper: Option<u64>,
 }
 
-/// The pairs of two sides so far.
+/// The pairs of an A/B so far.
 #[derive(Debug, Clone)]
 pub struct Pairs {
-    /// The comparison: `ops/s of B, pipeline 16, against A, as it is`.
+    /// The title of the comparison: `ops/s of B, pipeline 16, against A, as it is`.
     pub title: String,
     /// The results of all figures, as lines of text.
     pub text: String,
@@ -49,7 +49,7 @@ pub struct Pairs {
     pub course: Vec<AfterPair>,
 }
 
-/// The comparison of B with A after a pair, in the figure that decides.
+/// The comparison of B with A after each pair, in the figure that decides the A/B.
 #[derive(Debug, Clone)]
 pub struct AfterPair {
     /// The number of the pair.

@@ -5,10 +5,10 @@
 //!                           ▲                │ kept, not kept, or disturbed: then again
 //!                           └────────────────┘
 //! ```
-//! A closed loop has at least the throughput of any rate. A trial keeps the limit if its response times keep it, at
-//! least 99 % of the due requests were answered, and no request failed. The search finds a rate if that rate kept the
-//! limit and a slightly higher rate did not, both in full trials. The search is undecided if its time is over before it
-//! finds a rate.
+//! The throughput of a closed loop is the upper bound of all rates. A trial keeps the limit if its response times are
+//! below the limit, at least 99 % of the due requests were answered, and no request failed. The search finds a rate if
+//! this rate kept the limit and a slightly higher rate did not, both in full trials. Without such a rate, the search is
+//! undecided when its time is over.
 
 use super::{
     Bounds, Dimension, Drawn, Ending, Experiment, Interruption, Limit, Setting,
@@ -28,23 +28,23 @@ use crate::{
     units,
 };
 
-/// The closed loop: the time at its start that is left out, and the measured time, in seconds.
+/// The times of the closed loop in seconds: the time at its start that is left out, and the measured time.
 const PEAK_S: (f64, f64) = (1.0, 2.0);
-/// The time at the start of a trial that is left out, in seconds: its minimum, and its maximum if requests of the
-/// previous trial may still be in flight.
+/// The minimum and the maximum of the time at the start of a trial that is left out, in seconds. The time is longer if
+/// requests of the previous trial may still be in flight.
 const SETTLE_S: (f64, f64) = (0.5, 5.0);
-/// The longest time of a full trial that waits for enough samples for the limit's percentile, in seconds.
+/// The maximum length of a full trial with too few samples for the limit's percentile, in seconds.
 const LONGEST_S: f64 = 10.0;
-/// The time in seconds after which the search accepts bounds that are further apart.
+/// After this time, in seconds, the search accepts bounds that are further apart.
 const CLOSE_S: f64 = 45.0;
-/// The time in seconds after which the search ends.
+/// The search ends after this time, in seconds.
 const LIMIT_S: f64 = 170.0;
-/// The search ends after this many disturbed trials in a row; the second number applies if the last trial had no reply.
+/// The numbers of disturbed trials in a row after which the search ends: normally, and if the last trial had no reply.
 const DISTURBED: (u32, u32) = (8, 3);
-/// If a larger share of the trials is disturbed, the other trials are not trusted either.
+/// If a larger share of all trials is disturbed, the search has no result.
 const MOST_DISTURBED: f64 = 0.25;
-/// Before a failed rate is tried again, the load runs at half that rate for this time, in seconds, to clear the
-/// backlog.
+/// The time of a pause before a failed rate is tried again, in seconds. During the pause, the load runs at half of the
+/// rate to clear the backlog.
 const REST_S: f64 = 0.5;
 
 /// The phase of the search.
@@ -52,7 +52,7 @@ const REST_S: f64 = 0.5;
 enum FindPhase {
     /// The closed loop.
     Peak,
-    /// The load now runs at half of the rate that the next trial will have.
+    /// The pause before a trial, at half of the trial's rate.
     Rest(Trial),
     /// A trial of a rate.
     Trial(Trial),
@@ -61,7 +61,7 @@ enum FindPhase {
 /// The result of a trial.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tried {
-    /// The end of the trial, in seconds of the session.
+    /// The end of the trial, in seconds since the session began.
     pub t_s: f64,
     /// The rate, in requests per second.
     pub rate: u32,
@@ -69,13 +69,13 @@ pub struct Tried {
     pub is_full: bool,
     /// Whether the limit was kept.
     pub is_held: bool,
-    /// Whether the trial was disturbed; it then does not count.
+    /// Whether the trial was disturbed; a disturbed trial does not count.
     pub is_disturbed: bool,
     /// The reason why redyno itself was the limit; `None` if it was not.
     pub client_limit: Option<String>,
 }
 
-/// The search for the highest rate.
+/// The search for the highest rate that keeps a limit.
 #[derive(Debug, Clone)]
 pub struct Find {
     limit: Limit,
@@ -83,13 +83,13 @@ pub struct Find {
     in_force: InForce,
     phase: FindPhase,
     measured: Option<Measured>,
-    /// The throughput of the closed loop, per second.
+    /// The throughput of the closed loop, in replies per second.
     peak: f64,
     search: Option<Search>,
     tried: Vec<Tried>,
     /// The number of disturbed trials in a row.
     disturbed: u32,
-    /// The p99 of the service time in the last measurement, in seconds: about how long requests are in flight.
+    /// The p99 of the service time in the last measurement, in seconds. Requests are in flight for about this time.
     in_flight_s: f64,
     since_s: Option<f64>,
     found: Option<Found>,
@@ -97,7 +97,7 @@ pub struct Find {
 }
 
 impl Find {
-    /// Returns a search with these knobs; the search sets the rate.
+    /// Returns a search with these knobs, except the rate.
     pub fn new(limit: Limit, knobs: Knobs) -> Self {
         Self {
             limit,
@@ -116,16 +116,16 @@ impl Find {
         }
     }
 
-    /// Returns the highest rate that certainly keeps the limit, and the lowest rate that certainly does not; `None` if
-    /// unknown.
+    /// Returns the highest rate that certainly keeps the limit, and the lowest rate that certainly exceeds the limit. A
+    /// rate is `None` if it is not known yet.
     pub fn bounds(&self) -> (Option<u32>, Option<u32>) {
         let rate = |seen: Option<&crate::stats::search::Trials>| seen.map(|seen| seen.load as u32);
         let search = self.search.as_ref();
         (rate(search.and_then(Search::lower)), rate(search.and_then(Search::upper)))
     }
 
-    /// Returns the highest rate that seems to keep the limit, and the lowest rate above it that seems not to; both may
-    /// still change.
+    /// Returns the present estimates of the highest rate that keeps the limit, and of the lowest rate that exceeds the
+    /// limit.
     pub fn narrowing(&self) -> (Option<u32>, Option<u32>) {
         let (lower, upper) = self.search.as_ref().map_or((None, None), Search::near);
         (lower.map(|load| load as u32), upper.map(|load| load as u32))
@@ -230,7 +230,7 @@ impl Find {
             }
             Next::Trial(trial) => self.turn(FindPhase::Trial(trial)),
             Next::Found => {
-                // The last segment is the result.
+                // The last segment has to be at the found rate.
                 let lower = search.lower().map(|seen| seen.load);
                 match lower.filter(|load| tried_last != Some((*load, true))) {
                     Some(load) => self.turn(FindPhase::Trial(Trial { load, is_full: true })),
@@ -249,7 +249,7 @@ impl Find {
         self.tried.iter().filter(|tried| tried.is_disturbed).count()
     }
 
-    /// Ends the search with a result, if both bounds are certain.
+    /// Ends the search with a result if both bounds are certain, and without a result otherwise.
     fn end_found(&mut self) -> Vec<Order> {
         let (Some(value), Some(upper)) = self.bounds() else {
             return self.give_up("trials of the same rate had different results");

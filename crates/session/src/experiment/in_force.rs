@@ -1,5 +1,5 @@
-//! The basis of all experiments: reports when a requested setting is in force, and the results of the load under that
-//! setting.
+//! The basis of all experiments. An experiment requests a setting. This module reports when the setting is in force,
+//! and the measurements under that setting.
 //!
 //! ```text
 //! change ─► orders ──► … segment, segment: setting in force ──► intervals of it ──► change …
@@ -26,19 +26,19 @@ pub enum Interruption {
     /// The load is off, for this reason.
     #[error("the load is off: {0}")]
     LoadOff(String),
-    /// The user or another peer changed a knob or a parameter.
+    /// The user or another client of the session changed a knob or a parameter.
     #[error("somebody changed a knob meanwhile")]
     Turned,
     /// The session ends.
     #[error("the session ended early")]
     SessionOver,
-    /// One of several targets cannot continue: its name, and the reason.
+    /// One of several targets cannot continue; the fields are its name and the reason.
     #[error("{0}: {1}")]
     Target(String, Box<Self>),
 }
 
 impl Interruption {
-    /// Returns the reason why an experiment cannot continue after this delivery; `None` if it can.
+    /// Returns the reason why an experiment cannot continue after this delivery; `None` if the experiment can continue.
     pub(super) fn of(delivery: &Delivery) -> Option<Self> {
         match delivery {
             Delivery::Record(record) => matches!(**record, Record::End(_)).then_some(Self::SessionOver),
@@ -54,26 +54,26 @@ impl Interruption {
     }
 }
 
-/// What a delivery of the session means for the requested setting.
+/// The meaning of a delivery for the requested setting.
 #[derive(Debug, PartialEq)]
 pub(super) enum Observed<'a> {
     /// Nothing.
     Nothing,
-    /// The setting is in force since this moment of the session.
+    /// The setting is in force since this time, in seconds since the session began.
     Holds { since_s: f64 },
-    /// The results of the load under the setting, in an interval.
+    /// The measurements of an interval under the setting.
     Measured(&'a Interval),
-    /// The setting cannot be in force any more, for this reason.
+    /// The setting is lost, for this reason.
     Lost(Interruption),
 }
 
-/// A parameter that an experiment set.
+/// A server parameter that an experiment changes.
 #[derive(Debug, Clone)]
 struct Tuned {
     parameter: &'static Parameter,
-    /// The previous value of the parameter; `None` until the server has reported it.
+    /// The value before the experiment; `None` until the server has reported the value.
     from: Option<String>,
-    /// The value requested last.
+    /// The value that was requested last.
     now: String,
 }
 
@@ -83,9 +83,9 @@ enum SettingState {
     /// The setting is not in force yet.
     #[default]
     Awaited,
-    /// The setting was already in force when it was requested; this has not been reported yet.
+    /// The setting was already in force at the time of the request, and the experiment does not know it yet.
     Found,
-    /// The setting is in force and reported.
+    /// The setting is in force, and the experiment knows it.
     Held,
 }
 
@@ -94,13 +94,13 @@ enum SettingState {
 pub(super) struct InForce {
     /// The knobs before the experiment.
     start: Option<Knobs>,
-    /// The knobs in force, and whether they belong to a warm-up or a prefill.
+    /// The knobs in force, and whether the segment is a warm-up or a prefill.
     knobs: Option<(Knobs, bool)>,
     wanted: Option<Knobs>,
-    /// The node that has the load, or will have it next. Records of other nodes are ignored.
+    /// The number of the node that is or will be under load. Records of other nodes are ignored.
     node: u16,
     tuned: BTreeMap<&'static str, Tuned>,
-    /// Parameters that the server has not confirmed yet.
+    /// The names of parameters whose new value the server has not confirmed yet.
     unset: BTreeSet<&'static str>,
     /// The current segment.
     segment: u32,
@@ -108,8 +108,8 @@ pub(super) struct InForce {
 }
 
 impl InForce {
-    /// Requests a setting; [`see`](Self::see) reports when it is in force. Parameters that the setting does not name
-    /// get their previous value.
+    /// Returns the orders that request a setting. [`see`](Self::see) reports when the setting is in force. Changed
+    /// parameters that the setting does not name get their previous value.
     pub(super) fn turn(&mut self, to: &Setting) -> Vec<Order> {
         self.wanted = Some(to.knobs.clone());
         let named = to.config.iter().map(|(parameter, value)| (*parameter, value.clone()));
@@ -148,13 +148,13 @@ impl InForce {
         Some(Order::SetConfig { parameter, to })
     }
 
-    /// Returns the orders that restore all knobs and parameters that were changed.
+    /// Returns the orders that restore all changed knobs and parameters.
     pub(super) fn set_back(&mut self) -> Vec<Order> {
         self.start.clone().map_or_else(Vec::new, |knobs| self.turn(&Setting::of(knobs)))
     }
 
-    /// Returns the orders that restore knobs and parameters after an interruption; knobs that the user or another peer
-    /// changed are kept.
+    /// Returns the orders that restore knobs and parameters after an interruption. Changes by the user or another
+    /// client of the session are kept.
     pub(super) fn set_back_after(&mut self, why: &Interruption) -> Vec<Order> {
         let mut orders = self.set_back();
         if *why == Interruption::Turned {
@@ -179,7 +179,7 @@ impl InForce {
         }
         match &**record {
             Record::Segment(segment) => self.on_segment(segment),
-            // Late replies of a previous setting have no length.
+            // An interval with late replies of a previous setting has no length.
             Record::Interval(interval) if interval.segment == self.segment && interval.timed_s() > 0.0 => {
                 self.on_interval(interval)
             }
@@ -198,7 +198,8 @@ impl InForce {
         }
     }
 
-    /// Keeps a change by the user or another peer: the experiment does not undo this change later.
+    /// Keeps a change by the user or another client of the session, so that the experiment does not undo this change
+    /// later.
     fn leave_what_was_turned(&mut self, segment: &Segment) {
         match &segment.config {
             Some(change) => drop(self.tuned.remove(&*change.name)),
@@ -267,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_holds_when_its_segment_has_begun_and_what_came_before_does_not_count() {
+    fn a_setting_is_in_force_from_the_start_of_its_segment() {
         let mut in_force = InForce::default();
         assert_eq!(see(&mut in_force, &segment(1, &on())), Observed::Nothing);
         let more = setting("clients 100");
@@ -295,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parameter_is_set_and_set_back_where_the_other_setting_does_not_name_it() {
+    fn a_parameter_is_restored_when_the_other_setting_does_not_name_it() {
         let mut in_force = InForce::default();
         see(&mut in_force, &segment(1, &on()));
         let (plain, always) = (Setting::of(on()), setting("config appendfsync always"));
@@ -316,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_else_turned_is_left_and_the_rest_is_set_back() {
+    fn changes_by_others_are_kept_and_the_rest_is_restored() {
         let held = || {
             let mut in_force = InForce::default();
             see(&mut in_force, &segment(1, &on()));
@@ -336,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_keeps_the_setting_from_holding_ends_the_experiment() {
+    fn every_reason_against_the_setting_ends_the_experiment() {
         let mut in_force = InForce::default();
         in_force.turn(&Setting::of(on()));
         see(&mut in_force, &segment(1, &on()));

@@ -9,7 +9,7 @@ use crate::{
     units::parse_duration,
 };
 
-/// An upper bound of a latency.
+/// An upper bound of a latency percentile.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limit {
     /// The percentile: `p99`, or `max`.
@@ -17,11 +17,11 @@ pub struct Limit {
     /// The share of the latencies that must be below the bound, from 0 to 1.
     quantile: f64,
     below_ns: u64,
-    /// The bound as written.
+    /// The bound as the user wrote it.
     below: String,
 }
 
-/// The name and the share of a limit for the longest latency.
+/// The name and the quantile of the longest latency.
 const MAX: (&str, f64) = ("max", 1.0);
 
 fn known() -> impl Iterator<Item = (&'static str, f64)> {
@@ -43,7 +43,7 @@ impl FromStr for Limit {
         let (level, quantile) = known().find(|(name, _)| *name == level).ok_or_else(|| {
             WordsError::of(format!("'{level}' is not a percentile; give one of {}", levels()))
         })?;
-        // A duration that does not fit 64 bits of nanoseconds is no limit at all.
+        // A duration above 64 bits of nanoseconds is never exceeded.
         let below_ns = u64::try_from(parse_duration(below)?.as_nanos()).unwrap_or(u64::MAX);
         if below_ns == 0 {
             return Err(WordsError::of("the limit must be above 0"));
@@ -59,12 +59,13 @@ impl fmt::Display for Limit {
 }
 
 impl Limit {
-    /// Returns whether enough of these latencies are below the bound; false if there are none.
+    /// Returns whether enough of these latencies are below the bound; false without any latencies.
     pub fn holds(&self, latency: &Latency) -> bool {
         self.holds_without(latency, &Latency::default())
     }
 
-    /// Returns whether enough of these latencies are below the bound if all latencies in `left_out` count as below it.
+    /// Returns whether enough of these latencies are below the bound. All latencies in `left_out` count as below the
+    /// bound.
     pub(super) fn holds_without(&self, latency: &Latency, left_out: &Latency) -> bool {
         let most = latency.count() as f64 * (1.0 - self.quantile);
         let beyond = latency.count_from(self.below_ns).saturating_sub(left_out.count_from(self.below_ns));
@@ -98,7 +99,7 @@ mod tests {
     use crate::stats::fixture::latency_of;
 
     #[test]
-    fn a_limit_is_a_level_and_what_it_has_to_be_below() {
+    fn a_limit_is_a_percentile_and_an_upper_bound() {
         let limit: Limit = " p99.9 < 1.5 ms".parse().unwrap();
         assert_eq!(
             (limit.to_string(), limit.below_ns, limit.enough()),

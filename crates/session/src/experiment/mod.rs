@@ -5,9 +5,10 @@
 //!                              │ in force: is the requested setting in force, and what are the results?
 //!                              └► the result, for lines and screens
 //! ```
-//! An experiment is a peer of the session, as the screen is: its owner passes the session's deliveries to the
-//! experiment, and sends the orders that the experiment returns. An experiment has no clock: its time is that of the
-//! records. Pure. A [series] is not an experiment: it is a list of sessions, with a table of their results.
+//! An experiment is a client of the session, as the screen is. The owner of the experiment passes on the session's
+//! deliveries, and sends the orders that the experiment returns to the session. An experiment has no clock; it uses the
+//! times in the records. Experiments do no I/O. A [series] is not an experiment, but a list of sessions with one table
+//! of their results.
 
 mod ab;
 mod asked;
@@ -44,26 +45,26 @@ use std::fmt;
 
 use crate::session::{Delivery, Order};
 
-/// An experiment changes knobs by itself.
+/// An experiment, which changes knobs by itself.
 pub trait Experiment: fmt::Debug + Send + Sync {
     /// Returns the title of the experiment: `find p99<1ms`.
     fn title(&self) -> String;
 
-    /// Takes a delivery of the session and returns orders; there are none after the end of the experiment.
+    /// Takes a delivery of the session and returns orders. After the end of the experiment, it returns no orders.
     fn take(&mut self, delivery: &Delivery) -> Vec<Order>;
 
-    /// Ends the experiment early. Returns the orders that restore all settings; no orders if the experiment is already
-    /// over.
+    /// Ends the experiment early. Returns the orders that restore all settings, or no orders if the experiment is
+    /// already over.
     fn stop(&mut self) -> Vec<Order>;
 
     /// Ends the experiment early for this reason. Returns the orders that restore all settings, except knobs that the
-    /// user or another peer has changed. No orders are returned if the experiment is already over.
+    /// user or another client of the session has changed. Returns no orders if the experiment is already over.
     fn interrupt(&mut self, why: Interruption) -> Vec<Order>;
 
     /// Returns how the experiment ended; `None` while it runs.
     fn ending(&self) -> Option<&Ending>;
 
-    /// Returns the present action and its progress, in a line without the title.
+    /// Returns the present step of the experiment, in a line without the title.
     fn progress(&self) -> String;
 
     /// Returns the results so far, in lines.
@@ -99,7 +100,7 @@ pub trait Experiment: fmt::Debug + Send + Sync {
         }
     }
 
-    /// Returns why the experiment is over without a result.
+    /// Returns why the experiment ended without a result; `None` while it runs, and if it has a result.
     fn stopped(&self) -> Option<String> {
         match self.ending()? {
             Ending::Interrupted(why) => Some(why.to_string()),
@@ -133,7 +134,7 @@ pub enum Ending {
     Interrupted(Interruption),
 }
 
-/// Returns the time of a delivery, in seconds of the session.
+/// Returns the time of a delivery, in seconds since the session began.
 fn t_s(delivery: &Delivery) -> Option<f64> {
     match delivery {
         Delivery::Record(record) => record.t_s(),

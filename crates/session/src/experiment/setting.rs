@@ -10,7 +10,8 @@ use crate::{
     units::ParseQuantityError,
 };
 
-/// Why a text is not an experiment, setting, limit, script or series, and what to write instead.
+/// The error for an invalid text of an experiment, setting, limit, script or series. The message of the error says what
+/// to write instead.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 #[error("{0}")]
 pub struct WordsError(String);
@@ -34,9 +35,10 @@ pub struct Setting {
     pub words: String,
     /// The knobs.
     pub knobs: Knobs,
-    /// The number of the node that has the load, from 0.
+    /// The number of the node under load, from 0.
     pub node: u16,
-    /// The parameters to set, each once. All other parameters keep the value from before the experiment.
+    /// The server parameters to set; each parameter occurs once. All other parameters have the value from before the
+    /// experiment.
     pub config: Vec<(&'static Parameter, String)>,
 }
 
@@ -51,12 +53,12 @@ impl Setting {
     /// The description of a setting that changes no knob.
     pub const AS_IT_IS: &str = "as it is";
 
-    /// Returns a setting with these knobs, which sets no parameter.
+    /// Returns a setting with these knobs and without parameters.
     pub fn of(knobs: Knobs) -> Self {
         Self { words: Self::AS_IT_IS.to_owned(), knobs, node: 0, config: Vec::new() }
     }
 
-    /// Parses the changes in `text` on top of `base`; several changes are separated by commas.
+    /// Parses a setting: the changes in `text`, separated by commas, are applied to the knobs `base`.
     ///
     /// # Errors
     /// A message with the invalid setting and the reason.
@@ -86,10 +88,10 @@ impl Setting {
         Ok(())
     }
 
-    /// Returns a parameter that redyno can set, with a value.
+    /// Returns the server parameter `name`, with the value to set.
     ///
     /// # Errors
-    /// When redyno cannot set the parameter, or there is no value.
+    /// When redyno cannot set the parameter, or when the value is missing.
     pub fn parameter(name: &str, value: &str) -> Result<(&'static Parameter, String), WordsError> {
         let names = || PARAMETERS.iter().map(|parameter| parameter.name).collect::<Vec<_>>().join(", ");
         let none =
@@ -97,7 +99,7 @@ impl Setting {
         let parameter = Parameter::named(name).ok_or_else(none)?;
         match value.trim() {
             "" => Err(WordsError::of(format!("config {name} needs a value"))),
-            // This is the shell's notation for empty values and values with spaces.
+            // As in a shell, empty values and values with spaces are in quotes.
             quoted => Ok((parameter, quoted.trim_matches(['"', '\'']).to_owned())),
         }
     }
@@ -122,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn words_set_knobs_and_parameters_on_top_of_what_there_is() {
+    fn a_text_sets_knobs_and_parameters_and_keeps_the_rest() {
         let setting = parse("clients 200, rate 5k,arrivals poisson").unwrap();
         let wanted = Knobs {
             clients: 200,
@@ -141,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_sets_nothing_is_refused_with_what_would() {
+    fn an_invalid_setting_is_refused_with_examples() {
         for (text, expected) in [
             ("", "'' is not a setting; write for example clients 50, pipeline, rate, "),
             ("clients", "'clients' is not a setting"),

@@ -1,4 +1,4 @@
-//! A simulated session for tests. This session carries out orders at once, and its measurements follow the knobs.
+//! A simulated session for tests. The simulation carries out orders at once, and its measurements depend on the knobs.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(super) struct Simulated {
     pub(super) knobs: Knobs,
     segment: u32,
     tick: u64,
-    /// Orders that were sent, but not carried out.
+    /// Orders from the experiment that the simulation does not carry out.
     pub(super) sent: Vec<Order>,
 }
 
@@ -33,7 +33,7 @@ impl Simulated {
         seconds(self.tick * TICK_NS)
     }
 
-    /// Runs until the experiment is over; `measured` returns the load's results for each quarter of a second.
+    /// Runs until the experiment is over. `measured` returns the measurement of each quarter of a second.
     pub(super) fn drive(
         &mut self,
         experiment: &mut dyn Experiment,
@@ -42,7 +42,8 @@ impl Simulated {
         self.drive_until(experiment, measured, f64::INFINITY);
     }
 
-    /// Runs until the experiment is over, or until `end_s`; `measured` is as in [`drive`](Self::drive).
+    /// Runs until the experiment is over, or until `end_s`. `measured` returns the measurement of each quarter of a
+    /// second.
     pub(super) fn drive_until(
         &mut self,
         experiment: &mut dyn Experiment,

@@ -1,11 +1,11 @@
-//! The measurement of the load under a setting, from a given time on.
+//! A measurement of the load under one setting, from a given time on.
 
 use crate::session::Interval;
 
-/// In an open loop, a send lag of more than this, in microseconds, is a backlog.
+/// In an open loop, a send lag above this threshold is a backlog; in microseconds.
 const LATE_US: u64 = 10_000;
-/// A backlog counts as that of the previous setting for this time, in seconds; after that, it counts for the new
-/// setting.
+/// For this time after a switch, in seconds, a backlog counts as a backlog of the previous setting. After this time, a
+/// backlog counts for the new setting.
 const BACKLOG_S: f64 = 5.0;
 /// The number of samples that a p99 needs.
 pub(super) const ENOUGH_FOR_P99: u64 = 1100;
@@ -14,7 +14,7 @@ pub(super) const ENOUGH_FOR_P99: u64 = 1100;
 #[derive(Debug, Clone)]
 pub(super) struct Window {
     start_s: f64,
-    /// Until this time, in seconds of the session, a backlog delays the start of the measurement.
+    /// A backlog delays the start of the measurement until this time at most, in seconds since the session began.
     backlog_until_s: f64,
     has_begun: bool,
     /// The measurement so far.
@@ -22,7 +22,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// Returns a measurement that starts at `start_s` of the session.
+    /// Returns a measurement that starts at `start_s`, in seconds since the session began.
     pub(super) fn from(start_s: f64) -> Self {
         Self { start_s, backlog_until_s: start_s, has_begun: false, measured: Interval::default() }
     }
@@ -33,7 +33,7 @@ impl Window {
         Self { backlog_until_s: since_s + BACKLOG_S, ..Self::from(since_s + settle_s) }
     }
 
-    /// Takes the next interval, if it belongs to this measurement; returns whether it does.
+    /// Adds the next interval if the interval belongs to this measurement, and returns whether it does.
     pub(super) fn take(&mut self, interval: &Interval) -> bool {
         let began_s = interval.t_s - interval.length_s;
         let is_behind = interval.response.is_some() && interval.behind_us > LATE_US;
@@ -46,12 +46,12 @@ impl Window {
         is_of_it
     }
 
-    /// Returns the measurement so far. Later intervals belong to the next measurement, which leaves no time out.
+    /// Returns the measurement so far and begins a new measurement. The new measurement follows without a gap.
     pub(super) fn next(&mut self) -> Interval {
         std::mem::take(&mut self.measured)
     }
 
-    /// Returns whether the measurement has this length.
+    /// Returns whether the measurement has at least this length.
     pub(super) fn has(&self, length_s: f64) -> bool {
         self.measured.length_s >= length_s - 1e-6
     }

@@ -1,5 +1,5 @@
-//! Tests of experiments in sessions with the built-in server. The parts of these experiments are short, and the
-//! differences are large.
+//! Tests of experiments in sessions with the built-in server. The differences are large, so that short parts are
+//! enough.
 
 use std::sync::mpsc::channel;
 
@@ -107,7 +107,7 @@ fn the_better_of_two_settings_is_found_in_alternation() {
 }
 
 #[test]
-fn a_parameter_is_set_for_one_setting_and_set_back_for_the_other_and_at_the_end() {
+fn a_parameter_is_set_for_one_setting_and_restored_for_the_other() {
     let server = server(&[]);
     let mut ab = Ab::new(setting("clients 4"), setting("clients 8, config hz 50"), PLAN);
     let mut seen = 0;
@@ -123,7 +123,7 @@ fn a_parameter_is_set_for_one_setting_and_set_back_for_the_other_and_at_the_end(
 }
 
 #[test]
-fn what_somebody_turns_ends_a_sweep_and_stays_and_the_parameter_is_set_back() {
+fn a_change_by_the_user_ends_a_sweep_and_is_kept() {
     let server = server(&[]);
     let (_signals, listening) = channel();
     let (session, peers) = Session::start(commission(&server, on()), listening, 2).unwrap();
@@ -158,7 +158,7 @@ fn interruption(experiment: &dyn Experiment) -> String {
 }
 
 #[test]
-fn an_experiment_that_is_not_carried_out_says_why() {
+fn an_experiment_that_cannot_continue_has_a_reason() {
     let server = server(&[]);
     let mut ab = Ab::new(setting("clients 4"), setting("clients 101"), PLAN);
     drive(&server, &mut ab, |_| false);

@@ -1,11 +1,12 @@
-//! A trial of a rate: whether the rate keeps the limit, and if not, whether the rate or a disturbance is the cause.
+//! A trial of a rate. The result of a trial is whether the rate keeps the limit. If the limit is not kept, the cause is
+//! either the rate or a disturbance.
 //!
 //! ```text
 //!                     too much                      a disturbance
 //!  answered of due    ▇▇▆▆▆▆▆▆▆▆▆▆▆▆▆▆  evenly      ▇▇▇▇▇▇▇▇▇▇▁▁████  now and then, or far less than in the closed loop
 //!  slow requests      ▁▂▃▄▅▆▇▇▇▇▇▇▇▇▇▇  mostly      ▁▁▁▁▁▁▁▁▁▁▇▇▁▁▁▁  now and then, or waits for a core of this machine
 //! ```
-//! A disturbance makes a trial worse and hardly ever better, so a trial that keeps the limit is trusted. Pure.
+//! A disturbance hardly ever makes a trial better, so the search trusts each trial that keeps the limit. No I/O.
 
 use std::fmt;
 
@@ -16,13 +17,14 @@ use crate::{knobs::Arrivals, session::Interval, stats::Latency, units};
 const ACHIEVED: f64 = 0.99;
 /// The number of parts of a trial.
 const PARTS: usize = 4;
-/// If a rate is too high, less than this share of the due requests is answered in all parts, or in all except one.
+/// A part with a smaller share of answered requests is short. If a rate is too high, at least three of the four parts
+/// are short.
 const SHORT: f64 = f64::midpoint(ACHIEVED, 1.0);
-/// Without a disturbance, the best part has at most this many times the mean throughput; after a stall it has more,
-/// since requests catch up.
+/// Without a disturbance, the best part has at most this many times the mean throughput. After a stall, requests catch
+/// up, so the best part has more.
 const EVEN: f64 = 1.1;
-/// At a rate that is too high, the server is as busy as in the closed loop, so it answers at least this share of the
-/// closed loop's requests.
+/// At a rate that is too high, the server is as busy as in the closed loop. The server then answers at least this share
+/// of the closed loop's requests.
 const OF_PEAK: f64 = 0.9;
 
 /// The result of a trial.
@@ -41,13 +43,14 @@ pub(super) enum Outcome {
 pub(super) enum Disturbance {
     /// No request succeeded.
     Silence,
-    /// The number of parts, of four, in which too few requests were answered.
+    /// Too few requests were answered, but only in this number of parts.
     ShortFor(usize),
-    /// The throughput of the best part exceeded the mean by this share.
+    /// The throughput of the best part exceeded the mean throughput by this share.
     Uneven(f64),
     /// The server answered fewer requests per second (the first number) than in the closed loop (the second).
     BelowPeak(f64, f64),
-    /// The limit was exceeded in this many intervals; the second number counts all intervals.
+    /// The limit was exceeded in less than half of the intervals. The fields are the number of intervals above the
+    /// limit, and the number of all intervals.
     BrokenFor(usize, usize),
     /// The limit was exceeded only by requests that waited for a core of this machine.
     NoCore,
@@ -91,7 +94,7 @@ pub(super) struct Measured {
 }
 
 impl Measured {
-    /// Returns an empty trial that starts at `start_s` of the session.
+    /// Returns a trial that starts at `start_s`, in seconds since the session began.
     pub(super) fn from(start_s: f64) -> Self {
         Self { stretch: Window::from(start_s), ticks: Vec::new() }
     }
@@ -109,7 +112,7 @@ impl Measured {
         &self.stretch.measured
     }
 
-    /// Returns whether the trial has this length.
+    /// Returns whether the trial has at least this length.
     pub(super) fn has(&self, length_s: f64) -> bool {
         self.stretch.has(length_s)
     }
@@ -125,7 +128,7 @@ impl Measured {
         let held = all.client.as_ref().and_then(|client| client.held.as_ref());
         let parts: Vec<_> = self.parts().collect();
         let short = parts.iter().filter(|(length_s, ops)| *ops < rate * length_s * SHORT).count();
-        // A single reply in a part is not significant.
+        // A difference of one reply in a part is not significant.
         let chance = |ops: f64| if arrivals == Arrivals::Poisson { 3.0 * ops.sqrt() } else { 1.0 };
         let shares = parts.iter().map(|(length_s, ops)| (ops - chance(*ops)) / length_s / all.ops_per_s);
         let best = shares.fold(0.0, f64::max);
@@ -147,7 +150,7 @@ impl Measured {
         })
     }
 
-    /// Returns the length of each part and its number of replies.
+    /// Returns the length of each part in seconds, and its number of replies.
     fn parts(&self) -> impl Iterator<Item = (f64, f64)> {
         let ticks = self.ticks.chunks(self.ticks.len().div_ceil(PARTS).max(1));
         ticks.map(|part| {

@@ -1,5 +1,5 @@
-//! The CSV of redis-benchmark: one row for each test, all cells quoted. `redyno bench` and the export of any session
-//! use the same writer; in the export, each operation is a row.
+//! The CSV of redis-benchmark: one row for each test, with all cells in quotes. `redyno bench` and the export of a
+//! session use the same writer. In an export, each operation is a row.
 
 use super::{
     Format, Holds,
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::stats::Latency;
 
-/// The row with the names of the columns.
+/// The first row, with the names of the columns.
 pub const HEADER: &str = "\"test\",\"rps\",\"avg_latency_ms\",\"min_latency_ms\",\"p50_latency_ms\",\
     \"p95_latency_ms\",\"p99_latency_ms\",\"max_latency_ms\"\n";
 
@@ -34,13 +34,13 @@ pub const BENCHMARK_CSV: Format = Format::new(
     |_, _| AtEnd::of(None, rows),
 );
 
-/// Returns the rows: the operations of the whole load without its warm-up.
+/// Returns the heading, and a row for each operation of the whole load without its warm-up.
 fn rows(sheet: &Sheet, _: Option<&str>) -> Vec<String> {
     let sum = sheet.timeline.summary();
     let (length_s, is_open) = (sum.length_s, sum.response.is_some());
     let per_s = |ops: u64| if length_s > 0.0 { ops as f64 / length_s } else { 0.0 };
     let operations = sheet.timeline.operations();
-    // An unescaped quote would end the title; redis-benchmark does not escape it.
+    // A quote in a title is doubled here, since it would end the cell. redis-benchmark does not double it.
     let rows = operations.iter().map(|(name, part)| {
         row(&inert(name).replace('"', "\"\""), per_s(part.in_rate(is_open)), &part.service)
     });

@@ -1,4 +1,4 @@
-//! The rows for measurements other than those of the load: the rows of each probe, and of the server's own figures.
+//! Rows for everything that is measured besides the load: the probes, and the gauges of the server and of this machine.
 //!
 //! ```text
 //! probe: kind t_s length_s samples lost min_us mean_us p50_us … max_us
@@ -21,15 +21,16 @@ use crate::{
 const PERCENTILE_NAMES: [&str; PERCENTILES.len()] =
     ["p50_us", "p90_us", "p95_us", "p99_us", "p999_us", "p9999_us"];
 
-/// A row of a probe, or of the server's figures.
+/// A row for a probe, or for a sample of gauges.
 #[derive(Debug)]
 pub(super) struct Besides {
-    /// `server`, `host`, or the probe: `ping` and its parts `ping_send`, `ping_kernel` and `ping_pickup`; `wake`; `intrinsic`.
+    /// `server`, `host`, or the name of the probe. The PING probe has the rows `ping`, `ping_send`, `ping_kernel` and
+    /// `ping_pickup`; the other probes are `wake` and `intrinsic`.
     kind: &'static str,
     figures: Vec<Option<f64>>,
 }
 
-/// Returns the column names of these rows; `None` for rows of the load.
+/// Returns the names of the columns; empty for rows of the load.
 pub(super) fn names(rows: Rows) -> Vec<&'static str> {
     match rows {
         Rows::Intervals | Rows::Operations | Rows::Nodes | Rows::Agents | Rows::Segments => Vec::new(),
@@ -45,7 +46,7 @@ pub(super) fn names(rows: Rows) -> Vec<&'static str> {
 }
 
 impl Besides {
-    /// Returns the rows of the kind `rows` in a record.
+    /// Returns the rows that a record contributes to this kind of rows.
     pub(super) fn of(rows: Rows, record: &Record) -> Vec<Self> {
         let gauges = |kind, t_s, gauges: &Gauges| {
             let gauges = GAUGES.iter().map(|gauge| gauges[*gauge]);
@@ -59,7 +60,7 @@ impl Besides {
         }
     }
 
-    /// Returns the kind and the figures as columns; unknown figures are empty.
+    /// Returns the cells: the kind, then the figures. The cell of an unknown figure is empty.
     pub(super) fn cells(&self) -> impl Iterator<Item = String> {
         let figures = self.figures.iter().map(|figure| figure.map_or_else(String::new, |n| n.to_string()));
         [self.kind.to_owned()].into_iter().chain(figures)
@@ -70,7 +71,7 @@ impl Besides {
     }
 }
 
-/// A JSON object: the kind, then the figures; `null` for figures without enough samples.
+/// The row as a JSON object: the kind, then the figures. Figures with too few samples are `null`.
 impl Serialize for Besides {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let names = names(self.rows());
@@ -79,11 +80,11 @@ impl Serialize for Besides {
     }
 }
 
-/// The distribution of a probe's measurement, or of all of a session.
+/// The latencies that a probe measured, in one record or in the whole session.
 #[derive(Debug, Default)]
 struct Times {
     kind: &'static str,
-    /// The end and the length of the measurement, in seconds; of several, the last end and the sum of the lengths.
+    /// The end of the last measurement, in seconds since the session began.
     t_s: f64,
     length_s: f64,
     times: Latency,
@@ -91,7 +92,7 @@ struct Times {
 }
 
 impl Times {
-    /// Returns the distributions in the record of a probe.
+    /// Returns the latencies in the record of a probe.
     fn of(record: &Record) -> Vec<Self> {
         let times = |kind, t_s, length_s, times: &Latency, lost| Self {
             kind,
@@ -127,11 +128,11 @@ impl Times {
     }
 }
 
-/// The sums of all measurements so far, except those of the load.
+/// The sums of all probes so far, and the last gauges.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
     probes: BTreeMap<&'static str, Times>,
-    /// The last figures of the server.
+    /// The row of the last gauges.
     pub(super) server: Option<Besides>,
 }
 

@@ -9,13 +9,13 @@ use super::{
 };
 use crate::session::{Record, Sink, figures::FIGURES};
 
-/// Comma-separated values, one line for each row.
+/// Comma-separated values: one line for each row.
 pub const CSV: Format =
     Format::new("csv", "csv", "a line for each row, with named columns", Holds::Rows, |rows, _| {
         Box::new(Csv::of(rows))
     });
 
-/// Writes a line with the names of the columns, then the rows.
+/// The writer of the CSV: a line with the names of the columns, then a line for each row.
 #[derive(Debug)]
 pub(super) struct Csv {
     sheet: Sheet,
@@ -53,8 +53,8 @@ impl Sink for Csv {
     }
 }
 
-/// Returns a cell that is safe in spreadsheets. Text that a spreadsheet would run as a formula, such as a malicious
-/// name, gets an apostrophe in front; a number is not changed.
+/// Returns a cell that is safe in spreadsheets. A text that a spreadsheet would run as a formula, such as a malicious
+/// name, gets an apostrophe in front. Numbers are not changed.
 pub(super) fn inert(cell: &str) -> Cow<'_, str> {
     let is_number = || cell.parse::<f64>().is_ok_and(f64::is_finite);
     match cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && !is_number() {
@@ -63,7 +63,7 @@ pub(super) fn inert(cell: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns cells as a line.
+/// Returns the cells as a line of CSV.
 fn written(cells: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     let mut writer = ::csv::Writer::from_writer(Vec::new());
     // Writing to memory, with the same number of cells in every line, cannot fail.
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_a_spreadsheet_would_run_is_text_and_a_number_is_a_number() {
+    fn a_formula_becomes_text_and_a_number_is_kept() {
         for formula in ["=HYPERLINK(1)", "+1+1", "-2+3", "@SUM(1)", "\t=1", "\r=1", "-", "+inf", "=1"] {
             assert_eq!(inert(formula), format!("'{formula}"));
         }

@@ -1,4 +1,5 @@
-//! The interval log of HdrHistogram, version 1.3: the distributions of each second, for libraries in many languages.
+//! The interval log of HdrHistogram, version 1.3: the histograms of each second. HdrHistogram libraries of many
+//! languages read this log.
 //!
 //! ```text
 //! #[Histogram log format version 1.3]
@@ -8,12 +9,12 @@
 //! Tag=response,0.000000,1.000125,2.018303,HISTFAAA…
 //! Tag=GET,0.000000,1.000125,1.204731,HISTFAAA…
 //! ```
-//! Values within the histograms are in nanoseconds; `Interval_Max` is in milliseconds, as in the libraries' own
-//! writers. The lines of a warm-up or a prefill have the tag `warm-up` or `prefill`, so the lines without a tag add up
-//! to the summary.
+//! Values within the histograms are in nanoseconds. `Interval_Max` is in milliseconds, as in logs that the libraries
+//! write. The lines of a warm-up have the tag `warm-up`, and the lines of a prefill the tag `prefill`. Thus the lines
+//! without a tag add up to the summary.
 //!
-//! The percentile text (`.hgrm`): one distribution of the whole session without its warm-up, in milliseconds, for the
-//! plotter of hdrhistogram.org and similar tools.
+//! The percentile text (`.hgrm`) has one histogram of the whole session without its warm-up, in milliseconds. The
+//! plotter of hdrhistogram.org and similar tools read this text.
 
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
@@ -38,7 +39,7 @@ pub(super) const HDR_LOG: Format = Format::new(
 /// The writer of the log.
 #[derive(Debug, Default)]
 pub(super) struct HdrLog {
-    /// The segments: they show which intervals belong to a warm-up or a prefill.
+    /// The segments, which tell warm-ups and prefills from the load.
     timeline: Timeline,
 }
 
@@ -80,16 +81,16 @@ impl HdrLog {
 
 const RESPONSE: &str = "response";
 
-/// Returns the tag of an operation. Characters that the format forbids become `_`, and a tag with another meaning gets
-/// one more `_`.
+/// Returns the tag for an operation. Characters that the format forbids become `_`. An operation with the name of
+/// another tag, such as `response`, gets a `_` at its end.
 fn tag(name: &str) -> String {
     let tag: String =
         name.chars().map(|c| if c == ',' || c.is_whitespace() || c.is_control() { '_' } else { c }).collect();
     if [RESPONSE, "prefill", "warm-up", ""].contains(&tag.as_str()) { tag + "_" } else { tag }
 }
 
-/// Returns the line of a histogram, and a comment on the number of values above 60 s if there are any; `None` without
-/// samples.
+/// Returns the line of a histogram; `None` without samples. If values above 60 s are not in the histogram, a comment
+/// line with their number follows.
 fn line(interval: &Interval, tag: &str, latency: &Latency) -> Option<String> {
     if latency.is_empty() {
         return None;
@@ -113,7 +114,8 @@ pub const PERCENTILES: Format = Format::new(
     |_, tag| AtEnd::of(tag, table),
 );
 
-/// Returns the table of the distribution `tag`: `response`, or the name of an operation; otherwise all service times.
+/// Returns the percentile table of the latencies `tag`: of the response times for `response`, of the service times of
+/// an operation for its name, or of all service times for `None`.
 fn table(sheet: &Sheet, tag: Option<&str>) -> Vec<String> {
     let summary = sheet.timeline.summary();
     let latency: Latency = match tag {

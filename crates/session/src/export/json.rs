@@ -12,13 +12,13 @@ use crate::{
     session::{Event, Record, SessionStart, Sink, WallClock, timeline::CommandTime},
 };
 
-/// The rows as JSON lines.
+/// The rows as JSON lines (NDJSON).
 pub const NDJSON: Format =
     Format::new("ndjson", "ndjson", "the same rows as JSON lines", Holds::Rows, |rows, _| {
         Box::new(Ndjson::of(rows))
     });
 
-/// Writes the rows.
+/// The writer of the JSON lines.
 #[derive(Debug)]
 pub(super) struct Ndjson(Sheet);
 
@@ -43,7 +43,7 @@ impl Sink for Ndjson {
     }
 }
 
-/// One JSON object: the session, its sums, its operations and segments.
+/// One JSON object with the session, its summary, its operations, its segments and more.
 pub const JSON: Format = Format::new(
     "json",
     "json",
@@ -52,7 +52,7 @@ pub const JSON: Format = Format::new(
     |_, _| Box::new(Json::default()),
 );
 
-/// Writes the object.
+/// The writer of the JSON object.
 #[derive(Debug, Default)]
 pub(super) struct Json {
     sheet: Sheet,
@@ -67,10 +67,10 @@ struct Whole<'a> {
     errors: &'a std::collections::BTreeMap<String, u64>,
     first_errors: &'a std::collections::BTreeMap<String, String>,
     operations: Vec<SheetRow<'a>>,
-    /// The nodes of a cluster with load; absent without.
+    /// The nodes of a cluster under load; the field is absent without a cluster.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     nodes: Vec<SheetRow<'a>>,
-    /// The agents of a fleet; absent without.
+    /// The agents of a fleet; the field is absent without a fleet.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     agents: Vec<SheetRow<'a>>,
     segments: Vec<SheetRow<'a>>,
@@ -79,28 +79,28 @@ struct Whole<'a> {
     /// The failovers of all nodes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     failovers: Vec<&'a Event>,
-    /// The findings, each rule's as one entry.
+    /// The findings, earliest first. A finding that soon comes back has one entry.
     findings: Vec<FindingRow<'a>>,
-    /// The commands of all clients, those that took the most time first.
+    /// The commands of all clients, sorted by the server's time for them, the longest time first.
     commands: Vec<Command>,
-    /// The parts that could not be read, with their reasons.
+    /// The parts of the server's state that could not be read, each with the reason.
     unread: std::collections::BTreeMap<String, String>,
-    /// The last figures of the server.
+    /// The last gauges of the server.
     server: Option<&'a Besides>,
 }
 
-/// A finding with its time.
+/// A finding with its start and end.
 #[derive(Serialize)]
 pub struct FindingRow<'a> {
     rule: &'a str,
     severity: &'a str,
-    /// Whether redyno or its machine is the cause.
+    /// Whether redyno itself, or its machine, is the cause.
     ours: bool,
     since_s: f64,
-    /// The same as RFC 3339, by the wall clock of the recording host.
+    /// The start of the finding as RFC 3339, by the wall clock of the recording host.
     #[serde(skip_serializing_if = "Option::is_none")]
     since: Option<String>,
-    /// The end; `None` while the finding stands.
+    /// The end of the finding; `None` while the finding is present.
     until_s: Option<f64>,
     times: u32,
     cause: &'a str,
@@ -127,11 +127,11 @@ impl<'a> FindingRow<'a> {
     }
 }
 
-/// A command of all clients.
+/// The calls of a command by all clients.
 #[derive(Serialize)]
 struct Command {
     command: String,
-    /// The share of the measured time in which the server executed it.
+    /// The share of the measured time in which the server executed the command, from 0 to 1.
     share: f64,
     calls_per_s: f64,
     calls: u64,
@@ -181,7 +181,7 @@ impl Sink for Json {
     }
 }
 
-/// Returns a value as a line. The value contains only numbers and text.
+/// Returns a value as a line of JSON.
 fn written(value: &impl Serialize) -> Option<String> {
     serde_json::to_string(value).ok().map(|line| line + "\n")
 }

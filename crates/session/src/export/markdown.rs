@@ -1,4 +1,4 @@
-//! Tables in Markdown, for an issue tracker: the session, its segments, its operations, its nodes.
+//! Markdown for an issue tracker: a line about the session, and a table of its segments, operations, nodes and agents.
 
 use super::{
     Format, Holds,
@@ -6,7 +6,7 @@ use super::{
 };
 use crate::session::figures::{self, Figure};
 
-/// The columns of segments, operations and nodes.
+/// The columns of the table.
 const COLUMNS: [Figure; 9] = [
     figures::OPS_PER_S,
     figures::SERVICE_P50,
@@ -19,11 +19,11 @@ const COLUMNS: [Figure; 9] = [
     figures::ERRORS,
 ];
 
-/// Tables in Markdown.
+/// The Markdown format.
 pub(super) const MARKDOWN: Format =
     Format::new("markdown", "md", "tables for a ticket", Holds::Summary, |_, _| AtEnd::of(None, tables));
 
-/// Returns the tables.
+/// Returns the line about the session and the table.
 fn tables(sheet: &Sheet, _: Option<&str>) -> Vec<String> {
     let summary = sheet.timeline.summary();
     let operations = sheet.timeline.operations();
@@ -52,7 +52,7 @@ fn tables(sheet: &Sheet, _: Option<&str>) -> Vec<String> {
     vec![head.unwrap_or_default() + &table(&rows)]
 }
 
-/// Returns the title of a segment's row.
+/// Returns the title of a segment's row: its number, its phase and its knobs.
 fn named(line: &SheetRow) -> String {
     let row = &line.row;
     let knobs = row.knobs.map_or_else(String::new, |knobs| escaped(&knobs.to_string()));
@@ -61,7 +61,7 @@ fn named(line: &SheetRow) -> String {
     words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns a table of rows, without columns that are empty in every row.
+/// Returns the table of these rows. A column without any value is left out.
 fn table(rows: &[(String, SheetRow)]) -> String {
     let is_known = |figure: &&Figure| rows.iter().any(|(_, line)| figure.value(&line.row).is_some());
     let columns: Vec<_> = COLUMNS.iter().filter(is_known).collect();
@@ -74,7 +74,7 @@ fn table(rows: &[(String, SheetRow)]) -> String {
     text
 }
 
-/// Returns text escaped for Markdown, and for the HTML that it may become.
+/// Returns text escaped for Markdown and for HTML, since a reader may convert Markdown to HTML.
 pub fn escaped(text: &str) -> String {
     let special = |c: char| c.is_ascii_punctuation() && !".,:;()/+-=%'".contains(c);
     let mut out = String::with_capacity(text.len());

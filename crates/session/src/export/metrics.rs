@@ -1,7 +1,7 @@
-//! OpenMetrics: sums since the session began, as counters, gauges and histograms. Names and base units follow the rules
-//! of OpenMetrics: seconds, bytes, ratios.
+//! OpenMetrics: counters, gauges and histograms since the session began. Names and base units (seconds, bytes, ratios)
+//! follow the rules of OpenMetrics.
 //!
-//! As in the summary, warm-up and prefill are left out.
+//! Warm-up and prefill are left out, as in the summary.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -21,7 +21,7 @@ use crate::{
     stats::Latency,
 };
 
-/// OpenMetrics text: counters, gauges and histograms at the end.
+/// The format `openmetrics`: the counters, gauges and histograms at the end of a session.
 pub(super) const OPEN_METRICS: Format = Format::new(
     "openmetrics",
     "prom",
@@ -30,20 +30,20 @@ pub(super) const OPEN_METRICS: Format = Format::new(
     |_, _| Box::new(Metrics::default()),
 );
 
-/// The sums since the session began, and the present state.
+/// The metrics of a session: sums since it began, and its present state.
 #[derive(Debug, Clone, Default)]
 pub struct Metrics {
     session: Option<SessionStart>,
     segment: Option<Segment>,
     load: Tally,
     operations: BTreeMap<String, OperationInterval>,
-    /// The results by node of a cluster.
+    /// The results by node, in a cluster.
     nodes: BTreeMap<u16, OperationInterval>,
     clients: u32,
     receivers: u32,
     ping: Latency,
     ping_errors: BTreeMap<String, u64>,
-    /// The last gauges of the server; gauges that count increments are summed.
+    /// The last gauges of the server. A gauge that reports increments is summed up.
     server: Gauges,
     events: BTreeMap<String, u64>,
     findings: Findings,
@@ -51,7 +51,7 @@ pub struct Metrics {
 
 impl Sink for Metrics {
     fn push(&mut self, record: &Record) -> Vec<String> {
-        // The figures are those of the first server only.
+        // The metrics are those of the first server only.
         if !record.is_of(0) {
             self.findings.hear_other(record);
             return Vec::new();
@@ -136,7 +136,7 @@ impl Metrics {
                 ("server", &target.server),
                 ("role", &target.role),
             ];
-            out.info("session", "What is measured, by what", &labels)?;
+            out.info("session", "The measured server, and the version of redyno", &labels)?;
         }
         if let Some(segment) = &self.segment {
             let knobs = &segment.knobs;
@@ -145,7 +145,7 @@ impl Metrics {
             out.gauge("clients", "Connections that carry load", None, self.clients.into())?;
             out.gauge(
                 "pipeline",
-                "Requests that a client writes before it waits",
+                "Requests that a client sends before it waits for replies",
                 None,
                 knobs.pipeline.into(),
             )?;
@@ -153,8 +153,8 @@ impl Metrics {
                 out.gauge("target_rate", "Requests that are due per second", None, rate.into())?;
             }
         }
-        out.counters("events", "What happened, by name", "name", &self.events)?;
-        let help = "Whether it is so now, by rule";
+        out.counters("events", "Events, by name", "name", &self.events)?;
+        let help = "Whether the finding is present now, by rule";
         let mut findings = out.0.encode_descriptor("finding", help, None, MetricType::Gauge)?;
         for (rule, stands) in self.findings.by_rule() {
             findings.encode_family(&[("rule", rule)])?.encode_gauge(&u32::from(stands))?;
@@ -171,7 +171,8 @@ impl Metrics {
         let reads = |part: &OperationInterval| part.hits + part.misses > 0;
         out.counters("ops", "Good replies, by operation", "operation", &of(|part| part.ops, |_| true))?;
         out.counters("hits", "Reads that found their key", "operation", &of(|part| part.hits, reads))?;
-        out.counters("misses", "Reads that did not", "operation", &of(|part| part.misses, reads))?;
+        let missed = "Reads that did not find their key";
+        out.counters("misses", missed, "operation", &of(|part| part.misses, reads))?;
         out.counters("errors", "Requests that failed, by kind", "kind", &load.errors)?;
         if !load.redirects.is_empty() {
             let help = "Requests that were sent again, or to another node of a cluster, by kind";
@@ -182,8 +183,8 @@ impl Metrics {
         out.counters("connects_failed", "Attempts to connect that failed, by kind", "kind", failed)?;
         for (name, help, count) in [
             ("due", "Requests that were due", load.due),
-            ("shed", "Requests that were due and given up on purpose", load.shed),
-            ("unsent", "Requests that were due and not sent when the load ended", load.unsent),
+            ("shed", "Due requests that redyno dropped instead of sending them late", load.shed),
+            ("unsent", "Due requests that were not sent when the load ended", load.unsent),
         ] {
             out.counter(name, help, None, count as f64)?;
         }
@@ -191,24 +192,25 @@ impl Metrics {
         out.counter("sent", "Bytes written to the server", Some(&Unit::Bytes), load.bytes_out as f64)?;
         out.counter("loaded", "Time under load", Some(&Unit::Seconds), load.length_s)?;
         out.counter("outage", "Time without any connection", Some(&Unit::Seconds), load.outage_s)?;
-        let service = "From the write of a request to the last byte of its reply, by operation";
+        let service = "Service time: from the write of a request to the last byte of its reply, by operation";
         let times = self.operations.iter().map(|(name, part)| (("operation", name.as_str()), &part.service));
         out.histograms("service", service, times)?;
         self.write_nodes(out)?;
         if let Some(response) = &load.response {
-            out.histogram("response", "From when a request was due to the last byte of its reply", response)?;
+            let help = "Response time: from the due time to the last byte of the reply";
+            out.histogram("response", help, response)?;
         }
         for (name, got) in load.arrivals.iter() {
-            out.histogram(name, "From sending to receipt by a receiver", &got.times)?;
+            out.histogram(name, "The time from sending a message to its receipt", &got.times)?;
         }
         if !load.arrivals.is_empty() {
             let lost = load.arrivals.iter().map(|(name, got)| (name.to_owned(), got.lost)).collect();
-            out.counters("messages_lost", "Messages that receivers lost, by what is timed", "kind", &lost)?;
+            out.counters("messages_lost", "Messages that receivers lost, by kind", "kind", &lost)?;
             out.gauge("receivers", "Connected receivers", None, self.receivers.into())?;
         }
         let stages = load.opening.stages().into_iter().filter(|(_, latency)| !latency.is_empty());
         let stages = stages.map(|(name, latency)| (("stage", name), latency));
-        out.histograms("opening", "What connections took to open, by stage", stages)?;
+        out.histograms("opening", "The time to open a connection, by stage", stages)?;
         if let Some(client) = &load.client {
             let help = "The share of a core that redyno's busiest worker used";
             out.gauge("client_cpu", help, Some(&ratio()), client.cpu)?;
@@ -231,7 +233,7 @@ impl Metrics {
         out.counters("node_ops", "Good replies, by node of the cluster", "node", &of(|part| part.ops))?;
         let errors = of(|part| part.errors.values().sum());
         out.counters("node_errors", "Requests that failed, by node of the cluster", "node", &errors)?;
-        let service = "From the write of a request to the last byte of its reply, by node of the cluster";
+        let service = "Service time: from the write of a request to the last byte of its reply, by node";
         let times = nodes.iter().map(|(address, part)| (("node", address.as_str()), &part.service));
         out.histograms("node_service", service, times)
     }
@@ -277,8 +279,7 @@ fn unit(unit: gauge::Unit) -> (Option<Unit>, f64) {
     }
 }
 
-/// The upper bounds of the histograms' buckets, in nanoseconds: from the fastest local server to longer than a person
-/// waits.
+/// The upper bounds of the histogram buckets in nanoseconds, from 10 µs to 60 s.
 const BORDERS_NS: [u64; 22] = [
     10_000,
     25_000,
@@ -304,7 +305,7 @@ const BORDERS_NS: [u64; 22] = [
     60_000_000_000,
 ];
 
-/// Encodes metrics: their descriptors, and their values.
+/// The encoder of metrics, each with its descriptor and its value.
 struct Writer<'a>(DescriptorEncoder<'a>);
 
 impl Writer<'_> {
@@ -360,7 +361,8 @@ fn write_times(mut metric: MetricEncoder, latency: &Latency) -> fmt::Result {
     metric.encode_histogram::<NoLabelSet>(sum_s, latency.count(), &buckets(latency, &BORDERS_NS), None)
 }
 
-/// Returns the upper bound of each bucket, in seconds, and its count; the last bucket has no upper bound.
+/// Returns the upper bound of each bucket in seconds, and the count of the bucket. The upper bound of the last bucket
+/// is infinite.
 pub fn buckets(latency: &Latency, borders_ns: &[u64]) -> Vec<(f64, u64)> {
     let mut counts: Vec<_> = borders_ns.iter().map(|border| (*border as f64 / 1e9, 0)).collect();
     counts.push((f64::INFINITY, latency.over_range()));
@@ -376,9 +378,9 @@ mod tests {
 
     use super::*;
 
-    /// The names follow the rules that `promtool check metrics` and parsers of OpenMetrics check.
+    /// The test checks the rules of `promtool check metrics` and of OpenMetrics parsers.
     #[test]
-    fn every_name_is_its_own_and_none_has_a_short_unit() {
+    fn every_name_is_unique_and_has_no_short_unit() {
         let mut metrics = Metrics::default();
         gauge::GAUGES.iter().for_each(|gauge| metrics.server.set(*gauge, Some(1.0)));
         metrics.load.push(&Record::Interval(Box::default()));

@@ -1,5 +1,5 @@
-//! Exports: the figures of a session in the formats of other tools. Each format has one file. A format is a [`Sink`] of
-//! records, so it works with running sessions and with recordings.
+//! Exports: the figures of a session in the formats of other tools. Each format has one file in this room. A format is
+//! a [`Sink`] of records, so running sessions and recordings are exported in the same way.
 //!
 //! ```text
 //! records ─┬─► sheet: rows of figures ─► csv, ndjson, json, markdown;  besides: probes, gauges ─► csv, ndjson, json
@@ -7,8 +7,8 @@
 //!          ├─► sums since the beginning ─► openmetrics
 //!          └─► the formats of other programs: memtier-json, redis-benchmark-csv
 //! ```
-//! All figures and their names come from [the table of figures](crate::session::figures). Distributions come from the
-//! records; they are finer than the cells on the screen.
+//! All figures and their names come from [the table of figures](crate::session::figures). Histograms come from the
+//! records, so they are finer than the cells on the screen.
 
 pub mod benchmark_csv;
 mod besides;
@@ -51,18 +51,18 @@ pub struct Format {
     sink: MakeSink,
 }
 
-/// A function that creates the sink of a format. The kind of rows and the name of the distribution are used only by
-/// formats that have them.
+/// A function that creates the sink of a format. The arguments of the function are the kind of rows (for formats with
+/// rows) and the tag of a histogram (for formats with one histogram).
 type MakeSink = fn(Rows, Option<&str>) -> Box<dyn Sink + Send>;
 
 /// The parts of a session that a format contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Holds {
-    /// Rows of one kind, including those of a warm-up or a prefill.
+    /// Rows of one kind, including rows of a warm-up or a prefill.
     Rows,
     /// Everything, including a warm-up and a prefill.
     Asides,
-    /// The same load as in the summary, without a warm-up or a prefill.
+    /// Only the load of the summary, without a warm-up or a prefill.
     Summary,
 }
 
@@ -103,7 +103,7 @@ impl Format {
         Self { name, extension, about, holds, sink }
     }
 
-    /// Returns the names of the formats with rows.
+    /// Returns the names of all formats with rows, as text: `csv and ndjson`.
     pub fn with_rows() -> String {
         Self::ALL
             .into_iter()
@@ -113,17 +113,18 @@ impl Format {
             .join(" and ")
     }
 
-    /// Returns whether the format has rows; then [`Rows`] chooses their kind.
+    /// Returns whether the format has rows. [`Rows`] has the kinds of rows.
     pub fn has_rows(self) -> bool {
         self.holds == Holds::Rows
     }
 
-    /// Returns whether the format contains warm-ups and prefills; if not, it contains the load as in the summary.
+    /// Returns whether the format contains warm-ups and prefills, in addition to the load of the summary.
     pub fn has_asides(self) -> bool {
         self.holds != Holds::Summary
     }
 
-    /// Returns the sink of the format; `rows` is the kind of rows and `tag` the distribution, if the format has them.
+    /// Returns the sink of the format. `rows` is the kind of rows, for formats with rows. `tag` names the histogram,
+    /// for formats with one histogram.
     pub fn sink(self, rows: Rows, tag: Option<&str>) -> Box<dyn Sink + Send> {
         (self.sink)(rows, tag)
     }

@@ -1,8 +1,8 @@
-//! Selects one segment of a session, so that it can be exported like a session.
+//! Selects one segment of a session, so that the segment can be exported like a session.
 
 use crate::session::Record;
 
-/// Selects the records of one segment.
+/// A filter for the records of one segment.
 #[derive(Debug, Clone, Copy)]
 pub struct OneSegment {
     number: u32,
@@ -11,13 +11,13 @@ pub struct OneSegment {
 }
 
 impl OneSegment {
-    /// Returns a selection of the segment with this number.
+    /// Returns a filter for the segment with this number.
     pub fn numbered(number: u32) -> Self {
         Self { number, from_s: f64::INFINITY, to_s: f64::INFINITY }
     }
 
-    /// Returns whether a record belongs to the segment: the segment's own records, and measurements and events within
-    /// its time. The end record does not belong to a segment: it sums up the whole session.
+    /// Returns whether a record belongs to the segment. A segment has its own records, and other records within its
+    /// time, such as events. The `end` record belongs to no segment, since it sums up the whole session.
     pub fn has(&mut self, record: &Record) -> bool {
         match record {
             Record::Session(_) => true,
@@ -32,7 +32,7 @@ impl OneSegment {
                 }
                 false
             }
-            // The last replies to requests of the segment may arrive after its end.
+            // The last replies to a segment's requests may arrive after its end.
             Record::Interval(interval) => interval.segment == self.number,
             Record::End(_) => false,
             other => other.t_s().is_some_and(|t_s| (self.from_s..=self.to_s).contains(&t_s)),
@@ -49,7 +49,7 @@ mod tests {
     };
 
     #[test]
-    fn what_belongs_to_a_segment_is_what_is_of_its_requests_and_of_its_time() {
+    fn a_segment_has_its_own_records_and_those_within_its_time() {
         let segment = |t_s, number| Record::Segment(Segment::new(t_s, number, Knobs::default()));
         let interval =
             |t_s, segment| Record::Interval(Box::new(Interval { t_s, segment, ..Interval::default() }));

@@ -1,4 +1,4 @@
-//! The rows of an export, with text columns and figures.
+//! The rows of an export: text columns, then figures.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ redyno_engine::named_values! {
         Segments "segments",
         /// A row for each probe in each second.
         Probes "probes",
-        /// A row with the server's own figures for each poll.
+        /// A row with the server's gauges for each poll.
         Server "server",
     }
 }
@@ -40,17 +40,17 @@ impl Rows {
             Self::Operations => "a row for each operation in each second",
             Self::Nodes => "a row for each node of a cluster in each second",
             Self::Agents => "a row for each agent of a fleet in each second",
-            Self::Segments => "a row a segment",
+            Self::Segments => "a row for each segment",
             Self::Probes => "a row for each probe in each second",
             Self::Server => "a row for each poll of the server",
         }
     }
 }
 
-/// The columns before the figures.
+/// The names of the text columns, which come before the figures.
 pub(super) const WORDS: [&str; 5] = ["kind", "phase", "workload", "operation", "node"];
 
-/// A row with its text columns.
+/// A row: the text columns and the figures.
 #[derive(Debug)]
 pub(super) struct SheetRow<'a> {
     /// `interval`, `operation`, `node`, `agent`, `segment` or `summary`.
@@ -58,9 +58,9 @@ pub(super) struct SheetRow<'a> {
     /// The kind of the row's segment: `load`, `idle`, `warm-up` or `prefill`; empty for a summary.
     phase: &'static str,
     workload: String,
-    /// The operation; empty for all operations together.
+    /// The name of the operation; empty for all operations together.
     operation: &'a str,
-    /// The address of the node, or the number of the agent; empty for all together.
+    /// The address of the node, or the number of the agent; empty for the whole load.
     node: String,
     pub(super) row: Row<'a>,
 }
@@ -84,7 +84,7 @@ impl<'a> SheetRow<'a> {
         Self { kind: "operation", operation: name, row: self.row.of_operation(operation), ..self }
     }
 
-    /// Returns the row of a node, or of an agent.
+    /// Returns the row of a node or of an agent.
     fn of_part(self, kind: &'static str, node: String, part: &'a OperationInterval) -> Self {
         Self { kind, node, row: self.row.of_operation(part), ..self }
     }
@@ -97,7 +97,7 @@ impl<'a> SheetRow<'a> {
         operations.iter().map(|(name, part)| Self::of_summary(summary).of_operation(name, part))
     }
 
-    /// Returns the columns; unknown values are empty.
+    /// Returns all cells; the cell of an unknown value is empty.
     pub(super) fn cells(&self) -> impl Iterator<Item = String> {
         let figure = |figure: &Figure| figure.exported(&self.row).map_or_else(String::new, |n| n.to_string());
         self.words().map(str::to_owned).into_iter().chain(FIGURES.iter().map(figure))
@@ -109,7 +109,7 @@ impl<'a> SheetRow<'a> {
     }
 }
 
-/// A JSON object: the text columns, then the figures; `null` for figures without enough samples.
+/// The row as a JSON object: the text columns, then the figures. Figures with too few samples are `null`.
 impl Serialize for SheetRow<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let words = WORDS.into_iter().zip(self.words().map(Value::from));
@@ -118,13 +118,13 @@ impl Serialize for SheetRow<'_> {
     }
 }
 
-/// Returns a JSON number, written as a whole number if it is one; `null` without a value.
+/// Returns a JSON number, without decimals if the value is whole; `null` without a value.
 pub(super) fn number(value: Option<f64>) -> Value {
     let is_whole = |value: f64| value.fract() == 0.0 && value.abs() < 9e15;
     value.map_or(Value::Null, |value| if is_whole(value) { (value as i64).into() } else { value.into() })
 }
 
-/// Returns the kind of a segment.
+/// Returns the phase of a segment: `load`, `idle`, `warm-up` or `prefill`.
 fn phase(segment: &Segment) -> &'static str {
     segment.aside().unwrap_or(if segment.knobs.load { "load" } else { "idle" })
 }
@@ -169,14 +169,14 @@ impl Sheet {
         }
     }
 
-    /// Calls `take` with each row that is known only at the end.
+    /// Calls `take` with each row that is complete only at the end of the session.
     pub(super) fn finish(&self, take: impl FnMut(&SheetRow)) {
         if self.rows == Rows::Segments {
             self.segments().iter().for_each(take);
         }
     }
 
-    /// Returns the segments, in order.
+    /// Returns the rows of all segments, in order.
     pub(super) fn segments(&self) -> Vec<SheetRow<'_>> {
         let now_s = self.timeline.now_s;
         let of = |segment| Row::of_segment(segment, now_s);
@@ -195,7 +195,7 @@ impl Sheet {
     }
 }
 
-/// A sink that writes everything at the end, from the sums of the session.
+/// A sink that writes its whole output at the end of the session.
 pub(super) struct AtEnd {
     sheet: Sheet,
     tag: Option<String>,
@@ -203,7 +203,7 @@ pub(super) struct AtEnd {
 }
 
 impl AtEnd {
-    /// Returns a sink whose output `write` makes of the session and the tag.
+    /// Returns a sink. At the end, `write` turns the session and the tag into the output.
     pub(super) fn of(tag: Option<&str>, write: fn(&Sheet, Option<&str>) -> Vec<String>) -> Box<Self> {
         Box::new(Self { sheet: Sheet::default(), tag: tag.map(str::to_owned), write })
     }
@@ -220,7 +220,7 @@ impl Sink for AtEnd {
     }
 }
 
-/// The results by the number of a node, or of an agent.
+/// The results by the number of the node or of the agent.
 type Parts = BTreeMap<u16, OperationInterval>;
 
 fn of_parts<'a>(

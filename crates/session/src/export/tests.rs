@@ -1,4 +1,4 @@
-//! The output of every format for one session.
+//! Tests of the output of every format for the same session.
 
 use std::collections::BTreeSet;
 
@@ -79,7 +79,7 @@ fn column<'a>(table: &'a [Vec<String>], name: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn every_figure_has_its_column_and_its_field_under_its_own_name() {
+fn every_figure_has_a_column_and_a_field() {
     let names: BTreeSet<_> = FIGURES.iter().map(|figure| figure.name.to_owned()).collect();
     let columns: BTreeSet<_> = table(Rows::Intervals)[0].iter().cloned().collect();
     assert!(names.is_subset(&columns), "{:?}", names.difference(&columns));
@@ -91,7 +91,7 @@ fn every_figure_has_its_column_and_its_field_under_its_own_name() {
 }
 
 #[test]
-fn what_is_measured_beside_the_load_has_rows_of_its_own_and_its_sums_in_the_object() {
+fn probes_and_gauges_have_their_own_rows_and_their_sums_in_the_json() {
     let ping = Ping {
         rtt: times(100),
         kernel: Some(times(50)),
@@ -146,7 +146,7 @@ fn rows_are_intervals_operations_or_segments() {
 }
 
 #[test]
-fn the_same_row_has_the_same_values_in_every_form() {
+fn a_row_has_the_same_values_in_every_format() {
     let csv = table(Rows::Intervals);
     let ndjson = made(json::NDJSON, Rows::Intervals, None);
     for (n, line) in ndjson.lines().enumerate() {
@@ -198,7 +198,7 @@ fn the_untagged_lines_of_an_interval_log_add_up_to_the_summary() {
 }
 
 #[test]
-fn percentiles_are_those_of_the_tag() {
+fn the_tag_selects_the_histogram() {
     let total = |tag| {
         let text = made(PERCENTILES, Rows::default(), tag);
         let (_, count) = text.split_once("Total count    =").unwrap();
@@ -213,7 +213,7 @@ fn percentiles_are_those_of_the_tag() {
 }
 
 #[test]
-fn no_text_of_the_session_is_markup_in_a_ticket() {
+fn no_text_of_the_session_becomes_markup() {
     let text = made(markdown::MARKDOWN, Rows::default(), None);
     assert!(text.contains("a, b\\|&lt;i&gt;"), "{text}");
     let rows: Vec<_> = text.lines().filter(|line| line.starts_with('|')).collect();
@@ -223,7 +223,7 @@ fn no_text_of_the_session_is_markup_in_a_ticket() {
 }
 
 #[test]
-fn metrics_count_what_the_summary_counts() {
+fn metrics_count_the_same_load_as_the_summary() {
     let text = made(metrics::OPEN_METRICS, Rows::default(), None);
     for line in [
         "redyno_ops_total{operation=\"GET\"} 4000",
@@ -242,7 +242,7 @@ fn metrics_count_what_the_summary_counts() {
 }
 
 #[test]
-fn as_a_run_of_memtier_it_has_its_fields_and_null_for_what_no_record_contains() {
+fn memtier_json_has_null_for_values_that_are_not_recorded() {
     let text = made(memtier::MEMTIER_JSON, Rows::default(), None);
     let whole: serde_json::Value = serde_json::from_str(&text).unwrap();
     let stats = &whole["ALL STATS"];
@@ -266,7 +266,7 @@ fn as_a_run_of_memtier_it_has_its_fields_and_null_for_what_no_record_contains() 
 }
 
 #[test]
-fn no_two_fields_of_an_object_are_called_the_same() {
+fn the_field_names_of_memtier_json_are_unique() {
     let mut sink = memtier::MEMTIER_JSON.sink(Rows::default(), None);
     let commands =
         ["GET", "get", "Gets", "total"].map(|name| (name.to_owned(), OperationInterval::default()));
@@ -283,7 +283,7 @@ fn no_two_fields_of_an_object_are_called_the_same() {
 }
 
 #[test]
-fn as_the_csv_of_redis_benchmark_each_operation_is_a_row_of_eight_quoted_cells() {
+fn the_csv_of_redis_benchmark_has_a_row_of_eight_quoted_cells_per_operation() {
     let text = made(benchmark_csv::BENCHMARK_CSV, Rows::default(), None);
     let mut rows = ::csv::Reader::from_reader(text.as_bytes());
     let cells: Vec<_> = rows.records().map(Result::unwrap).collect();
@@ -295,7 +295,7 @@ fn as_the_csv_of_redis_benchmark_each_operation_is_a_row_of_eight_quoted_cells()
 }
 
 #[test]
-fn a_format_is_read_by_its_name_or_refused_with_what_there_is() {
+fn an_unknown_format_is_refused_with_a_list_of_all_formats() {
     for format in Format::ALL {
         assert_eq!(format.name.parse(), Ok(format));
     }

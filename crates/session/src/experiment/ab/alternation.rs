@@ -1,5 +1,5 @@
-//! Alternates between two sides. A part of one side and a part of the other become a pair, until the result is clear or
-//! the time is over.
+//! Alternates between the two sides of an A/B. A pair has one part of each side, some seconds long. More pairs follow
+//! until the result is clear or the time is over.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -24,33 +24,34 @@ const OF_ALL: [Figure; 7] = [
     figures::RESPONSE_P99,
     figures::RESPONSE_P999,
 ];
-/// The figures that are compared for each operation, if there are several.
+/// The figures that are compared for each operation, if a workload has several operations.
 const OF_OPERATION: [Figure; 2] = [figures::OPS_PER_S, figures::SERVICE_P99];
 
-/// The times of an alternation, in seconds.
+/// The times of an A/B, in seconds.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
-    /// The time after a switch that is not counted, in seconds.
+    /// The time after a switch to the other side that is not measured, in seconds.
     pub settle_s: f64,
-    /// The length of a part, in seconds.
+    /// The length of a part (one measurement of one side), in seconds.
     pub part_s: f64,
-    /// The longest time of a part that waits for enough samples for a p99, in seconds.
+    /// The maximum length of a part with too few samples for a p99, in seconds.
     pub longest_part_s: f64,
-    /// The time after which the alternation ends even if the result is not clear, in seconds.
+    /// The A/B ends after this time, in seconds, even if the result is not clear.
     pub limit_s: f64,
-    /// Whether it continues if redyno is the limit on both sides.
+    /// Whether the A/B continues although redyno itself is the limit on both sides.
     pub anyway: bool,
 }
 
 impl Default for Plan {
-    /// Returns a plan with blocks of seven seconds; with the time before and after, it ends within three minutes.
+    /// Returns a plan in which a side is under load for seven seconds at a time. The whole A/B ends within three
+    /// minutes.
     fn default() -> Self {
         Self { settle_s: 1.0, part_s: 3.0, longest_part_s: 10.0, limit_s: 170.0, anyway: false }
     }
 }
 
 impl Plan {
-    /// Returns the same plan with parts of this length, if one is given.
+    /// Returns the plan with parts of this length; `None` keeps the length.
     pub fn with_parts_of(self, length: Option<Duration>) -> Self {
         let part_s = length.map_or(self.part_s, |length| length.as_secs_f64());
         Self { part_s, longest_part_s: self.longest_part_s.max(part_s), ..self }
@@ -70,38 +71,38 @@ impl Plan {
     }
 }
 
-/// The alternation ends early if redyno was the limit on both sides of the first three pairs: a disturbance of this
-/// machine is seldom that long.
+/// The A/B ends early if redyno was the limit on both sides of the first three pairs. A short disturbance of this
+/// machine seldom lasts that long.
 const LIMITED_PAIRS: usize = 3;
 
-/// The side that is being measured, and the measurements of both sides.
+/// The state of an A/B: the side that is being measured, and the measurements of both sides.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Alternation {
     plan: Plan,
-    /// Whether both sides are open loops; the response times then decide.
+    /// Whether both sides are open loops; in open loops, the response time decides.
     is_open: bool,
     /// The side that is in force or has been requested.
     pub side: Side,
-    /// The measurement of the present side, and the number of its parts that are still missing: one part for the
-    /// previous pair, and one for the next pair.
+    /// The measurement of the present side, and the number of parts that it still needs: one part completes the
+    /// previous pair, and one part begins the next pair.
     block: Option<(Window, usize)>,
-    /// The last part before the switch.
+    /// The part that was measured just before the last switch, until it is in a pair.
     before: Option<Interval>,
-    /// The start of the alternation, in seconds of the session.
+    /// The start of the alternation, in seconds since the session began.
     since_s: Option<f64>,
     pub pairs: Vec<Pair>,
-    /// The sum of all counted parts of A, and that of B.
+    /// The sums of all counted parts: of side A, and of side B.
     sums: [Interval; 2],
     /// Whether no more pairs are measured, because the time is over.
     is_last: bool,
 }
 
-/// The next step after a measurement.
+/// The next step after an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Then {
     /// The present side continues.
     GoOn,
-    /// The other side begins; [`Alternation::side`] already returns it.
+    /// The other side begins; [`Alternation::side`] is already that side.
     Switch,
     /// The alternation is over.
     End,
@@ -116,7 +117,7 @@ impl Alternation {
         self.pairs.iter().filter(|pair| pair.left_out.is_none())
     }
 
-    /// Returns the sum of all counted parts of A, and that of B.
+    /// Returns the sums of all counted parts: of side A, and of side B.
     pub fn sums(&self) -> &[Interval; 2] {
         &self.sums
     }
@@ -132,8 +133,8 @@ impl Alternation {
         if self.is_open { p99 } else { throughput }
     }
 
-    /// Returns the difference between A and B in a figure, from the pairs so far; `None` as `operation` means all
-    /// operations together.
+    /// Returns the difference between A and B in this figure, over all pairs so far. If `operation` is `None`, the
+    /// difference is for all operations together.
     pub fn difference(&self, operation: Option<&str>, figure: Figure) -> Difference {
         let values = self.sums.each_ref().map(|sum| value(sum, operation, figure));
         if figure.unit == Unit::Trouble {
@@ -144,8 +145,8 @@ impl Alternation {
         Difference::of_pairs(operation, figure, values, &differences, self.is_last)
     }
 
-    /// Returns a table of all figures: first of all operations together and of their receivers, then of each operation. A single operation has
-    /// no rows of its own.
+    /// Returns a table of all figures. The first rows are for all operations together and for receivers of messages. If
+    /// there are several operations, each has rows of its own.
     pub fn table(&self) -> Table {
         let names: BTreeSet<_> = self.sums.iter().flat_map(|sum| sum.commands.keys()).collect();
         let names = if names.len() < 2 { BTreeSet::new() } else { names };
@@ -158,7 +159,7 @@ impl Alternation {
         Table { sides: Sides::Ab, rows: all.filter(was_measured).collect() }
     }
 
-    /// Begins the alternation at `now_s` of the session.
+    /// Begins the alternation; `now_s` is the time of the session in seconds.
     pub fn begin(&mut self, now_s: f64) {
         self.since_s = Some(now_s);
     }
@@ -168,20 +169,21 @@ impl Alternation {
         self.since_s.is_some_and(|since_s| now_s > since_s + self.plan.limit_s)
     }
 
-    /// Returns why redyno itself was the limit on both sides of all pairs so far; `None` if it was not, or while there
-    /// are too few pairs. More pairs would compare redyno with itself.
+    /// Returns why redyno itself was the limit on both sides of all pairs so far; more pairs would only compare redyno
+    /// with itself. Returns `None` if redyno was not the limit, or if there are fewer than three pairs.
     pub fn client_limit(&self) -> Option<String> {
         let is_judged = self.pairs.len() >= LIMITED_PAIRS && !self.plan.anyway;
         let is_limited = is_judged && self.pairs.iter().all(Pair::is_limited);
         self.pairs.last().filter(|_| is_limited).and_then(Pair::client_limit)
     }
 
-    /// Returns the number of pairs that the time allows.
+    /// Returns the maximum number of pairs within the time limit.
     pub fn most_pairs(&self) -> usize {
         ((self.plan.limit_s - self.plan.part_s) / self.plan.pair_s()).max(1.0) as usize
     }
 
-    /// Begins to measure the requested side, which is in force since `since_s` in the time of the intervals.
+    /// Begins to measure the requested side. The setting of the side is in force since `since_s`, in seconds since the
+    /// session began.
     pub fn holds(&mut self, since_s: f64) {
         let parts = if self.before.is_none() { 1 } else { 2 };
         self.block = Some((Window::after_backlog(since_s, self.plan.settle_s), parts));
@@ -193,7 +195,7 @@ impl Alternation {
         self.is_last |= is_last;
     }
 
-    /// Takes an interval of the side in force; `now_s` is the time of the session. Returns the next step.
+    /// Adds an interval of the side in force and returns the next step; `now_s` is the time of the session in seconds.
     pub fn take(&mut self, measured: &Interval, now_s: f64) -> Then {
         let Some((filling, parts)) = &mut self.block else { return Then::GoOn };
         if !filling.take(measured) || !self.plan.is_enough(filling) {
@@ -250,7 +252,7 @@ mod tests {
         Interval { t_s: 7.0 + f64::from(n + 1) * 0.25, length_s: 0.25, ops: 10, ..Interval::default() }
     }
 
-    /// Returns an alternation whose side B is in force since 7 s.
+    /// Returns an alternation with side B, which is in force since 7 s.
     fn second() -> Alternation {
         let mut alternation = Alternation::new(Plan::default(), true);
         alternation.begin(0.0);
@@ -271,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn under_a_rate_a_part_waits_for_the_backlog_of_before_and_for_enough_latencies() {
+    fn in_an_open_loop_a_part_waits_for_the_old_backlog_and_for_enough_samples() {
         let open =
             |n, behind_us, count| Interval { behind_us, response: Some(repeated(5, count)), ..quarter(n) };
         let ends = |behind: fn(u32) -> u64, count| {
@@ -297,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_receivers_got_and_what_they_lost_has_rows() {
+    fn received_and_lost_messages_have_rows() {
         let received = Received { times: repeated(9000, 3000), lost: 4, ..Received::default() };
         let arrivals = Arrivals { handover: Some(received.into()), ..Arrivals::default() };
         let measured = Interval { length_s: 2.0, arrivals, ..Interval::default() };
@@ -307,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_was_counted_is_in_the_table_and_one_operation_is_the_whole() {
+    fn a_table_has_rows_for_operations_if_there_are_several() {
         let operation = |ops, ns| crate::session::OperationInterval {
             ops,
             service: repeated(ns, ops),

@@ -1,14 +1,15 @@
-//! The driver of an A/B: decides which side is under load, and when there are enough pairs.
+//! Runs an A/B: decides which side is under load, and when there are enough pairs.
 //!
-//! The sides are two settings or two targets. Two targets are nodes of one session: one node has the load while the
-//! other has none:
+//! The two sides are two settings or two targets. Two targets are nodes of one session, and only one of them is under
+//! load at a time:
 //!
 //! ```text
 //!  A: load on │ off      │ on ───────┤ off ···············│ on ───────────────┤ off …
 //!  B: off ····│ load on  │ off ······│ on ────────────────┤ off ··············│ on …
 //!     └───── prepared ───┘ from here on it is an A/B
 //! ```
-//! In the preparation, the keys for the load are made on each side in turn, and each side has the whole load once.
+//! During the preparation, the keys of the workload are written to each target in turn, and each target is once under
+//! full load.
 
 use super::{
     alternation::{Alternation, Plan, Then},
@@ -29,7 +30,7 @@ use crate::{
 /// Two sides in alternation.
 #[derive(Debug, Clone)]
 pub struct Ab {
-    /// Both settings.
+    /// The settings of A and B.
     pub settings: [Setting; 2],
     /// The names of the targets, if the sides are targets.
     targets: Vec<String>,
@@ -37,13 +38,13 @@ pub struct Ab {
     alternation: Alternation,
     /// The target that is being prepared; `None` when both are prepared.
     readied: Option<Side>,
-    /// The time of the session; `None` before its first record with a time.
+    /// The time of the session in seconds; `None` before the first record with a time.
     now_s: Option<f64>,
     ending: Option<Ending>,
 }
 
 impl Ab {
-    /// Returns an A/B of two settings; its first orders request `a`.
+    /// Returns an A/B of two settings that begins with `a`.
     pub fn new(a: Setting, b: Setting, plan: Plan) -> Self {
         let is_open = a.knobs.rate.is_some() && b.knobs.rate.is_some();
         Self {
@@ -57,8 +58,8 @@ impl Ab {
         }
     }
 
-    /// Returns an A/B of two targets with the same knobs; `names` are the names of the session's nodes. The first node
-    /// has the load at first.
+    /// Returns an A/B of two targets with the same knobs. `names` are the names of the session's nodes, and the first
+    /// node is loaded first.
     pub fn of_targets(knobs: &Knobs, names: Vec<String>, plan: Plan) -> Self {
         let [a, b] = [0, 1].map(|node| Setting { node, ..Setting::of(knobs.clone()) });
         Self { targets: names, readied: Some(Side::A), ..Self::new(a, b, plan) }
@@ -69,7 +70,7 @@ impl Ab {
         !self.targets.is_empty()
     }
 
-    /// Returns all pairs so far, including those that are left out.
+    /// Returns all pairs so far, including pairs that are left out.
     pub fn pairs(&self) -> &[Pair] {
         &self.alternation.pairs
     }
@@ -84,17 +85,18 @@ impl Ab {
         self.alternation.figures()
     }
 
-    /// Returns what was measured of A in all counted pairs together, and of B.
+    /// Returns the sums of all counted parts: of side A, and of side B.
     pub fn sums(&self) -> &[Interval; 2] {
         self.alternation.sums()
     }
 
-    /// Returns the difference between A and B in a figure of all operations together, from the pairs so far.
+    /// Returns the difference between A and B in this figure of all operations together, over all pairs so far.
     pub fn difference(&self, figure: Figure) -> Difference {
         self.alternation.difference(None, figure)
     }
 
-    /// Returns the difference in the figure that decides; it is final once the A/B [is over](Experiment::is_over).
+    /// Returns the difference between A and B in the figure that decides. The difference is final when the A/B [is
+    /// over](Experiment::is_over).
     pub fn verdict(&self) -> Difference {
         self.difference(self.alternation.decides())
     }
@@ -104,8 +106,8 @@ impl Ab {
         self.alternation.table()
     }
 
-    /// Returns the comparison of B with A in the figure that decides, after each counted pair: in that pair, and in all
-    /// pairs so far.
+    /// Returns, for each counted pair, the comparison of B with A in this pair and in all pairs so far. The compared
+    /// figure is the figure that decides.
     fn course(&self) -> Vec<AfterPair> {
         let (decides, mut differences) = (self.alternation.decides(), Vec::new());
         let after = |pair: &Pair| {
@@ -156,7 +158,8 @@ impl Ab {
         }
     }
 
-    /// Ends the A/B with a verdict. Returns the orders that restore the knobs; there are none for two targets.
+    /// Ends the A/B with a verdict. Returns the orders that restore the knobs; an A/B of two targets has no such
+    /// orders.
     fn conclude(&mut self, is_last: bool) -> Vec<Order> {
         self.alternation.end(is_last);
         self.ending = Some(match self.verdict().verdict {
@@ -170,8 +173,8 @@ impl Ab {
         if self.is_of_targets() { Vec::new() } else { self.in_force.set_back() }
     }
 
-    /// Ends the A/B for a reason that `node` reported. Returns the orders that restore the knobs; there are none for
-    /// two targets.
+    /// Ends the A/B for a reason that `node` reported. Returns the orders that restore the knobs; an A/B of two targets
+    /// has no such orders.
     fn lose(&mut self, node: u16, why: Interruption) -> Vec<Order> {
         self.alternation.end(true);
         let name = self.targets.get(usize::from(node)).cloned();

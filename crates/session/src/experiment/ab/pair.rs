@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// One of the two settings, or targets.
+/// One of the two sides of an A/B: a setting or a target.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub enum Side {
     /// The first side.
@@ -42,11 +42,11 @@ const OPEN: [Figure; 3] = [figures::OPS_PER_S, figures::RESPONSE_P50, figures::R
 pub struct Pair {
     /// The number of the pair, from 1; pairs that are left out have numbers too.
     pub pair: u32,
-    /// The end of the pair, in seconds of the session.
+    /// The end of the pair, in seconds since the session began.
     pub t_s: f64,
-    /// The side that came first.
+    /// The side that was measured first.
     pub first: Side,
-    /// Whether response times count.
+    /// Whether both sides are open loops, which are judged by response times.
     pub is_open: bool,
     /// The measurements of A, and of B.
     pub parts: Arc<[Interval; 2]>,
@@ -54,7 +54,7 @@ pub struct Pair {
     pub left_out: Option<&'static str>,
 }
 
-/// Returns a figure of a measurement; `None` as `operation` means all operations together.
+/// Returns a figure of a measurement. If `operation` is `None`, the figure is for all operations together.
 pub(super) fn value(measured: &Interval, operation: Option<&str>, figure: Figure) -> Option<f64> {
     let row = Row::of_interval(measured);
     match operation {
@@ -69,7 +69,7 @@ impl Pair {
         if is_open { OPEN } else { CLOSED }
     }
 
-    /// Returns the values of a figure as text, first of A, then of B.
+    /// Returns the values of a figure as text: first the value of A, then the value of B.
     pub fn written(&self, figure: Figure) -> [String; 2] {
         self.parts.each_ref().map(|part| figure.cell(&Row::of_interval(part)))
     }
@@ -82,7 +82,7 @@ impl Pair {
         Some(logarithm(b)? - logarithm(a)?)
     }
 
-    /// Returns the number of failed requests.
+    /// Returns the number of failed requests on both sides.
     pub fn errors(&self) -> u64 {
         self.parts.iter().map(|part| part.errors.values().sum::<u64>()).sum()
     }
@@ -144,7 +144,7 @@ mod tests {
     use crate::stats::fixture::repeated;
 
     #[test]
-    fn a_pair_compares_response_times_under_a_rate_and_what_is_missing_with_nothing() {
+    fn a_pair_of_open_loops_compares_response_times() {
         let measured = |ops_per_s, ns| Interval {
             length_s: 3.0,
             ops_per_s,

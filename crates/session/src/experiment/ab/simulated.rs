@@ -1,5 +1,5 @@
-//! Tests the verdicts of an A/B on settings with a known difference, in correlated, wandering and drifting noise. Every
-//! run uses its number as the seed, so the results are always the same.
+//! Tests the verdicts of an A/B of two settings with a known difference, in correlated, wandering and drifting noise.
+//! Every run uses its number as the random seed, so the results are always the same.
 
 use super::*;
 use crate::{
@@ -18,8 +18,8 @@ use crate::{
 /// The number of runs of each kind.
 const RUNS: u64 = 100;
 
-/// Runs an A/B on a server with random noise, whose throughput is higher under B by the share `step`. Returns the time
-/// when the A/B ended, in seconds.
+/// Runs an A/B on a server with random noise. Under B, the throughput is higher by the share `step`. Returns the length
+/// of the A/B in seconds.
 fn run(ab: &mut Ab, noise: &[f64], step: f64) -> f64 {
     let [a, b] = ab.settings.each_ref().map(|setting| setting.knobs.clone());
     let mut session = Simulated::new(a);
@@ -30,8 +30,8 @@ fn run(ab: &mut Ab, noise: &[f64], step: f64) -> f64 {
     session.now_s()
 }
 
-/// Returns how often the verdict was better, worse, no difference and not clear, and the length of the longest run in
-/// seconds.
+/// Returns how often each verdict occurred (better, worse, no difference, not clear), and the length of the longest run
+/// in seconds.
 fn verdicts(kind: Kind, sd: f64, step: f64) -> ([u64; 4], f64) {
     let on = Knobs { load: true, ..Knobs::default() };
     let (mut counts, mut longest_s) = ([0; 4], 0_f64);

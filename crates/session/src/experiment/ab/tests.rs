@@ -1,4 +1,4 @@
-//! Tests of an A/B of two targets. The targets are nodes of a simulated session, which carries out orders at once.
+//! Tests of an A/B of two targets. The targets are the nodes of a simulated session.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{
     stats::{Verdict, fixture::repeated},
 };
 
-/// A session of two nodes, which carries out orders at once; B is faster than A by the share `b`.
+/// A session of two nodes that carries out orders at once. Node B is faster than node A by the share `b`.
 struct Simulated {
     carrier: u16,
     segments: [u32; 2],
@@ -84,12 +84,12 @@ impl Simulated {
 }
 
 #[test]
-fn one_target_at_a_time_has_the_load_after_each_had_it_once() {
+fn one_target_at_a_time_has_the_load_after_both_are_prepared() {
     let mut versus = versus();
     let run = Simulated::run(0.2, &mut versus);
     let turns: Vec<_> =
         run.loaded.chunk_by(|one, other| one == other).map(|turn| (turn[0], turn.len())).collect();
-    // B was prepared for a tick after A; then parts of three seconds begin.
+    // The last tick of the preparation has the load on B; then parts of three seconds begin.
     let (first, second) = ((1.0 + 3.0) / seconds(TICK_NS), (1.0 + 2.0 * 3.0) / seconds(TICK_NS));
     let expected = [(1, 1), (0, first as usize), (1, second as usize), (0, second as usize)];
     assert!(turns.starts_with(&expected), "{turns:?}");
@@ -100,7 +100,7 @@ fn one_target_at_a_time_has_the_load_after_each_had_it_once() {
 }
 
 #[test]
-fn the_worse_one_is_named_figure_by_figure() {
+fn the_worse_target_is_named_for_each_figure() {
     let mut versus = versus();
     Simulated::run(-0.3, &mut versus);
     assert!(
@@ -115,7 +115,7 @@ fn the_worse_one_is_named_figure_by_figure() {
 }
 
 #[test]
-fn equal_ones_are_judged_equal() {
+fn equal_targets_are_judged_equal() {
     let mut versus = versus();
     Simulated::run(0.0, &mut versus);
     assert_eq!(versus.ending(), Some(&Ending::Done));
@@ -123,7 +123,7 @@ fn equal_ones_are_judged_equal() {
 }
 
 #[test]
-fn whoever_cannot_go_on_is_named() {
+fn a_target_that_cannot_continue_is_named() {
     let mut versus = versus();
     let off = Delivery::Notice(1, Notice::LoadStaysOff("it is a replica".to_owned()));
     assert_eq!(versus.take(&off), []);
@@ -133,7 +133,7 @@ fn whoever_cannot_go_on_is_named() {
 }
 
 #[test]
-fn a_record_of_it_has_the_figures_and_a_sentence() {
+fn the_record_of_an_ab_has_the_figures_and_a_sentence() {
     let mut versus = versus();
     Simulated::run(-0.3, &mut versus);
     let record = serde_json::to_value(&versus).unwrap();

@@ -1,14 +1,14 @@
-//! The verdict on the pairs, as lines of text and in records.
+//! The verdict of an A/B, as lines of text and in records.
 
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 use super::{Ab, Pair};
 use crate::{compare::Difference, stats::Verdict};
 
-/// The names in records of the figures by which pairs are judged.
+/// The names, in records, of the figures by which pairs are judged.
 const NAMES: [&str; 3] = ["throughput", "p50", "p99"];
 
-/// A difference in the form of a record; the values are shares of A.
+/// A difference in the form of a record. The values are relative to A: 0.1 means that B is 10 % higher.
 #[derive(Serialize)]
 struct Change {
     change: f64,
@@ -28,7 +28,7 @@ impl Ab {
         }
     }
 
-    /// Returns the comparison so far in the figure that decides, while pairs are still being measured.
+    /// Returns the comparison so far, in the figure that decides.
     pub(super) fn so_far(&self) -> String {
         let decides = self.verdict();
         match decides.change {
@@ -37,7 +37,8 @@ impl Ab {
         }
     }
 
-    /// Returns the verdict as a sentence, then the number of pairs, of errors and of pairs with a client limit.
+    /// Returns the verdict as a sentence, and lines with the numbers of pairs, of errors and of pairs in which redyno
+    /// was the limit.
     pub(super) fn conclusion(&self) -> String {
         let (pairs, counted) = (self.pairs(), self.counted().count());
         let left_out = match pairs.len() - counted {

@@ -1,4 +1,4 @@
-//! Tests of searches on simulated servers, without and with disturbances.
+//! Tests of searches for the highest rate on simulated servers, without and with disturbances.
 
 use super::*;
 use crate::{
@@ -6,8 +6,8 @@ use crate::{
     stats::{fixture::repeated, simulated::Chance},
 };
 
-/// Returns a server that answers a limited number of requests a second, each in `service_us`; above that rate, requests
-/// wait for a second.
+/// Returns a server that answers at most `capacity` requests per second, each in `service_us` microseconds. At a higher
+/// rate, requests wait for a second.
 fn server(capacity: f64, service_us: u64) -> impl FnMut(&Knobs, f64) -> Interval {
     move |knobs, _| {
         let rate = knobs.rate.map_or(f64::INFINITY, f64::from);
@@ -54,7 +54,7 @@ fn the_highest_rate_is_found_and_is_the_last_segment() {
 }
 
 #[test]
-fn a_limit_that_nothing_holds_is_reported_as_such() {
+fn a_limit_that_no_rate_keeps_is_reported() {
     let (find, session) = find("p50<300us", 10_000.0);
     assert_eq!((find.found.as_ref(), find.bounds()), (None, (None, find.bounds().1)));
     assert_eq!(find.ending(), Some(&Ending::NotHeld("no rate keeps p50<300us".to_owned())));
@@ -62,7 +62,8 @@ fn a_limit_that_nothing_holds_is_reported_as_such() {
     assert!(session.now_s() < 60.0);
 }
 
-/// Returns a server that answers 1000/s and queues further requests; another process takes its core while `is_taken`.
+/// Returns a server that answers 1000 requests per second and queues more requests. The server answers no request while
+/// `is_taken`, as if another process had its core.
 fn queueing(mut is_taken: impl FnMut(f64) -> bool) -> impl FnMut(&Knobs, f64) -> Interval {
     let (mut backlog, mut rate_before) = (0.0, None);
     move |knobs, t_s| {
@@ -81,7 +82,7 @@ fn queueing(mut is_taken: impl FnMut(f64) -> bool) -> impl FnMut(&Knobs, f64) ->
     }
 }
 
-/// Returns the result for a server that answers 1000/s.
+/// Returns the search on a server that answers 1000 requests per second, and the length of the search in seconds.
 fn found_beside(limit: &str, is_taken: impl FnMut(f64) -> bool) -> (Find, f64) {
     let knobs = Knobs { load: true, ..Knobs::default() };
     let mut find = Find::new(limit.parse().unwrap(), knobs.clone());
@@ -90,13 +91,14 @@ fn found_beside(limit: &str, is_taken: impl FnMut(f64) -> bool) -> (Find, f64) {
     (find, session.now_s())
 }
 
-/// An earlier version reported "holds up to 219/s": it trusted disturbed trials, and never tried the higher bound.
+/// An earlier version reported 219/s as the highest rate: it trusted disturbed trials, and never tried the higher
+/// bound.
 #[test]
-fn a_rate_is_found_near_the_truth_or_not_at_all_whatever_runs_beside() {
+fn with_another_process_the_found_rate_is_right_or_there_is_none() {
     let mut decided = 0;
     for limit in ["p99<10s", "p99<20ms"] {
         for run in 0..100_u64 {
-            // The other process runs for a quarter of a second in 3 % of the time, in other runs in up to 15 %.
+            // The other process takes between 3 % and 15 % of the ticks, depending on the run.
             let seldom = -1.9 + 0.9 * (run % 10) as f64 / 10.0;
             let mut chance = Chance::new(run);
             let (find, took_s) = found_beside(limit, |_| chance.normal() < seldom);
@@ -117,12 +119,12 @@ fn a_rate_is_found_near_the_truth_or_not_at_all_whatever_runs_beside() {
             }
         }
     }
-    // A stall of 250 ms disturbs most trials here; none of these is trusted.
+    // A stall of 250 ms disturbs most trials, and a search does not use disturbed trials.
     assert!(decided >= 60, "{decided} of 200");
 }
 
 #[test]
-fn the_first_trial_is_at_nine_tenths_of_what_a_closed_loop_does() {
+fn the_first_trial_has_nine_tenths_of_the_rate_of_the_closed_loop() {
     let (find, _) = found_beside("p99<10s", |_| false);
     assert_eq!(find.tried[0].rate, 900);
     assert_eq!(find.ending(), Some(&Ending::Done));
@@ -140,7 +142,7 @@ fn a_server_that_dies_leaves_the_search_undecided_with_the_reason() {
 }
 
 #[test]
-fn a_search_that_is_stopped_says_what_it_knows_and_that_it_is_not_clear() {
+fn a_stopped_search_is_not_clear() {
     let knobs = Knobs { load: true, ..Knobs::default() };
     let mut find = Find::new("p99<10s".parse().unwrap(), knobs.clone());
     let mut session = Simulated::new(knobs);
@@ -155,7 +157,7 @@ fn a_search_that_is_stopped_says_what_it_knows_and_that_it_is_not_clear() {
 }
 
 #[test]
-fn requests_that_fail_or_are_not_answered_do_not_hold_it() {
+fn a_rate_with_failed_requests_does_not_keep_the_limit() {
     let knobs = Knobs { load: true, ..Knobs::default() };
     let mut find = Find::new("p99<1ms".parse().unwrap(), knobs.clone());
     let mut well = server(10_000.0, 400);

@@ -10,7 +10,7 @@ use crate::{
 /// A line: a time, and an action.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ScriptLine {
-    /// The start of the action, in seconds of the session.
+    /// The start of the action, in seconds since the script began.
     pub(super) from_s: f64,
     /// The action.
     pub(super) what: What,
@@ -21,7 +21,7 @@ pub(super) struct ScriptLine {
 pub(super) enum What {
     /// Changes one or more settings, separated by commas.
     Set(String),
-    /// Switches the load.
+    /// Switches the load on or off.
     Load(bool),
     /// Adds a mark on the time axis.
     Mark(String),
@@ -34,7 +34,7 @@ pub(super) enum What {
 impl ScriptLine {
     /// Parses a line; `None` for an empty line and for a comment.
     pub(super) fn parse(text: &str) -> Result<Option<Self>, WordsError> {
-        // A number sign within a word is a part of it.
+        // A `#` within a word does not begin a comment.
         let text = if text.trim_start().starts_with('#') { "" } else { text };
         let text = text.split_once(" # ").map_or(text, |(text, _)| text).trim();
         let form =
@@ -59,7 +59,7 @@ impl ScriptLine {
         }
     }
 
-    /// Returns the end of the action, in seconds of the session.
+    /// Returns the end of the action, in seconds since the script began.
     pub(super) fn to_s(&self) -> f64 {
         match &self.what {
             What::Ramp(ramp) => ramp.to_s,
@@ -67,7 +67,7 @@ impl ScriptLine {
         }
     }
 
-    /// Returns the knobs that the line changes, as text.
+    /// Returns the names of the knobs and parameters that the line changes.
     pub(super) fn turns(&self) -> Vec<String> {
         match &self.what {
             What::Set(words) => words.split(',').flat_map(|part| named(part.trim())).collect(),
@@ -81,7 +81,7 @@ fn seconds(text: &str) -> Result<f64, ParseQuantityError> {
     Ok(parse_duration(text)?.as_secs_f64())
 }
 
-/// Returns the knobs that a setting changes.
+/// Returns the names of the knobs and parameters that a setting changes.
 fn named(part: &str) -> Vec<String> {
     match part.split_once(' ') {
         Some(("preset", _)) => Adjustable::all().map(|named| named.word().to_owned()).collect(),
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_says_when_and_what() {
+    fn a_line_has_a_time_and_an_action() {
         let at = |from_s, what| Ok(Some(ScriptLine { from_s, what }));
         assert_eq!(line("at 30s clients 100"), at(30.0, What::Set("clients 100".to_owned())));
         assert_eq!(line("  at 1.5m load off  # a rest"), at(90.0, What::Load(false)));
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_turns_what_it_names() {
+    fn a_line_lists_the_knobs_that_it_changes() {
         let turns = |text: &str| line(text).unwrap().unwrap().turns().join(";");
         assert_eq!(turns("at 1s cl 5, value 4k, config hz 20"), "clients;value size;config hz");
         assert_eq!(turns("from 1s to 9s config maxmemory 0..1g"), "config maxmemory");
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_line_is_refused() {
+    fn an_invalid_line_is_refused() {
         for (text, expected) in [
             ("clients 100", "'clients 100' must be 'at TIME SETTING' or 'from TIME to TIME KNOB A..B'"),
             ("at", "'at' must be 'at TIME"),

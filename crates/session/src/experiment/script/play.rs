@@ -1,4 +1,4 @@
-//! Plays a script: makes each change at its time, on top of the settings in force.
+//! Plays a script: makes each change at its time, and keeps all other settings in force.
 
 use super::text::{Deed, Text};
 use crate::{
@@ -7,7 +7,8 @@ use crate::{
     session::{Delivery, Mark, Order, Record},
 };
 
-/// Requested knobs are in force within this time, in seconds; otherwise the user or another peer has changed them.
+/// The script waits for requested knobs for this time, in seconds. After this time, it assumes that the user or another
+/// client of the session has changed the knobs.
 const PENDING_S: f64 = 1.0;
 
 /// A script, and its progress.
@@ -15,12 +16,13 @@ const PENDING_S: f64 = 1.0;
 pub struct Script {
     name: String,
     text: Text,
-    /// The start of the script, in seconds of the session; `None` if the script will begin with its first delivery.
+    /// The start of the script, in seconds since the session began; `None` if the script will begin with its first
+    /// delivery.
     since_s: Option<f64>,
-    /// The next change.
+    /// The index of the next change.
     next: usize,
-    /// The knobs that were requested last, and the time until which the script waits for them. The wait for the first
-    /// knobs is not limited, since the user may have to allow them.
+    /// The knobs that were requested last, and the time until which the script waits for them. The script waits for the
+    /// first knobs without a limit, since the user may have to allow the load.
     ordered: Option<(Knobs, f64)>,
     /// The knobs in force.
     knobs: Knobs,
@@ -28,7 +30,7 @@ pub struct Script {
 }
 
 impl Script {
-    /// Parses the text of the file `name`, to be played on top of these knobs.
+    /// Parses the text of the file `name`. Knobs that the text does not name come from `base`.
     ///
     /// # Errors
     /// A message with the invalid line and the reason.
@@ -47,14 +49,14 @@ impl Script {
         })
     }
 
-    /// Returns the script so that it begins with its first delivery instead of with the session; it then switches the
+    /// Returns a script that begins with its first delivery instead of with the session. The script then switches the
     /// load on.
     #[must_use]
     pub fn from_now(self) -> Self {
         Self { since_s: None, ordered: None, ..self }
     }
 
-    /// Returns the knobs at the start of the session: those of the lines at 0 s.
+    /// Returns the knobs at the start of the session, after the lines at 0 s.
     pub fn first_knobs(&self) -> &Knobs {
         &self.knobs
     }
@@ -64,12 +66,12 @@ impl Script {
         &self.text.settings
     }
 
-    /// Returns the time of the last change, in seconds of the session.
+    /// Returns the time of the last change, in seconds since the script began.
     pub fn last_turn_s(&self) -> f64 {
         self.text.turns.last().map_or(0.0, |turn| turn.t_s)
     }
 
-    /// Returns the end of the script, in seconds of the session.
+    /// Returns the end of the script, in seconds since it began.
     pub fn end_s(&self) -> f64 {
         self.text.end_s
     }
@@ -87,7 +89,7 @@ impl Script {
         }
     }
 
-    /// Returns the message `why`, preceded by the file and the number of the line that was played last.
+    /// Returns the message `why` after the name of the file and the number of the last played line.
     fn with_line(&self, why: &str) -> String {
         let line =
             self.next.checked_sub(1).and_then(|last| self.text.turns.get(last)).map_or(0, |turn| turn.line);
@@ -102,7 +104,7 @@ impl Script {
         self.since_s = Some(now_s);
         let now = self.knobs.clone();
         let orders = self.order(Setting::of(Knobs { load: true, ..now.clone() }), &now, now_s);
-        // A person may need some time to allow it.
+        // The user may need some time to allow the load.
         self.ordered.iter_mut().for_each(|(_, until_s)| *until_s = f64::INFINITY);
         orders
     }
@@ -154,7 +156,7 @@ impl Experiment for Script {
             return Vec::new();
         }
         if let Some(why) = self.see(delivery) {
-            // A session that ends after the last change has played all of it.
+            // If the session ends after the last change, the script is complete.
             let is_played = why == Interruption::SessionOver && self.next == self.text.turns.len();
             self.ending = Some(if is_played { Ending::Done } else { Ending::Interrupted(why) });
             return Vec::new();
@@ -168,7 +170,7 @@ impl Experiment for Script {
         Vec::new()
     }
 
-    /// Interrupts the script. A change of a knob by the user or another peer does not interrupt the script.
+    /// Interrupts the script. If the user or another client of the session changes a knob, the script continues.
     fn interrupt(&mut self, why: Interruption) -> Vec<Order> {
         if why != Interruption::Turned {
             self.ending.get_or_insert(Ending::Interrupted(why));
@@ -243,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn every_turn_is_made_in_its_time_and_marks_and_parameters_too() {
+    fn changes_and_marks_are_made_at_their_times() {
         let text = "at 0s clients 9\nat 1s config hz 20\nfrom 2s to 4s rate 100..300\nat 3s mark now\nat 5s load off\nat 7s end";
         let (script, session, seen) = played(text);
         let turned: Vec<_> =
@@ -265,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_else_turned_stays_where_no_line_names_it() {
+    fn changes_by_others_are_kept_if_no_line_names_the_knob() {
         let mut script = script("at 1s clients 9\nat 5s pipeline 2");
         assert_eq!(script.take(&segment(0.0, on())), []);
         let nine = Knobs { clients: 9, ..on() };
@@ -278,22 +280,18 @@ mod tests {
     }
 
     #[test]
-    fn while_the_first_write_waits_for_a_person_the_load_stays_wanted() {
+    fn while_the_first_write_waits_for_the_user_the_load_stays_requested() {
         let mut script = script("at 1s clients 9\nat 1.2s pipeline 2\nat 9s end");
         let off = Knobs { load: false, ..on() };
         script.take(&segment(0.0, off.clone()));
         let nine = Knobs { clients: 9, ..on() };
         assert_eq!(script.take(&segment(1.0, off.clone())), [Order::SetKnobs(nine.clone())]);
         let both = Knobs { pipeline: 2, ..nine };
-        assert_eq!(
-            script.take(&segment(1.25, off)),
-            [Order::SetKnobs(both)],
-            "nor is it forgotten what waits"
-        );
+        assert_eq!(script.take(&segment(1.25, off)), [Order::SetKnobs(both)], "the waiting change is kept");
     }
 
     #[test]
-    fn one_that_begins_later_counts_from_then_and_puts_load_on() {
+    fn a_script_that_begins_later_counts_from_then_and_switches_the_load_on() {
         let mut script = script("at 0s clients 9\nat 2s pipeline 2").from_now();
         let off = Knobs { load: false, ..on() };
         let nine = Knobs { clients: 9, ..on() };
@@ -308,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_is_reported_with_its_line() {
+    fn a_refused_change_is_reported_with_its_line() {
         let mut script = script("at 1s clients 9\nat 5s pipeline 2");
         let orders = script.take(&segment(1.0, on()));
         script.take(&Delivery::Refused(orders[0].clone(), "too many".to_owned()));
@@ -318,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_ends_before_the_last_turn_has_not_played_it() {
+    fn a_session_that_ends_before_the_last_change_interrupts_the_script() {
         let ended = |t_s| {
             let mut script = script("at 1s clients 9\nat 9s end");
             script.take(&segment(t_s, on()));

@@ -2,14 +2,14 @@
 
 use crate::experiment::{Dimension, WordsError, dimension::Range};
 
-/// The largest number of steps if the script does not give the number.
+/// The maximum number of steps if the script does not set a number.
 const STEPS: usize = 20;
-/// The shortest step if the script does not give the number of steps, in seconds.
+/// The minimum length of a step, in seconds, if the script does not set a number of steps.
 const SHORTEST_S: f64 = 1.0;
-/// The shortest possible step, in seconds: one tick.
+/// The minimum length of any step, in seconds: one tick.
 const TICK_S: f64 = 0.25;
 
-/// A ramp.
+/// A ramp of one knob or parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Ramp {
     pub(super) dimension: Dimension,
@@ -39,8 +39,8 @@ impl Ramp {
         Ok(Self { dimension, from_s, to_s, from, to, steps })
     }
 
-    /// Returns the time of each change in seconds, and the value. Steps that round to the same whole number are one
-    /// change.
+    /// Returns the time of each change, in seconds since the script began, and the new value. Steps that round to the
+    /// same whole number are one change.
     pub(super) fn turns(&self) -> Vec<(f64, u64)> {
         let between = |from: f64, to: f64, n: usize| from + (to - from) * n as f64 / self.steps as f64;
         let turn = |n| {

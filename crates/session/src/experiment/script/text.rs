@@ -1,4 +1,4 @@
-//! The text of a script: its lines become changes, in order.
+//! The text of a script, parsed into changes in order of time.
 
 use super::line::{ScriptLine, What};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 /// A change at a given time.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ScriptStep {
-    /// The time of the change, in seconds of the session.
+    /// The time of the change, in seconds since the script began.
     pub(super) t_s: f64,
     /// The number of the line in the script, from 1.
     pub(super) line: usize,
@@ -25,7 +25,8 @@ pub(super) enum Deed {
 }
 
 impl Deed {
-    /// Returns the setting on top of these knobs; `None` if the action changes nothing.
+    /// Returns the setting after the action; `knobs` are the knobs before it. Returns `None` if the action changes no
+    /// setting.
     pub(super) fn setting(&self, knobs: &Knobs) -> Result<Option<Setting>, WordsError> {
         match self {
             Self::Set(words) => Setting::parse(words, knobs).map(Some),
@@ -40,14 +41,14 @@ impl Deed {
 pub(super) struct Text {
     /// The changes, in order of time.
     pub(super) turns: Vec<ScriptStep>,
-    /// The end of the script, in seconds of the session.
+    /// The end of the script, in seconds since it began.
     pub(super) end_s: f64,
     /// All settings in order, for a session in which only the script changes settings.
     pub(super) settings: Vec<Setting>,
 }
 
 impl Text {
-    /// Parses the text of the file `name`, on top of these knobs.
+    /// Parses the text of the file `name`. Knobs that the text does not name come from `base`.
     pub(super) fn parse(name: &str, text: &str, base: &Knobs) -> Result<Self, WordsError> {
         let (mut lines, mut turns) = (Vec::<(usize, ScriptLine)>::new(), Vec::new());
         for (number, text) in (1..).zip(text.lines()) {
@@ -61,7 +62,7 @@ impl Text {
         let end_s = end_s.filter(|_| !turns.is_empty()).ok_or_else(|| {
             WordsError::of(format!("{name} has no lines; write one such as 'at 10s clients 100'"))
         })?;
-        // Changes at the same moment keep the order of the lines.
+        // Changes at the same time keep the order of their lines.
         turns.sort_by(|one, other| one.t_s.total_cmp(&other.t_s));
         let (mut settings, mut knobs) = (Vec::new(), base.clone());
         for turn in &turns {
@@ -76,7 +77,7 @@ impl Text {
 }
 
 impl Text {
-    /// Returns the setting after the lines at 0 s.
+    /// Returns the setting after all lines at 0 s; `None` without such lines.
     pub(super) fn at_start(&self) -> Option<&Setting> {
         let turns = self.turns.iter().filter(|turn| !matches!(turn.what, Deed::Mark(_)));
         let at_start = turns.zip(&self.settings).take_while(|(turn, _)| turn.t_s <= 0.0);
@@ -98,7 +99,7 @@ fn turns_of(number: usize, line: &ScriptLine) -> Vec<ScriptStep> {
     }
 }
 
-/// Checks that a line may follow the previous ones.
+/// Checks that a line may follow the previous lines.
 fn follows(line: &ScriptLine, before: &[(usize, ScriptLine)]) -> Result<(), WordsError> {
     if let Some((number, last)) = before.last().filter(|(_, last)| last.from_s > line.from_s) {
         return Err(WordsError::of(format!(
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_become_turns_in_the_order_of_time() {
+    fn lines_become_changes_in_the_order_of_time() {
         let text = "# warm\nat 0s clients 10\n\nfrom 1s to 3s rate 100..300\nat 2s mark half way, pipeline 9\nat 3s rate 50\nat 9s end";
         let script = parse(text).unwrap();
         let turns: Vec<_> = script.turns.iter().map(|turn| (turn.t_s, turn.line)).collect();
@@ -150,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_reported_with_file_and_line() {
+    fn errors_are_reported_with_file_and_line() {
         for (text, why) in [
             ("\nat 5s wheels 4", "a.script:2: 'wheels 4' is not a setting; write for example clients 50, "),
             ("at 5s clients 4\nat 4s clients 5", "a.script:2: 4 s is earlier than line 1, at 5 s; "),
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ramp_is_the_only_one_that_turns_its_knob() {
+    fn during_a_ramp_no_other_line_changes_its_knob() {
         let ramp = "from 1s to 9s rate 1..5\n";
         for second in ["from 5s to 6s rate 1..5", "at 5s rate 3", "at 5s preset gentle", "at 5s end"] {
             assert_eq!(

@@ -1,5 +1,5 @@
-//! A cell of a series is one run with one value of each list. Also the figures of a cell, measured or published, in a
-//! common form for the table.
+//! A cell of a series: one run with one value of each list. This module also has the figures of a cell, measured or
+//! published, in a common form for the table.
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
@@ -12,10 +12,10 @@ use crate::{
     workload::{Chosen, Setting, Settings, Suggested, Workload, quantity, some_quantity, written},
 };
 
-/// The largest number of commands in a batch.
+/// The maximum number of commands in a batch.
 const MAX_BATCH: u32 = 1000;
 
-/// The kind of servers that a run is limited to.
+/// The kind of server that a run is limited to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Speaks {
@@ -23,7 +23,7 @@ pub enum Speaks {
     Redis,
     /// memcached.
     Memcached,
-    /// Servers by HTTP.
+    /// Servers that are reached by HTTP.
     Http,
 }
 
@@ -39,7 +39,7 @@ impl Speaks {
     }
 }
 
-/// A run of the file; values have replaced its parameters.
+/// A run of the file, after its parameters have been replaced by values.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Run {
@@ -49,21 +49,21 @@ pub(super) struct Run {
     /// The commands of the run, written as after `--` on the command line.
     #[serde(default)]
     commands: Vec<String>,
-    /// The parameters of the workload.
+    /// The values of the workload's parameters.
     #[serde(default)]
     set: BTreeMap<String, toml::Value>,
-    /// The operations of the workload that are used.
+    /// The names of the used operations of the workload; empty for all operations.
     #[serde(default)]
     operations: Vec<String>,
     /// The number of commands between MULTI and EXEC.
     #[serde(default = "one", deserialize_with = "quantity")]
     batching: u32,
-    /// The number of operations that a command counts as.
+    /// The number of operations that each command counts as.
     #[serde(default = "one", deserialize_with = "quantity")]
     each: u32,
     /// Whether to run a prefill; `None` if the workload decides.
     prefill: Option<bool>,
-    /// How long the server rests before the run, in seconds.
+    /// The pause without load before the run, in seconds.
     #[serde(default, deserialize_with = "some_quantity")]
     pause: Option<u32>,
     /// The server's parameters during the run; they are restored at its end.
@@ -78,24 +78,24 @@ fn one() -> u32 {
     1
 }
 
-/// The places where a run finds its workload, in addition to the presets.
+/// The sources of workloads for a run, in addition to the presets.
 pub(super) struct KnownWorkloads<'a> {
     /// The directory of the series' file.
     pub(super) directory: &'a Path,
-    /// The workloads in the file itself.
+    /// The workloads that are defined in the series' file.
     pub(super) tables: &'a BTreeMap<String, toml::Table>,
 }
 
-/// One run with one value of each list.
+/// A cell of a series: one run with one value of each list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
     /// The name of the run.
     pub run: String,
-    /// The lists of the run in order, each with its value in this cell, after [`Scaling`](super::Scaling).
+    /// The lists of the run in order. Each list has its value in this cell, after [`Scaling`](super::Scaling).
     pub at: Vec<(String, String)>,
-    /// The same lists with the values of the file.
+    /// The lists of the run with their values in the file, before scaling.
     pub(super) listed: Vec<(String, String)>,
-    /// The lists that set an amount of the load.
+    /// The lists that set an amount of the load, each with the name of this amount.
     pub(super) amounts: BTreeMap<String, &'static str>,
     /// The workload.
     pub workload: Arc<Workload>,
@@ -105,14 +105,14 @@ pub struct Cell {
     pub each: u64,
     /// The kind of targets that the cell is limited to.
     pub speaks: Option<Speaks>,
-    /// How long the server rests before the cell, in seconds.
+    /// The pause without load before the cell, in seconds.
     pub pause_s: Option<u32>,
     /// The server's parameters during the cell.
     pub config: Vec<(&'static Parameter, String)>,
 }
 
 impl Cell {
-    /// Returns the cell of `run` with these values. `of_all` has defaults for the load.
+    /// Returns the cell of `run` with these values. `of_all` has the load settings for all runs.
     pub(super) fn of(
         run: &Run,
         (at, amounts): (Vec<(String, String)>, BTreeMap<String, &'static str>),
@@ -199,11 +199,11 @@ impl Run {
     }
 }
 
-/// Figures of a cell, or of one of its operations. Unknown figures are absent.
+/// The figures of a cell, or of one of its operations. Unknown figures are `None`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all(deserialize = "kebab-case"))]
 pub struct Figures {
-    /// Operations per second, or the rate of the unit that the table counts instead.
+    /// Operations per second. If the table counts another unit, the number of these units per second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ops_per_s: Option<f64>,
     /// The mean latency in microseconds.
@@ -212,7 +212,7 @@ pub struct Figures {
     /// The p99 of the latency in microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_us: Option<f64>,
-    /// For each time limit of the table, the percentage of requests that took at most that long.
+    /// For each time limit of the table, the percentage of requests that took at most this time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub within: Vec<f64>,
     /// The means of the table's gauges, by name.

@@ -1,4 +1,4 @@
-//! The file of a series: TOML, parsed strictly, with errors that name the line.
+//! The TOML file of a series. Unknown fields are errors, and errors name the line.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -27,23 +27,24 @@ pub struct Series {
     pub cells: Vec<Cell>,
     /// The layout of the table of this series.
     pub layout: Layout,
-    /// Published measurements of others.
+    /// Measurements that others published.
     pub published: Published,
 }
 
-/// The file as written.
+/// The fields of the file of a series.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
     name: Option<String>,
     #[serde(default)]
     about: String,
-    /// Lists that advance together: the first value of one list is used with the first value of the others, and so on.
+    /// Groups of lists that advance together: the first values of all lists in a group are used in one cell, then the
+    /// second values, and so on.
     #[serde(default)]
     together: Vec<Vec<String>>,
     #[serde(default)]
     run: Vec<Spanned<Run>>,
-    /// The parameters. Parameters are only checked here: each cell reads the file again with its own values.
+    /// The parameters. Parameters are only checked here, since each cell reads the file again with its own values.
     #[serde(default, rename = "parameters")]
     _parameters: BTreeMap<String, toml::Value>,
     #[serde(default, rename = "load")]
@@ -67,11 +68,11 @@ impl Series {
         Self::parse(&text, (&file, &name), directory, settings)
     }
 
-    /// Parses a file's text. `name` is the name of a series whose text has no name. Paths in the text are relative to
-    /// `directory`.
+    /// Parses a file's text. `name` is the name of the series if the text has no name. Paths in the text are relative
+    /// to `directory`.
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// The errors of [`read`](Self::read).
     pub(super) fn parse(
         text: &str,
         (file, name): (&str, &str),
@@ -87,7 +88,7 @@ fn parse(text: &str, name: &str, directory: &Path, settings: &Settings) -> Resul
     let parameters = parameters(text, settings)?;
     let mut cells = Vec::new();
     let mut named = BTreeSet::new();
-    // This uses the first value of each parameter: it finds errors in any run, or in a value of a list.
+    // The first value of each parameter is enough to find errors in the runs.
     let first = Filled::of(text, &first_values(&parameters))?;
     for (n, run) in first.written.run.iter().enumerate() {
         let workload = run.get_ref().workload.as_deref();
@@ -143,7 +144,7 @@ fn mentions(value: &toml::Value, name: &str) -> bool {
     }
 }
 
-/// A run as written in the file, with the parameters that it uses.
+/// A run as written in the file, with the tables that it uses; parameters are not replaced yet.
 struct Raw<'a> {
     run: Option<&'a toml::Value>,
     load: Option<&'a toml::Value>,
@@ -177,7 +178,7 @@ impl Raw<'_> {
         Cell::of(&read::<Run>(fill(self.run))?, (at, amounts), &load, &known)
     }
 
-    /// Returns the amount of the load that is the parameter `name`.
+    /// Returns the amount of the load that is set to the parameter `name`: `requests` for `requests = "$name"`.
     fn amount(&self, name: &str) -> Option<&'static str> {
         let of_run = self.run.and_then(|run| run.get("load"));
         let loads = [of_run, self.load].into_iter().flatten().filter_map(toml::Value::as_table);
@@ -186,7 +187,7 @@ impl Raw<'_> {
     }
 }
 
-/// Returns a value in which `values` replace the parameters.
+/// Returns `value` with all parameters replaced by `values`.
 fn filled_in(value: &toml::Value, values: &BTreeMap<&str, String>) -> toml::Value {
     match value {
         toml::Value::String(text) => toml::Value::String(filled(text, values)),
@@ -201,7 +202,7 @@ fn filled_in(value: &toml::Value, values: &BTreeMap<&str, String>) -> toml::Valu
     }
 }
 
-/// The text of a file in which values have replaced the parameters.
+/// The text of a file with all parameters replaced by values.
 struct Filled<'a> {
     of: &'a str,
     text: String,
@@ -262,7 +263,7 @@ operations = ["PING"]
     }
 
     #[test]
-    fn a_run_has_a_cell_for_all_values_of_the_lists_that_it_names() {
+    fn a_run_has_a_cell_for_each_combination_of_its_lists() {
         let gets = ["64, clients 10", "64, clients 20", "4k, clients 10", "4k, clients 20"];
         let all = gets.map(|at| format!("GET, size {at}")).into_iter().chain(["ping".to_owned()]);
         assert_eq!(titles(&[]), all.collect::<Vec<_>>());
@@ -274,7 +275,7 @@ operations = ["PING"]
     }
 
     #[test]
-    fn a_list_is_set_to_some_of_its_values_or_others() {
+    fn a_list_can_be_set_to_other_values() {
         assert_eq!(
             titles(&["size=9", "clients=20,5"]),
             ["GET, size 9, clients 20", "GET, size 9, clients 5", "ping"]
@@ -291,7 +292,7 @@ operations = ["PING"]
     }
 
     #[test]
-    fn lists_go_on_together_where_the_file_says_so_and_workloads_stand_in_it() {
+    fn lists_can_advance_together_and_a_file_can_have_workloads() {
         let text = r#"together = [["batch", "parallel"]]
 [parameters]
 batch = [10, 50]
@@ -330,7 +331,7 @@ batching = "$batch"
     }
 
     #[test]
-    fn what_is_wrong_is_reported_with_its_line() {
+    fn errors_are_reported_with_their_line() {
         let with = |lines: &str| format!("[load]\nrequests = 5\n{lines}");
         let run = "[[run]]\nname = \"a\"\n";
         for (text, error) in [
@@ -382,7 +383,7 @@ batching = "$batch"
     }
 
     #[test]
-    fn more_cells_than_there_may_be_are_refused_and_not_made() {
+    fn too_many_cells_are_refused() {
         let list = |name: &str| {
             format!("{name} = [{}]\n", (0..50).map(|n| n.to_string()).collect::<Vec<_>>().join(","))
         };

@@ -1,4 +1,4 @@
-//! The parameters of a series, and the combinations of those that are lists.
+//! The parameters of a series, and all combinations of the values of lists.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,17 +7,17 @@ use toml::Spanned;
 
 use crate::workload::{Settings, Wrong, settable, written};
 
-/// The largest number of cells; each cell is a session.
+/// The maximum number of cells; each cell is a session.
 pub(super) const MAX_CELLS: usize = 1000;
 
-/// A parameter with all of its values; a list has several.
+/// A parameter with its values: one value, or the values of a list.
 pub(super) struct Parameter {
     pub(super) name: String,
     pub(super) values: Vec<String>,
     pub(super) is_list: bool,
 }
 
-/// The parameters in the order of the file.
+/// Returns the parameters in the order of the file; values in `settings` replace the values of the file.
 pub(super) fn parameters(text: &str, settings: &Settings) -> Result<Vec<Parameter>, Wrong> {
     #[derive(Deserialize)]
     struct Head {
@@ -50,11 +50,11 @@ pub(super) fn first_values(parameters: &[Parameter]) -> BTreeMap<&str, String> {
     parameters.iter().map(|parameter| (parameter.name.as_str(), parameter.values[0].clone())).collect()
 }
 
-/// An axis of the cells: a list, or several lists that advance together. Each entry has one value of each of these
+/// One axis of a series: a list, or several lists that advance together. An entry has one value for each of these
 /// lists, with the name of the list.
 pub(super) type Axis = Vec<Vec<(String, String)>>;
 
-/// Returns the axes of these lists.
+/// Returns the axes of these lists; `together` has the groups of lists that advance together.
 pub(super) fn axes(lists: &[&Parameter], together: &[Vec<String>]) -> Result<Vec<Axis>, String> {
     let mut axes: Vec<Axis> = Vec::new();
     let mut done = BTreeSet::new();
@@ -80,13 +80,13 @@ pub(super) fn axes(lists: &[&Parameter], together: &[Vec<String>]) -> Result<Vec
     Ok(axes)
 }
 
-/// Returns all combinations of one value of each axis; the last axis changes first.
+/// Returns all combinations with one entry of each axis; the last axis changes fastest.
 pub(super) fn combinations(axes: &[Axis]) -> Axis {
     axes.iter().fold(vec![Vec::new()], |so_far, axis| {
         let longer = |at: &Vec<(String, String)>| {
             axis.iter().map(|value| [at.as_slice(), value].concat()).collect::<Vec<_>>()
         };
-        // One more than the limit is enough, since that is refused.
+        // One cell above the limit is enough for the refusal.
         so_far.iter().flat_map(longer).take(MAX_CELLS + 1).collect()
     })
 }

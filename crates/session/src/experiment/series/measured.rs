@@ -10,14 +10,14 @@ use crate::{
     stats::Latency,
 };
 
-/// The sums of a cell's session, updated with each record.
+/// The sums over a cell's session, updated with each record.
 #[derive(Debug, Default)]
 pub struct Gathered {
-    /// The segments that are not counted.
+    /// The numbers of the segments that do not count: warm-ups and prefills.
     aside: BTreeSet<u32>,
     all: Interval,
     summary: Option<Summary>,
-    /// Whether the present segment is not counted.
+    /// Whether the present segment is a warm-up or a prefill.
     is_aside: bool,
     means: GaugeMeans,
 }
@@ -25,14 +25,14 @@ pub struct Gathered {
 /// The results of the load of a cell, without its prefill.
 #[derive(Debug, Clone, Default)]
 pub struct MeasuredCell {
-    /// The sum over the whole load.
+    /// The totals of the whole load.
     pub summary: Summary,
     all: Interval,
     means: GaugeMeans,
 }
 
 impl Gathered {
-    /// Returns sums for a table with this layout.
+    /// Returns empty sums for a table with this layout.
     pub fn new(layout: &Layout) -> Self {
         Self { means: GaugeMeans::of_gauges(&layout.gauges), ..Self::default() }
     }
@@ -71,7 +71,7 @@ impl MeasuredCell {
         our_limit(&self.all)
     }
 
-    /// Returns the figures of the `cell`. Under a rate, the latencies of all operations together are response times.
+    /// Returns the figures of the cell. In an open loop, the latencies of all operations together are response times.
     pub fn figures(&self, cell: &Cell, layout: &Layout) -> OfOperations {
         let gauge = |gauge: &Gauge| Some((gauge.about().name.to_owned(), self.means.of(*gauge)?));
         let figures = |in_rate: u64, latency: &Latency| Figures {
@@ -97,7 +97,7 @@ impl MeasuredCell {
     }
 }
 
-/// Returns the percentage of latencies that are at most `ms`.
+/// Returns the percentage of latencies that are at most `ms` milliseconds.
 fn percent_within(latency: &Latency, ms: f64) -> Option<f64> {
     let longer = latency.count_from((ms * 1e6) as u64 + 1);
     (!latency.is_empty()).then(|| 100.0 * (1.0 - longer as f64 / latency.count() as f64))

@@ -1,5 +1,5 @@
-//! A series runs workloads with each value of its lists of parameters, one after the other, and has a table of all
-//! results.
+//! A series runs workloads one after the other, once for each combination of its parameters' values. The results are
+//! one table.
 //!
 //! ```text
 //! file ──► [parameters], --set ──► runs × the lists that each names ──► cells ──► a session each ──► table

@@ -33,11 +33,11 @@ files!(
 );
 
 impl Series {
-    /// Returns the built-in series called `text`. If `text` has a `/` or ends with `.toml`, returns the series in that
-    /// file. `settings` has values of the parameters.
+    /// Returns the built-in series called `text`. If `text` has a `/` or ends with `.toml`, `text` is the path of a
+    /// file with a series. `settings` has values for the parameters.
     ///
     /// # Errors
-    /// When the series does not exist, is invalid, or lacks one of these parameters.
+    /// When the series does not exist or is invalid, or when it has no parameter of a name in `settings`.
     pub fn find(text: &str, settings: &Settings) -> Result<Self, WordsError> {
         if is_path(text) {
             return Self::read(Path::new(text), settings).map_err(WordsError::of);
@@ -53,7 +53,7 @@ impl Series {
     }
 }
 
-/// Returns the file of the series called `name`, if there is one.
+/// Returns the text of the file of the built-in series `name`.
 pub fn series_file(name: &str) -> Option<&'static str> {
     FILES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
@@ -73,7 +73,7 @@ mod tests {
     use crate::workload::preset;
 
     #[test]
-    fn every_series_has_a_name_of_its_own_and_says_what_it_is() {
+    fn every_series_has_its_own_name_and_a_description() {
         for (name, _) in FILES {
             let series = Series::find(name, &Settings::default()).unwrap_or_else(|error| panic!("{error}"));
             assert!(series.name == *name && !series.about.is_empty(), "{name}");

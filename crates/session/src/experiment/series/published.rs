@@ -1,4 +1,4 @@
-//! Measurements that others published. Published measurements show which shape a table may have; they are not a goal.
+//! Measurements that others published, for comparison with a table of a series. redyno need not reach the same figures.
 
 use std::collections::BTreeMap;
 
@@ -49,7 +49,7 @@ impl Published {
         self.source.is_empty()
     }
 
-    /// Returns the figures for `cell`.
+    /// Returns the published figures for `cell`.
     pub fn of(&self, cell: &Cell) -> Option<OfOperations> {
         let found = self.cells.iter().find(|published| published.is_of(cell))?;
         let OfCell { ops_per_s, mean_us, p99_us, ref within, ref operations, .. } = *found;
@@ -57,7 +57,7 @@ impl Published {
         Some(OfOperations { all, operations: operations.clone() })
     }
 
-    /// Checks that all figures belong to existing runs and lists, and have as many limits as the table.
+    /// Checks that all figures belong to existing runs and lists, and that none has more time limits than the table.
     pub(super) fn check(&self, cells: &[Cell], layout: &Layout) -> Result<(), String> {
         for published in &self.cells {
             let run = &published.run;
@@ -87,7 +87,7 @@ mod tests {
     use crate::experiment::series::series_presets;
 
     #[test]
-    fn every_published_figure_is_of_one_cell_and_says_something() {
+    fn every_published_figure_belongs_to_one_cell() {
         for series in series_presets() {
             for published in &series.published.cells {
                 let of = series.cells.iter().filter(|cell| published.is_of(cell)).count();

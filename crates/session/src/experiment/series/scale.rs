@@ -5,7 +5,7 @@ use std::str::FromStr;
 use super::{Cell, Series};
 use crate::{experiment::WordsError, units, workload::Suggested};
 
-/// A factor above 0 and up to 1.
+/// A factor above 0, up to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale(f64);
 
@@ -16,11 +16,11 @@ pub struct Scaling {
     pub amounts: Option<Scale>,
     /// The factor for clients and threads.
     pub clients: Option<Scale>,
-    /// The length of each cell in seconds, in place of its requests or its length.
+    /// The length of each cell in seconds; it replaces the requests or the length of the file.
     pub duration: Option<u32>,
 }
 
-/// An amount of a load that can change: its name in a file, and its value.
+/// An amount of a load that scaling can change: its name in a file, and a function that returns its value.
 type Amount = (&'static str, fn(&Suggested) -> Option<u64>);
 
 const AMOUNTS: [Amount; 5] = [
@@ -31,7 +31,7 @@ const AMOUNTS: [Amount; 5] = [
     ("threads", |load| load.threads.map(u64::from)),
 ];
 
-/// Returns the name of the amount that is called so in the load of a file.
+/// Returns the amount with this name in the `[load]` table of a file, if there is one.
 pub(super) fn amount(name: &str) -> Option<&'static str> {
     AMOUNTS.into_iter().map(|(known, _)| known).find(|known| *known == name)
 }
@@ -47,21 +47,21 @@ impl FromStr for Scale {
 }
 
 impl Scale {
-    /// Returns the factor as written.
+    /// Returns the factor.
     pub fn part(self) -> f64 {
         self.0
     }
 
     fn of(self, n: u64) -> u64 {
-        // At least one.
+        // A scaled amount is at least one.
         ((n as f64 * self.0).round() as u64).clamp(n.min(1), n)
     }
 }
 
 impl Scaling {
-    /// Changes the cells of a series. Returns a line with the effect, such as
-    /// `changed: requests 3 M to 30 k, clients 256 to 3`; `None` if nothing changes. The values of lists that set an
-    /// amount change with it, so that each cell is named after what is run.
+    /// Changes the amounts of all cells of a series. Returns a line with the changes, such as
+    /// `changed: requests 3 M to 30 k, clients 256 to 3`; `None` if nothing changes. A list that sets an amount shows
+    /// the changed amount in the title of a cell.
     pub fn apply(&self, series: &mut Series) -> Option<String> {
         let before: Vec<_> = series.cells.iter().map(|cell| cell.load.clone()).collect();
         series.cells.iter_mut().for_each(|cell| self.change(cell));
@@ -108,7 +108,7 @@ impl Scaling {
         for (name, value) in &mut cell.at {
             let Some(amount) = cell.amounts.get(name) else { continue };
             let amount = AMOUNTS.into_iter().find(|(known, _)| known == amount);
-            // A list of requests means nothing to a cell that has a length.
+            // A cell that ends after a time keeps the value of its list of requests.
             let changed = amount.and_then(|(_, of)| Some((of(&load)?, of(&cell.load)?)));
             if let Some((_, changed)) = changed.filter(|(was, is)| was != is) {
                 *value = units::setting(changed);
@@ -146,7 +146,7 @@ pause = 60
     }
 
     #[test]
-    fn amounts_become_less_but_never_nothing_and_clients_only_when_asked() {
+    fn scaled_amounts_are_at_least_one_and_clients_have_their_own_factor() {
         let amounts = "0.01".parse().ok();
         let (titles, loads, effect) = changed(Scaling { amounts, ..Scaling::default() });
         assert_eq!(

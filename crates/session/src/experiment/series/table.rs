@@ -1,4 +1,4 @@
-//! The table of a series: a row for each cell and for each of its operations, and the published figures below.
+//! The table of a series: a row for each cell and for each of its operations, with published figures in a row below.
 //!
 //! ```text
 //! run   size  operation   ops/s    mean     p99
@@ -20,18 +20,17 @@ use crate::{
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Layout {
-    /// The unit that is counted instead of operations.
+    /// The unit that the table counts instead of operations.
     pub counted: Option<String>,
-    /// Times in milliseconds. For each of these times, a column shows the share of requests that took at most that
-    /// long.
+    /// Times in milliseconds. A column for each time shows the share of requests that took at most this time.
     pub within_ms: Vec<f64>,
-    /// Gauges of the server and of its machine. For each, a column shows its mean over the load; of one that counts, the
-    /// mean per second.
+    /// Gauges of the server and of its machine. A column for each gauge shows its mean during the load. For a counter,
+    /// the column shows the mean per second.
     #[serde(deserialize_with = "gauges")]
     pub gauges: Vec<Gauge>,
 }
 
-/// Reads the names of gauges.
+/// Parses the names of gauges.
 fn gauges<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Gauge>, D::Error> {
     let names = Vec::<String>::deserialize(deserializer)?;
     let gauge = |name: &String| {
@@ -43,7 +42,7 @@ fn gauges<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Gauge>, D::E
     names.iter().map(gauge).collect()
 }
 
-/// The result of a cell, or why it was not run.
+/// The result of a cell, or the reason why the cell failed.
 pub type Outcome = Result<MeasuredCell, String>;
 
 /// The results of a series so far.
@@ -59,7 +58,7 @@ pub struct Table<'a> {
 const PUBLISHED: &str = "published";
 
 impl<'a> Table<'a> {
-    /// Returns the table of these cells of `series`, without results.
+    /// Returns the table for these cells of `series`, without results yet.
     pub fn new(series: &'a Series, cells: &[&'a Cell], has_published: bool) -> Self {
         Self { series, rows: cells.iter().map(|cell| (*cell, None)).collect(), has_published }
     }
@@ -92,8 +91,8 @@ impl<'a> Table<'a> {
         units::aligned(&lines, |n| (names.len()..columns).contains(&n))
     }
 
-    /// Returns the names of the columns before the figures: the lists that distinguish cells, and the operation. A list
-    /// that only repeats the operation is left out.
+    /// Returns the names of the columns before the figures: the run, the lists and the operation. A list whose value
+    /// only repeats the name of the operation is left out.
     fn names(&self) -> Vec<&str> {
         let mut names = vec!["run"];
         for (name, _) in self.rows.iter().flat_map(|(cell, _)| &cell.at) {
@@ -155,7 +154,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Returns the names of a cell's rows: its only operation, or `all` and then each operation.
+/// Returns the names of a cell's rows: the name of its only operation, or `all` and then the names of its operations.
 fn names_of(cell: &Cell) -> Vec<String> {
     let names: Vec<_> = cell.workload.asked().map(|operation| operation.name.clone()).collect();
     if names.len() == 1 { names } else { [ALL.to_owned()].into_iter().chain(names).collect() }
@@ -172,7 +171,7 @@ fn written(figures: &Figures, layout: &Layout) -> Vec<String> {
     let latency = |us: Option<f64>| us.map(|us| units::latency((us * 1e3) as u64));
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let first = [figures.ops_per_s.map(units::count), latency(figures.mean_us), latency(figures.p99_us)];
-    // Shares have the digits of the publication; those near 100 % are not rounded up.
+    // Shares have two decimals, as published, so that a share near 100 % is not rounded up to 100 %.
     let share = |percent: &f64| format!("{percent:.2} %");
     let shares = (0..layout.within_ms.len()).map(|n| or_none(figures.within.get(n).map(share)));
     let mean =
@@ -180,13 +179,13 @@ fn written(figures: &Figures, layout: &Layout) -> Vec<String> {
     first.into_iter().map(or_none).chain(shares).chain(layout.gauges.iter().map(mean)).collect()
 }
 
-/// Returns the mean of a gauge as text; of one that counts, per second.
+/// Returns the mean of a gauge as text; the mean of a counter is per second.
 fn mean_text(gauge: Gauge, mean: f64) -> String {
     let per_s = if gauge.about().kind == Kind::Added { "/s" } else { "" };
     gauge.written(mean) + per_s
 }
 
-/// Returns the remark of a cell.
+/// Returns the remark on a cell: why it has no figures, its errors, or that redyno was the limit.
 fn remark(outcome: Option<&Outcome>) -> String {
     match outcome {
         None => "not run".to_owned(),
@@ -271,7 +270,7 @@ cells = [
     }
 
     #[test]
-    fn a_cell_is_a_row_and_so_is_each_of_its_operations() {
+    fn a_cell_and_each_of_its_operations_have_a_row() {
         let series = series();
         let cells: Vec<_> = series.cells.iter().collect();
         let mut table = Table::new(&series, &cells, false);
@@ -294,7 +293,7 @@ cells = [
     }
 
     #[test]
-    fn published_figures_stand_below_the_measured_ones() {
+    fn published_figures_are_below_the_measured_figures() {
         let series = series();
         let cells: Vec<_> = series.cells.iter().collect();
         let mut table = Table::new(&series, &cells[..1], true);
@@ -324,7 +323,7 @@ cells = [
     }
 
     #[test]
-    fn commands_of_a_batch_are_counted_each() {
+    fn each_command_of_a_batch_counts() {
         let series = series();
         let cell = Cell { each: 100, ..series.cells[0].clone() };
         let figures = measured(0).figures(&cell, &series.layout);

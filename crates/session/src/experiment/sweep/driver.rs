@@ -1,4 +1,4 @@
-//! The driver of a sweep: its present step, and when the step has enough samples.
+//! Runs a sweep: changes the knob from step to step, and decides when a step has enough samples.
 
 use super::{SweepPlan, step::Step, table};
 use crate::{
@@ -20,12 +20,12 @@ pub struct Sweep {
     pub plan: SweepPlan,
     settings: Vec<Setting>,
     in_force: InForce,
-    /// The number of the present step; `None` before the first.
+    /// The index of the present step; `None` before the first step.
     at: Option<usize>,
     step: Option<Step>,
-    /// The results of the steps so far, without the time that is left out of each step.
+    /// The results of the steps so far. The first moments of each step are left out.
     pub curve: Curve,
-    /// The p99 of the service time in the last step, in seconds: about how long requests are in flight.
+    /// The p99 of the service time in the last step, in seconds. Requests are in flight for about this time.
     in_flight_s: f64,
     best: Option<Best>,
     ending: Option<Ending>,
@@ -87,13 +87,13 @@ impl Sweep {
         order.into_iter().chain(self.in_force.set_back()).collect()
     }
 
-    /// Evaluates the results at the end, or after an interruption; returns the event to report.
+    /// Evaluates the results at the end or after an interruption, and returns the event to report.
     fn conclude(&mut self, interruption: Option<Interruption>) -> Option<Order> {
         self.step = None;
         let limit = self.plan.limit.as_ref();
         let dimension = self.plan.dimension;
         let knee = self.curve.law().and_then(|law| law.knee);
-        // A server that died might have been faster with the other values.
+        // If the server died, another value might have been the best.
         let silent = self.curve.points.iter().find(|point| point.measured.ops == 0);
         self.best = self.curve.best(limit).filter(|_| silent.is_none()).map(|point| Best {
             knob: dimension.word(),
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn the_step_with_the_most_throughput_is_found_and_the_knobs_are_set_back() {
+    fn the_step_with_the_most_throughput_is_found_and_the_knobs_are_restored() {
         let (sweep, session) = sweep("pipeline 1,2,4,8,12,16,24,32,64", turning);
         let best = sweep.best.as_ref().unwrap();
         assert_eq!((best.knob.as_str(), best.value, best.steps, best.of), ("pipeline", 16, 9, 9));
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_under_a_limit_is_another_and_there_may_be_none() {
+    fn a_limit_changes_the_best_step_and_there_may_be_none() {
         let open = |knobs: &Knobs, _: f64| {
             let rate = f64::from(knobs.rate.unwrap_or(1));
             measured(rate.min(40_000.0), if rate > 20_000.0 { 7000.0 } else { 300.0 }, true)
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_whose_figures_waver_takes_longer_and_ends_all_the_same() {
+    fn a_step_without_steady_figures_takes_longer_but_ends() {
         let climbing = |knobs: &Knobs, t_s: f64| match knobs.clients {
             1 => measured(10_000.0, 100.0, false),
             _ => measured(1000.0 * (1.0 + t_s), 100.0, false),
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_stopped_reports_the_best_of_what_it_saw_and_sets_back() {
+    fn a_stopped_sweep_reports_the_best_step_so_far_and_restores_the_knobs() {
         let mut sweep = planned("pipeline 1,2,4,8");
         let mut session = Simulated::new(on());
         session.drive_until(&mut sweep, turning, 8.0);
@@ -353,11 +353,11 @@ mod tests {
     }
 
     #[test]
-    fn what_the_table_says_is_first_and_it_has_a_line_a_step() {
+    fn the_report_begins_with_conclusions_and_has_a_line_per_step() {
         let (sweep, _) = sweep("pipeline 1,2,4,8,16,32,64", turning);
         let report = sweep.report();
         let lines: Vec<_> = report.lines().collect();
-        assert_eq!(lines[0], "pipeline 16 does most: 640 k/s, p99 25.0 µs");
+        assert_eq!(lines[0], "pipeline 16 has the most throughput: 640 k/s, p99 25.0 µs");
         assert_eq!(
             lines[1],
             "the knee is near pipeline 16, 640 k/s (a model: the universal scalability law)"

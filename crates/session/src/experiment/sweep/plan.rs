@@ -7,24 +7,24 @@ use crate::{
     knobs::{Knob, Knobs},
 };
 
-/// The largest number of steps.
+/// The maximum number of steps.
 const MOST: usize = 100;
 /// A range with fewer values than this has one step for each value.
 const FEW: u64 = 10;
-/// If the end of a range is at least this many times its start, the steps are 1, 2, 5, 10, 20 and so on, or powers of
-/// two for bytes.
+/// A range is wide if its end is at least this many times its start. The steps of a wide range are 1, 2, 5, 10, 20 and
+/// so on, or powers of two for bytes.
 const WIDE: u64 = 16;
-/// The number of steps in any other range.
+/// The number of steps of a range that is neither short nor wide.
 const STEPS: usize = 8;
 
-/// The values in order, and the limit.
+/// A planned sweep: the values in order, and the limit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SweepPlan {
     /// The dimension.
     pub dimension: Dimension,
     /// The values of the steps.
     pub values: Vec<u64>,
-    /// The limit that the best step has to keep.
+    /// The limit that the best step must keep; `None` without a limit.
     pub limit: Option<Limit>,
 }
 
@@ -80,8 +80,8 @@ fn values(dimension: Dimension, words: &str) -> Result<Vec<u64>, WordsError> {
     Ok(values)
 }
 
-/// Returns `steps` values from `low` to `high`, including both; `None` as `steps` means a number that suits the
-/// dimension.
+/// Returns `steps` values from `low` to `high`, including both. If `steps` is `None`, the number depends on the
+/// dimension and the range.
 fn series(dimension: Dimension, low: u64, high: u64, steps: Option<usize>) -> Vec<u64> {
     let is_wide = high / WIDE >= low.max(1);
     let mut values: Vec<_> = match steps {
@@ -99,8 +99,8 @@ fn series(dimension: Dimension, low: u64, high: u64, steps: Option<usize>) -> Ve
     values
 }
 
-/// Returns `steps` values from `low` to `high` with a constant factor between neighbours; percentages, and values from
-/// 0 on, have a constant difference instead. The values are rounded, so some may be equal.
+/// Returns `steps` values from `low` to `high` with a constant factor between neighbours. For percentages, and if `low`
+/// is 0, the difference is constant instead. The values are rounded, so some may be equal.
 fn spread(low: u64, high: u64, steps: usize, dimension: Dimension) -> Vec<u64> {
     let (from, to) = (low as f64, high as f64);
     let is_even = low == 0 || dimension == Dimension::Knob(Knob::Reads);
@@ -113,7 +113,7 @@ fn spread(low: u64, high: u64, steps: usize, dimension: Dimension) -> Vec<u64> {
 }
 
 impl SweepPlan {
-    /// Returns the settings of the steps on top of these knobs.
+    /// Returns the settings of the steps: the knobs `base` with each value.
     ///
     /// # Errors
     /// A message with the first invalid step.
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_a_range_fit_its_width_and_what_they_are_of() {
+    fn the_values_of_a_range_depend_on_its_width_and_dimension() {
         for (text, values) in [
             ("clients 1..1000", "1 2 5 10 20 50 100 200 500 1000"),
             ("pipeline 1..64", "1 2 5 10 20 50 64"),
@@ -155,13 +155,13 @@ mod tests {
     }
 
     #[test]
-    fn the_best_step_may_have_to_hold_a_limit() {
+    fn a_sweep_may_have_a_limit() {
         let plan = plan("rate 1k..50k in 4 p99.9<5ms").unwrap();
         assert_eq!((plan.values.len(), plan.limit), (4, Some("p99.9<5ms".parse().unwrap())));
     }
 
     #[test]
-    fn what_is_no_sweep_is_refused_with_what_would_be() {
+    fn an_invalid_sweep_is_refused_with_an_example() {
         for (text, expected) in [
             ("clients", "'clients' must begin with one of clients, "),
             ("wheels 1..4", "'wheels 1..4' must begin with one of "),

@@ -1,4 +1,5 @@
-//! A step of a sweep: leaves out the time after the change, and measures until the measurement is long enough.
+//! A step of a sweep. A step leaves out the first moments after the change, and then measures long enough for steady
+//! figures.
 
 use crate::{
     experiment::stretch::{ENOUGH_FOR_P99, Window},
@@ -6,31 +7,31 @@ use crate::{
     stats::is_steady,
 };
 
-/// The shortest and the longest time that is left out after a change, in seconds; it depends on how long requests are
-/// in flight.
+/// The minimum and the maximum of the time after a change that is left out, in seconds. The time depends on how long
+/// requests are in flight.
 const SETTLE_S: (f64, f64) = (0.5, 5.0);
-/// The shortest and the longest measurement of a step, in seconds.
+/// The minimum and the maximum length of a measurement, in seconds.
 const LENGTH_S: (f64, f64) = (3.0, 10.0);
-/// The required precision of the mean throughput, as a share of it.
+/// The required relative precision of the mean throughput.
 const THROUGHPUT: f64 = 0.02;
-/// The required precision of the mean response time. The response time decides in open loops, and varies more than
-/// throughput.
+/// The required relative precision of the mean response time, which matters in open loops. Response times vary more
+/// than throughput.
 const RESPONSE: f64 = 0.05;
 
 /// A step in progress.
 #[derive(Debug, Clone)]
 pub(super) struct Step {
     stretch: Window,
-    /// Replies per second, tick by tick.
+    /// The replies per second of each tick.
     ops_per_s: Vec<f64>,
-    /// Mean response times under a rate, tick by tick, in nanoseconds.
+    /// The mean response time of each tick in an open loop, in nanoseconds.
     response_ns: Vec<f64>,
     /// The means of gauges since the setting is in force.
     pub(super) gauges: GaugeMeans,
 }
 
 impl Step {
-    /// Returns a step whose setting is in force since `since_s`; requests are in flight for about `in_flight_s`
+    /// Returns a step with a setting that is in force since `since_s`. Requests are in flight for about `in_flight_s`
     /// seconds.
     pub(super) fn new(since_s: f64, in_flight_s: f64) -> Self {
         let settle_s = (2.0 * in_flight_s).clamp(SETTLE_S.0, SETTLE_S.1);

@@ -1,4 +1,4 @@
-//! The results of a sweep as a table: a line for each step, with the best one marked, and the knee.
+//! The results of a sweep as text: the best step, the knee, and a table with a line for each step.
 
 use super::driver;
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 /// The percentiles of the columns.
 const LEVELS: [(&str, f64); 3] = [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)];
 
-/// Returns the conclusions, and below them the table.
+/// Returns the conclusions and the table.
 pub(super) fn written(curve: &Curve, best: Option<&Best>) -> String {
     let points = &curve.points;
     if points.is_empty() {
@@ -39,7 +39,7 @@ pub(super) fn written(curve: &Curve, best: Option<&Best>) -> String {
     format!("{}\n{text}", words(curve, best))
 }
 
-/// Returns the conclusions.
+/// Returns the conclusions: the best step, the knee, and how often redyno was the limit.
 pub(super) fn words(curve: &Curve, best: Option<&Best>) -> String {
     let (points, mut text) = (&curve.points, String::new());
     if let Some(best) = best {

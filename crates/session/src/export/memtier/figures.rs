@@ -1,4 +1,5 @@
-//! The figures of a row: rates, latencies in milliseconds, values by second, and percentiles.
+//! The figures of a row in memtier_benchmark's JSON: rates, latencies in milliseconds, values of each second, and
+//! percentiles.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,7 @@ use super::{
 };
 use crate::session::OperationInterval;
 
-/// The longest name of a percentile: memtier_benchmark's buffer cuts off the rest, as in `p99.90`.
+/// The maximum length of a percentile's name, as in `p99.90`. memtier_benchmark cuts off longer names.
 const LONGEST_NAME: usize = 6;
 
 /// Returns a latency in milliseconds with three decimals.
@@ -21,7 +22,7 @@ fn rate(per_s: f64) -> Json {
     Json::Decimal((per_s * 1e2).round() / 1e2)
 }
 
-/// Returns the figures of a row; `totals` is `None` except for the row of all operations together.
+/// Returns the figures of a row. Only the row of all operations together has `totals`.
 pub(super) fn figures(report: &Report, row: &ResultRow, totals: Option<&Results>) -> Json {
     let (part, in_rate, per_s) = (&row.all, &row.in_rate, |n: u64| report.results.per_s(n));
     let kib_per_s = |bytes: u64| rate(kib(per_s(bytes)));
@@ -34,7 +35,7 @@ pub(super) fn figures(report: &Report, row: &ResultRow, totals: Option<&Results>
         ("Hits/sec", rate(per_s(in_rate.hits))),
         ("Misses/sec", rate(per_s(in_rate.misses))),
     ];
-    // The redirects of each row are not counted.
+    // redyno counts redirects in total, not by row.
     fields.extend(report.results.redirected().map(redirected));
     fields.extend([
         ("Connection Errors/sec", rate(per_s(lost))),
@@ -51,7 +52,7 @@ pub(super) fn figures(report: &Report, row: &ResultRow, totals: Option<&Results>
         ("Time-Serie", time_serie(report, &row.seconds)),
         ("Percentile Latencies", percentiles(report, part)),
     ]);
-    // memtier_benchmark has no such field: it counts errors as operations.
+    // memtier_benchmark has no field for errors: it counts them as operations.
     if let Some(totals) = totals {
         let errors = totals.errors.iter().map(|(kind, n)| (kind.clone(), (*n).into()));
         fields.push(("Errors", Json::Object(errors.collect())));
@@ -87,13 +88,14 @@ fn time_serie(report: &Report, seconds: &BTreeMap<u64, OperationInterval>) -> Js
 
 fn percentiles(report: &Report, part: &OperationInterval) -> Json {
     let mut fields = quantiles(report, part, 3);
-    // The text is in microseconds, as in memtier_benchmark.
+    // The compressed histogram is in microseconds, as in memtier_benchmark.
     let text = part.service.hdr_text_us();
     fields.push(("Histogram log format".to_owned(), vec![("Compressed Histogram", text.into())].into()));
     Json::Object(fields)
 }
 
-/// Returns the percentiles of the table, with this number of decimals in their names, but at most six characters.
+/// Returns the percentiles of the table. The names of percentiles have this number of decimals, but at most six
+/// characters.
 fn quantiles(report: &Report, part: &OperationInterval, decimals: usize) -> Vec<(String, Json)> {
     let one = |percentile: &f64| {
         let at = latency(ms(part.service.value_at_quantile(percentile / 100.0)));

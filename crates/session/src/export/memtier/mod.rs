@@ -1,5 +1,5 @@
-//! The JSON of memtier_benchmark (its format version 2), with the same names, order and units. `redyno memtier` and the
-//! export of any session use the same writer.
+//! The JSON of memtier_benchmark (format version 2), with the same names, order and units. `redyno memtier` and the
+//! export of a session use the same writer.
 
 mod figures;
 mod report;

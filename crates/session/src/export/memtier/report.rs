@@ -1,4 +1,4 @@
-//! The configuration and the results of each run.
+//! The JSON document of memtier_benchmark: its configuration, and the results of each run.
 
 use super::{
     figures::{figures, latency},
@@ -10,12 +10,12 @@ use crate::{
     stats::walks::{Level, percentile_steps},
 };
 
-/// The default percentiles of a table.
+/// The default percentiles of memtier_benchmark's table.
 pub const PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
 /// The number of percentiles in a distribution for each halving of the distance to 100 %.
 pub const STEPS: u32 = 10;
 
-/// Returns the whole object: the configuration, the amount of load, and the results.
+/// Returns the JSON document: the configuration, the amount of load (`information`), and the results.
 pub fn json(configuration: Json, mut information: Vec<(&str, Json)>, reports: &[Report]) -> Json {
     information.push(("Format version", 2_u32.into()));
     let head = [("configuration", configuration), ("run information", information.into())];

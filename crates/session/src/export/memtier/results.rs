@@ -1,18 +1,18 @@
-//! The results of runs: by row, by second, and in total.
+//! The results of a run: by row, by second, and in total.
 
 use std::collections::BTreeMap;
 
 use super::value::Json;
 use crate::session::{Interval, OperationInterval, add_counts};
 
-/// The results of one row: in total, and for each second from the start of the load.
+/// The results of one row: in total, and in each second since the start of the load.
 #[derive(Debug, Clone, Default)]
 pub struct ResultRow {
     /// The sum of all results.
     pub all: OperationInterval,
-    /// The results that count for rates per second; in a closed loop, replies after the end of the load do not count.
+    /// The results that count for rates. In a closed loop, replies after the end of the load do not count.
     pub in_rate: OperationInterval,
-    /// The results of each second.
+    /// The results of each second, by the number of the second from 0.
     pub seconds: BTreeMap<u64, OperationInterval>,
 }
 
@@ -34,19 +34,19 @@ impl ResultRow {
 /// The results of one run, or of several runs together.
 #[derive(Debug, Clone, Default)]
 pub struct Results {
-    /// The results by kind of request.
+    /// The rows, one for each kind of request.
     pub rows: Vec<ResultRow>,
     /// The results of all requests together.
     pub totals: ResultRow,
-    /// Seconds under load.
+    /// The time under load, in seconds.
     pub length_s: f64,
-    /// The start of the load, in seconds of the session.
+    /// The start of the load, in seconds since the session began.
     pub(super) began_s: Option<f64>,
     /// The start of the load, in milliseconds since 1970.
     pub started_ms: u64,
     /// Requests that failed, by kind.
     pub errors: BTreeMap<String, u64>,
-    /// Requests that a node of a cluster refused and that were sent again, by kind; `None` without a cluster.
+    /// Requests that were sent again because a node of a cluster redirected them, by kind; `None` without a cluster.
     pub redirects: Option<BTreeMap<String, u64>>,
     /// Connections that were lost or could not be opened.
     pub connection_errors: u64,
@@ -61,11 +61,11 @@ impl Results {
         Self { rows: vec![ResultRow::default(); rows], started_ms, is_interrupted, ..Self::default() }
     }
 
-    /// Adds an interval of the load; `row_of` returns the row of an operation.
+    /// Adds an interval of the load; `row_of` returns the index of an operation's row.
     pub fn add(&mut self, interval: &Interval, row_of: impl Fn(&str) -> Option<usize>) {
         let Interval { t_s, length_s, .. } = *interval;
         let began_s = *self.began_s.get_or_insert(t_s - length_s);
-        // The middle decides about the second, since the end of an interval is the start of the next.
+        // The middle of an interval decides its second, since the end may be the start of the next second.
         let is_in_rate = !interval.drain || interval.response.is_some();
         let second = is_in_rate.then_some((t_s - length_s / 2.0 - began_s).max(0.0) as u64);
         for (name, operation) in &interval.commands {
@@ -82,7 +82,7 @@ impl Results {
         self.connection_errors += lost.sum::<u64>();
     }
 
-    /// Returns how many requests the nodes of a cluster redirected, by the names of the figures; nothing without a cluster.
+    /// Returns the numbers of redirected requests, each with the name of its figure; empty without a cluster.
     pub fn redirected(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let kinds = [("MOVED/sec", "MOVED"), ("ASK/sec", "ASK")];
         let each = |redirects| {
@@ -91,17 +91,17 @@ impl Results {
         self.redirects.as_ref().map(each).into_iter().flatten()
     }
 
-    /// Returns the seconds from the first to the last with requests.
+    /// Returns the numbers of all seconds from 0 to the last second with replies.
     pub fn seconds(&self) -> std::ops::Range<u64> {
         self.totals.seconds.last_key_value().map_or(0..0, |(last, _)| 0..last + 1)
     }
 
-    /// Returns a count per second.
+    /// Returns a count divided by the time under load.
     pub fn per_s(&self, count: u64) -> f64 {
         if self.length_s > 0.0 { count as f64 / self.length_s } else { 0.0 }
     }
 
-    /// Returns several runs as one, with the sum of their lengths.
+    /// Returns the sum of several runs, including their lengths.
     pub fn together(runs: &[Self]) -> Self {
         let Some((first, others)) = runs.split_first() else { return Self::default() };
         let mut sum = first.clone();
@@ -121,20 +121,20 @@ impl Results {
     }
 }
 
-/// Results with their title.
+/// The results of a run, and how they are written.
 #[derive(Debug, Clone)]
 pub struct Report<'a> {
-    /// The title of the results.
+    /// The title of the run.
     pub title: &'a str,
     /// The commands of the rows.
     pub rows: &'a [String],
-    /// The results, row by row.
+    /// The results of the run.
     pub results: &'a Results,
     /// The percentiles to write.
     pub percentiles: &'a [f64],
-    /// Whether the distribution of each row is written.
+    /// Whether the latency distribution of each row is written.
     pub has_distributions: bool,
-    /// A further field of the results.
+    /// A further field after the totals.
     pub more: Option<(&'static str, Json)>,
 }
 
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stretches_are_counted_by_row_and_by_second() {
+    fn intervals_are_counted_by_row_and_by_second() {
         let mut results = Results::none(3, 0);
         let row_of = |name: &str| ["SET 1", "GET 2"].iter().position(|known| *known == name);
         for n in 0..5_u32 {

@@ -1,5 +1,5 @@
-//! A session as one run of memtier_benchmark: each operation is a row of the table; a warm-up and a prefill are left
-//! out. Values that records do not contain, such as the connections of each thread, are `null`.
+//! A session as one run of memtier_benchmark. Each operation is a row of the table, and a warm-up and a prefill are
+//! left out. Values that are not in the records, such as the connections of each thread, are `null`.
 
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
@@ -22,13 +22,13 @@ pub(in crate::export) const MEMTIER_JSON: Format = Format::new(
     |_, _| Box::new(MemtierJson::default()),
 );
 
-/// Writes the object at the end.
+/// The writer of memtier_benchmark's JSON, at the end of the session.
 #[derive(Debug, Default)]
 pub(in crate::export) struct MemtierJson {
     session: Option<SessionStart>,
     tally: Tally,
     results: Results,
-    /// The operations in the order of their appearance, and the names of their rows.
+    /// The operations in the order of their first appearance.
     operations: Vec<String>,
     rows: Vec<String>,
     /// The connections and the pipeline of each counted segment under load, without duplicates.
@@ -93,8 +93,8 @@ impl MemtierJson {
         self.results.add(interval, |name| operations.iter().position(|known| known == name));
     }
 
-    /// Returns a row name that no other field of the object has: of two fields with the same name, a JSON reader loses
-    /// one.
+    /// Returns a name for the row of an operation that no other field of the JSON object has. A JSON reader would lose
+    /// one of two fields with the same name.
     fn unused(&self, name: &str) -> String {
         let is_used = |name: &str| {
             let others = self.rows.iter().any(|row| row == name || plural(row) == name);
@@ -110,7 +110,7 @@ impl MemtierJson {
         row
     }
 
-    /// Returns the settings that did not change during the session, and the server.
+    /// Returns the server, and the settings that did not change during the session.
     fn configuration(&self) -> Json {
         let target = self.session.as_ref().map(|session| &session.target);
         let address = target.map_or("", |target| &target.address);
@@ -123,14 +123,14 @@ impl MemtierJson {
             ("tls", truth(target.is_some_and(|target| !target.tls.is_none()))),
             ("threads", Json::Null),
             ("clients", Json::Null),
-            // memtier_benchmark has no such field: it has the number of connections of each thread.
+            // memtier_benchmark has no field for all connections, but for the connections of each thread.
             ("connections", self.setting(|(connections, _)| connections)),
             ("pipeline", self.setting(|(_, pipeline)| pipeline)),
         ]
         .into()
     }
 
-    /// Returns a setting if it was the same during the whole load, otherwise null.
+    /// Returns a setting if it was the same during the whole load, and null otherwise.
     fn setting(&self, of: fn((u32, u32)) -> u32) -> Json {
         let mut all = self.shapes.iter().copied().map(of);
         let first = all.next();

@@ -1,8 +1,8 @@
-//! A JSON value with objects that keep the order of their fields.
+//! A JSON value that keeps the order of the fields of objects.
 
 use serde::{Serialize, Serializer};
 
-/// A value.
+/// A JSON value.
 #[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
 pub enum Json {
@@ -14,10 +14,10 @@ pub enum Json {
     Decimal(f64),
     /// Text.
     Text(String),
-    /// Fields, in order.
+    /// An object with its fields, in order.
     #[serde(serialize_with = "in_order")]
     Object(Vec<(String, Json)>),
-    /// Values, in order.
+    /// An array.
     Array(Vec<Json>),
 }
 
