@@ -26,17 +26,17 @@
 //! | [`protocol`] | bytes: the protocols of the servers, request templates, the resumable parser that skips replies | sockets, time |
 //! | [`workload`] | what is requested: operations, keys, values, records of a file, and the program that they compile to; the setup before the load | sockets, time |
 //! | [`knobs`] | the settings that can change during a session: names, steps, limits, text, presets | how the engine applies them |
-//! | [`endpoint`] | how a server is reached: address, credentials, TLS, greeting, transport; the nodes of a cluster and the owners of its slots; whether it is the expected server | load |
-//! | [`host`] | this machine: the CPU time and waiting time of redyno's own threads | load, records |
+//! | [`endpoint`] | how a server is reached: address, credentials, TLS, greeting, transport; the nodes of a cluster and the owners of its slots; whether a server is the expected one | load |
+//! | [`host`] | this machine, the server's process, and redyno's own threads: CPU time and other figures | load, records |
 //! | [`load`] | the load engine: plan, phases, workers, connections to one server or to each node of a cluster, pacing, errors | records, screens |
 //! | [`probe`] | ping, wake, intrinsic: small measurements that run with the load | records, screens |
 //! | [`server`] | the control plane: INFO, `stats`, CONFIG, slow log, latency events and histograms, safety checks, running and undoing setups, removing keys | load, screens |
-//! | [`session`] | records, the collector, the timeline, the session file; on its own thread the rules of a session: asking before it writes, refusing, changing settings, stopping, undoing | screens |
+//! | [`session`] | records, the collector, the timeline, the session file; the rules of a session, on their own thread: questions before writes, refusals, changes of settings, stops, undoing | screens |
 //! | [`diagnose`] | findings over records, one rule per file: what is wrong or limits the result, the evidence, what to do; pure | screens, I/O |
 //! | [`fleet`] | several machines that carry one load out: the bus, what an agent permits, the joined records | screens, files |
 //! | [`export`] | the figures of a session in the formats of other tools, one file per format; pure | screens, files |
 //! | [`compare`] | whether B is better than A: the `Difference` of a figure with its text, for recordings, segments, settings and targets; whether two runs are comparable; thresholds; pure | screens, files |
-//! | [`experiment`] | what changes knobs automatically: two settings or targets in alternation, sweeps, scripts, curves over a knob; the tables and files of series; records in, orders out; pure except for these files | screens, I/O |
+//! | [`experiment`] | experiments, which change knobs automatically: two settings or targets in alternation, sweeps, scripts, curves over a knob; the tables and files of series; records in, orders out; pure except for these files | screens, I/O |
 //! | [`report`] | a session for people: one page with charts and tables, or text for a ticket; pure | screens, files |
 //! | [`print`](mod@print) | the output without a screen: lines and JSON lines during a session, its summary; writing to stdout and stderr | terminals |
 //! | [`app`] | the state of the screen: tracks, messages, update, the tables of keys and of screens; pure | ratatui, I/O |
@@ -59,9 +59,10 @@
 //! 6. [`Timeline::push`](session::timeline::Timeline::push): the interval is added to the timeline, which the screens
 //!    read. A [`Sink`](session::Sink) turns it into printed lines.
 //!
-//! A knob, from the key to the first request that obeys it:
+//! A knob, from the key to the first request with the new value:
 //! 1. [`update`](app::update()): a key becomes an order with the wanted knobs.
-//! 2. `Running::set_knobs` (session/running): limits are applied, and the question before a write is asked.
+//! 2. `Running::set_knobs` (session/running): the limits of knobs are applied, and the user is asked before the
+//!    first write.
 //! 3. `Measured::settle` (session): several changes in quick succession become one change.
 //! 4. [`Load::set`](load::Load::set): the program of the workers is built, then swapped in with the number of the new segment.
 //! 5. `Worker::take_setting` (load/worker): the old segment ends, and the next batch belongs to the new one.
@@ -77,7 +78,7 @@
 //! 1. [`Info::status`](server::Info::status): one parser for each row of [the table](gauge).
 //! 2. `TargetRecords::take` (session): one sample of all gauges becomes a record.
 //! 3. [`Timeline::push`](session::timeline::Timeline::push): the timeline keeps the last sample, and the highest sample
-//!    of each stretch of time.
+//!    of each period.
 //! 4. [`Gauge::written`](gauge::Gauge::written): every output iterates the table.
 
 pub use redyno_demo::demo;

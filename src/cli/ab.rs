@@ -21,28 +21,29 @@ use crate::{
 };
 
 const AFTER: &str = "\
-KNOBS are settings with commas between them: 'clients 50', 'rate 5k, arrivals poisson', 'value size 1k',
-'preset write-heavy', 'config appendfsync always'. Knobs that they do not name keep the value of the load options. A
-server parameter is restored for the other setting, and at the end.
+KNOBS are settings with commas between them: 'clients 50', 'rate 5k, arrivals poisson', 'value size 1k', \
+'preset write-heavy', 'config appendfsync always'. A knob that a setting does not name keeps its value from the load options. \
+A server parameter is restored before the other setting is measured, and at the end.
 
 Examples:
   redyno ab -p 6379 --from 'clients 50' --to 'clients 100'
   redyno ab @prod --yes --rate 5k --to 'config appendfsync always' --json
 
-The first second after a switch is left out. Throughput decides; with --rate, the p99 of the response time.
-After nine pairs, about 70 s, a comparison ends as soon as the answer is clear. It ends after three minutes at the latest; \
-then the answer may be 'not clear'. It ends after three pairs if redyno itself was the limit on both sides of all three.
+The first second after a switch is not counted. The setting with the higher throughput is better; with --rate, the setting with \
+the lower p99 of the response time.
+After nine pairs, about 70 s, the comparison ends as soon as the verdict is clear. After three minutes it ends in any case; the \
+verdict may then be 'not clear'. It ends after three pairs if redyno itself was the limit on both sides of all three.
 Exit codes: 0 B is the same or better, 3 B is worse, 4 not clear; 1 failed, 2 bad usage, 130 interrupted.";
 
 /// The arguments of `redyno ab`.
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER)]
 pub struct AbArgs {
-    /// The first setting, A [default: what the load options set]
+    /// Setting A [default: the load options]
     // This is the first field, because the target's heading applies to all fields after it.
     #[arg(long, value_name = "KNOBS")]
     pub from: Option<String>,
-    /// The second setting, B, which the verdict is about
+    /// Setting B; the verdict says whether B is better than A
     #[arg(long, value_name = "KNOBS")]
     pub to: String,
     /// Time under each setting in seconds, for each pair [default: 3]

@@ -22,8 +22,8 @@ const AFTER: &str = "\
 An agent waits on the bus for a session (redyno --bus URI --agents COUNT), carries out its share of the load, and ends with the \
 session. It loads only the targets that --target permits. Unless --allow is given, it writes only keys of the session's run, and \
 sends no command that administers a server, runs code or blocks. Its load ends when the session is silent for 4 s. Passwords \
-are never sent over the bus: the agent takes the target's from -a or REDISCLI_AUTH, and the bus's from its URI, which may be in \
-REDYNO_BUS, or from REDYNO_BUS_AUTH.
+are never sent over the bus. The agent takes the password of the target from -a or REDISCLI_AUTH. It takes the password of the bus \
+from the URI in --bus or REDYNO_BUS, or from REDYNO_BUS_AUTH.
 
 Examples:
   redyno agent --bus redis://bus:6379 --target 10.0.0.5:6379 --index 0 --of 2
@@ -36,14 +36,14 @@ Exit codes: 0 the session is over, 1 failed, 2 bad usage, 130 interrupted.";
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER)]
 pub struct AgentArgs {
-    /// The Redis or Valkey on which session and agents meet, as a URI, which may also be in REDYNO_BUS; its password may also
-    /// be in REDYNO_BUS_AUTH
+    /// URI of the Redis or Valkey server through which session and agents communicate [default: REDYNO_BUS]; the
+    /// password of the bus may also be in REDYNO_BUS_AUTH
     #[arg(long, value_name = "URI")]
     pub bus: Option<Password>,
     /// The name of the session on the bus [default: redyno]
     #[arg(long = "session", value_name = "NAME")]
     pub name: Option<FleetName>,
-    /// A target that the session may load, as HOST:PORT; * stands for any text; can be given several times
+    /// A target that the session may put load on, as HOST:PORT; * stands for any text; can be given several times
     #[arg(long = "target", value_name = "HOST:PORT", required = true, value_parser = NonEmptyStringValueParser::new())]
     pub targets: Vec<String>,
     /// The agent's number, from 0 [default: JOB_COMPLETION_INDEX, SLURM_ARRAY_TASK_ID or NOMAD_ALLOC_INDEX]
@@ -52,17 +52,17 @@ pub struct AgentArgs {
     /// How many agents there are [default: SLURM_ARRAY_TASK_COUNT]
     #[arg(long, value_name = "COUNT", value_parser = value_parser!(u16).range(1..=1000))]
     pub of: Option<u16>,
-    /// Wait for the next session after the end of one
+    /// At the end of a session, wait for the next session
     #[arg(long)]
     pub stay: bool,
-    /// Also send commands that administer the server, run code, block, or write keys by name, and use keys without the run's
-    /// prefix (--key-prefix, --own-names), if the session asks for them
+    /// If the session requests it, also send commands that administer the server, run code, block, or write keys by
+    /// name, and use keys without the run's prefix (--key-prefix, --own-names)
     #[arg(long)]
     pub allow: bool,
-    /// The most operations a second of this agent; a session without --rate is refused then
+    /// Maximum number of operations per second of this agent; a session without --rate is then refused
     #[arg(long, value_name = "RATE", value_parser = value_parser!(u32).range(1..))]
     pub max_rate: Option<u32>,
-    /// The most clients of this agent [default: as many as the limit of open files allows]
+    /// Maximum number of clients of this agent [default: as many as the limit of open files allows]
     #[arg(long, value_name = "COUNT", value_parser = value_parser!(u32).range(1..))]
     pub max_clients: Option<u32>,
     /// ACL user of the target; needs a password
@@ -76,8 +76,9 @@ pub struct AgentArgs {
     pub tls: TlsArgs,
 }
 
-/// The launchers' variables with the number of an agent, and with the number of agents.
+/// The environment variables in which job launchers give the number of an agent, from 0.
 const INDEX_VARIABLES: [&str; 3] = ["JOB_COMPLETION_INDEX", "SLURM_ARRAY_TASK_ID", "NOMAD_ALLOC_INDEX"];
+/// The environment variable in which a job launcher gives the number of agents.
 const COUNT_VARIABLES: [&str; 1] = ["SLURM_ARRAY_TASK_COUNT"];
 
 impl Arguments for AgentArgs {
@@ -90,7 +91,7 @@ impl Arguments for AgentArgs {
         let share = share(self.index, self.of)?;
         let credentials =
             TargetArgs { user: self.user, password: self.password, tls: self.tls, ..TargetArgs::default() };
-        // The address is the session's.
+        // The session supplies the address.
         let credentials = credentials.target()?;
         let all = most_clients(1, 1);
         let permit = Permit {
@@ -119,7 +120,7 @@ fn share(index: Option<usize>, of: Option<u16>) -> Result<Share, UsageError> {
     };
     if index >= of {
         return Err(UsageError::of(format!(
-            "the agent's number is {index}, and of {of} the last is {}",
+            "agent number {index} is too high: {of} agents have the numbers 0 to {}",
             of.max(1) - 1
         )));
     }

@@ -17,14 +17,14 @@ use crate::{
 const ABOUT: &str = "Latency monitor and load generator for Redis and Valkey: live load, live knobs and live probes on one screen";
 
 const EXAMPLES: &str = "\
-Commands of your own follow --, several with \\; between them, each with an optional weight N: before it. In them {key} is a \
-key of the keyspace, {value} a value, {number 1..9} a number; all else is sent as written.
+Write commands of your own after --, with \\; between two commands; a weight N: may precede each command. {key} becomes a key of \
+the keyspace, {value} a value, {number 1..9} a number; everything else is sent as written.
 
 Examples:
-  redyno                              try it: with the built-in server, if none runs here
+  redyno                              try it; if no server runs here, the built-in server is used
   redyno -h 10.0.0.5 -p 6379          watch a server, without load: latency of PING, and INFO
   redyno redis://a redis://b          watch several servers side by side
-  redyno @prod                        the same for a target of the config file; see redyno config
+  redyno @prod                        watch a target of the config file; see redyno config
   redyno -p 6379 -c 200 -P 16         generate load, and change it while it runs
   redyno -p 6379 -- 3: SET {key} {value} \\; GET {key}
   redyno --workload ycsb-a --plan     print what would be sent, without connecting
@@ -70,7 +70,7 @@ pub struct CommandLine {
     /// Experiments, which change knobs by themselves.
     #[command(flatten)]
     pub experiment: ExperimentArgs,
-    /// The options of the session: its length, its output, its look.
+    /// The options of the session: its length, its output, and the look of the screen.
     #[command(flatten)]
     pub session: SessionArgs,
     /// Several machines that carry the load out.
@@ -96,7 +96,7 @@ impl CommandLine {
         let given = Self::command().try_get_matches_from(before)?;
         let mut line = Self::from_arg_matches(&given)?;
         if line.command.is_some() && !commands.is_empty() {
-            // A `--` in that place only ends the options.
+            // After a subcommand, `--` only ends the options.
             let given = Self::command().try_get_matches_from(&args)?;
             return Ok((Self::from_arg_matches(&given)?, given));
         }
@@ -132,7 +132,7 @@ impl CommandLine {
                 return Err(UsageError::of(text));
             }
             if self.oneshot.mode().is_some() {
-                let text = "redis-cli's modes send no commands of your own; leave out those after --";
+                let text = "redis-cli's modes send no commands of your own; leave out the commands after --";
                 return Err(UsageError::of(text));
             }
             let workload = Workload::of_commands(&self.commands).map_err(UsageError::of)?;
@@ -142,9 +142,9 @@ impl CommandLine {
     }
 }
 
-/// Replaces `@NAME` and `-u @NAME` by `--target=NAME`, and a URI without an option by `--uri=URI`. If the main command has
-/// several such words, each becomes `--node=WORD`. Returns all words. Does not replace words of commands without a
-/// target, or values of options.
+/// Replaces `@NAME` and `-u @NAME` by `--target=NAME`, and a URI without an option by `--uri=URI`. If the main command
+/// has several such words, each becomes `--node=WORD`. Returns all words. Values of options, and the words of a command
+/// that has no target, stay unchanged.
 fn with_named_targets(args: &[OsString]) -> Vec<OsString> {
     let name = |word: &OsString| {
         let word = word.to_str()?;
@@ -192,7 +192,7 @@ fn with_named_targets(args: &[OsString]) -> Vec<OsString> {
     words
 }
 
-/// Returns whether the word is an option of `command` with the next word as its value.
+/// Returns whether the word is an option of `command` that takes the next word as its value.
 fn takes_value(command: &Command, word: &OsString) -> bool {
     let is_this = |option: &&Arg| {
         let (short, long) = (option.get_short(), option.get_long());

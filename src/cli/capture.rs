@@ -17,24 +17,24 @@ use crate::{
 };
 
 const AFTER: &str = "\
-MONITOR shows each command of each client, and the server formats a copy of each: a busy server may lose half its throughput \
-meanwhile, so redyno asks before. Values are replaced by their lengths, unless --values is given. Administrative and dangerous \
-commands, AUTH and HELLO, transactions, scripts and commands that block are not written, and counted; redyno --trace FILE sends \
-the others. The file has the text of MONITOR and mode 0600. Ctrl-C ends a capture early with what it has.
+For MONITOR, the server formats a copy of each command of each client. A busy server may lose half its throughput during the \
+capture, so redyno asks before. Values are replaced by their lengths, unless --values is given. Administrative and dangerous \
+commands, AUTH and HELLO, transactions, scripts and commands that block are counted, but not written. redyno --trace FILE sends \
+the commands in the file. The file has MONITOR's format and mode 0600. Ctrl-C ends the capture early and keeps the file.
 
 Examples:
   redyno capture -p 6379 --duration 60 -o shop.log
   redyno capture @prod --duration 10 -o shop.log --yes
   redyno -p 6380 --trace shop.log --speed 2";
 
-/// The length of a capture without `--duration`.
+/// The length of a capture if `--duration` is not given.
 const USUAL: Duration = Duration::from_secs(60);
 
 /// The arguments of `redyno capture`.
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER)]
 pub struct CaptureArgs {
-    /// The server as a URI, or @NAME of the config file; -h and -p name it as well [default: 127.0.0.1:6379]
+    /// The server: a URI, or @NAME of the config file; -h and -p can be used instead [default: 127.0.0.1:6379]
     // This is the first field, because the target's heading applies to all fields after it.
     #[arg(value_name = "TARGET", conflicts_with_all = ["uri", "host", "port", "socket", "named"])]
     pub at: Option<Password>,
@@ -44,10 +44,10 @@ pub struct CaptureArgs {
     /// The new file
     #[arg(short = 'o', long, value_name = "FILE")]
     pub output: PathBuf,
-    /// Write values as they are, and not their lengths alone
+    /// Write the values themselves, in place of their lengths
     #[arg(long)]
     pub values: bool,
-    /// Do not ask before; needed above 20 000 commands a second
+    /// Do not ask before the capture; required above 20 000 commands per second
     #[arg(long)]
     pub yes: bool,
     /// The server.

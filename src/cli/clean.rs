@@ -1,4 +1,4 @@
-//! `redyno clean`: undoes the changes that a killed session left behind. `redyno clean` restores parameters, and
+//! `redyno clean`: undoes the changes that a killed session left behind. It restores the server's parameters, and
 //! removes keys and the objects that setups made.
 
 use std::{
@@ -37,11 +37,12 @@ use crate::{
 
 /// The largest number of sessions that are listed one by one.
 const MOST_LISTED: usize = 50;
-/// The time limit for finding the sessions that left changes behind, which takes a connection and some twenty commands.
+/// The time limit for finding the sessions that left changes behind. The search takes a connection and some twenty
+/// commands.
 const SURVEY_LIMIT: Duration = Duration::from_secs(30);
-/// How long a node may take to connect, and again to report its cluster.
+/// The time limit for the connection to a node, and again for the node's report of its cluster.
 const FIND_LIMIT: Duration = Duration::from_secs(5);
-/// The interval of polls that are not needed.
+/// The poll interval of a control plane that need not poll again.
 const NEVER: Duration = Duration::from_secs(24 * 3600);
 /// The time between two lines of progress.
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
@@ -51,24 +52,25 @@ Examples:
   redyno clean -p 6379
   redyno clean @prod --yes";
 
-/// The runs whose markers are on each node, by its number.
+/// The runs with a marker on a node, by the number of the node.
 type Runs = BTreeMap<u16, Vec<Ledger>>;
 
 /// The arguments of `redyno clean`.
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER)]
 pub struct CleanArgs {
-    /// Restore parameters and delete what setups made without asking, even while another redyno is connected to the server
-    // The first field, because the target's heading applies to everything after it.
+    /// Do not ask before restoring parameters and deleting objects of setups, even if another redyno is connected to
+    /// the server
+    // This is the first field, because the target's heading applies to all fields after it.
     #[arg(long)]
     pub yes: bool,
-    /// By HTTP, send the header fields in this workload's table http, such as Authorization
+    /// For an HTTP server, send the header fields of this workload's http table, such as Authorization
     #[arg(long, value_name = "FILE")]
     pub workload: Option<String>,
     /// The server.
     #[command(flatten)]
     pub target: TargetArgs,
-    /// --one-node.
+    /// The option `--one-node`.
     #[command(flatten)]
     pub one_node: OneNodeArgs,
 }
@@ -82,7 +84,7 @@ impl Arguments for CleanArgs {
 }
 
 /// Removes what killed sessions left behind, and prints to `out` what was found and removed. If the removal takes
-/// longer and stderr is a terminal, prints its progress there.
+/// longer than a second and stderr is a terminal, prints the progress to stderr.
 ///
 /// # Errors
 /// When the server cannot be reached or refuses a command, when another session is running, when a change could not be
@@ -101,8 +103,8 @@ pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), Failure> {
     }
     if target.dialect.has_keys() && !target.dialect.lists_keys() {
         return Err(anyhow!(
-            "{} is a memcached, which lists no keys, so that those of a killed session cannot be found: it evicts them, \
-             or flush_all removes them with all others",
+            "{} is a memcached, which cannot list its keys, so redyno cannot find the keys of a killed session: memcached \
+             evicts them, or flush_all removes all keys",
             target.address
         )
         .into());
@@ -148,7 +150,7 @@ pub fn run(args: &CleanArgs, out: &mut dyn Write) -> Result<(), Failure> {
     if stays.is_empty() { Ok(()) } else { Err(anyhow!(stays.join("\n")).into()) }
 }
 
-/// Undoes the changes of all runs on all servers, as [`undo`] does: of the listed runs, and of those in other databases.
+/// Calls [`undo`] for all runs on all servers: for the listed runs, and for runs in other databases.
 fn undo_all(
     holders: &Holders,
     (of_nodes, elsewhere): (&Runs, &[(u16, Vec<Marker>)]),
@@ -161,7 +163,7 @@ fn undo_all(
         }
         let elsewhere = elsewhere.iter().filter(|(node, _)| node == number).flat_map(|(_, markers)| markers);
         for marker in elsewhere.cloned() {
-            // The marker is in its own database. It is removed, or the undone changes are removed from it.
+            // `undo` changes the marker, which is in a database of its own.
             let there = Target { db: marker.db, ..target.clone() };
             let (ledger, control) = (Ledger::found(marker), start(&there)?);
             undo(&ledger, &control, &there, may_undo, (out, stays))?;
@@ -174,7 +176,7 @@ fn undo_all(
     Ok(())
 }
 
-/// Returns the ledgers of the runs whose markers are on a server, and of those whose markers may have moved there since.
+/// Returns the ledgers of all runs whose markers are on a server, or may have moved to it since.
 fn markers_on(holder: &Holder, of_nodes: &Runs, runs: &[Marker]) -> Vec<Ledger> {
     let mut ledgers = of_nodes.get(&holder.number).cloned().unwrap_or_default();
     let is_other = |run: &&Marker| ledgers.iter().all(|ledger| ledger.marker().run != run.run);
@@ -187,7 +189,7 @@ fn ledgers(runs: &[Marker]) -> Vec<Ledger> {
     runs.iter().cloned().map(Ledger::found).collect()
 }
 
-/// Returns the server, or all primaries of its cluster.
+/// Connects to the server, or to all primaries of its cluster.
 fn holders(target: &Target, one_node: OneNodeArgs) -> anyhow::Result<Holders> {
     let nobody = Ledger::unmarked();
     let cluster = match one_node.company(Company::Cluster) {
@@ -205,7 +207,7 @@ fn holders(target: &Target, one_node: OneNodeArgs) -> anyhow::Result<Holders> {
     }
 }
 
-/// Returns the place of a marker: the server's address and the database, if the server has some.
+/// Returns the place of a marker: the server's address and, if the server has databases, the database.
 fn place(target: &Target, db: u32) -> String {
     let db = if target.dialect.has_databases() { format!(" db {db}") } else { String::new() };
     format!("{}{db}", target.address)
@@ -230,7 +232,7 @@ fn undo(
     let place = place(target, marker.db);
     for Strange { of, field, note } in &marker.strange {
         stays.push(format!(
-            "{place}: the note of {of} is none that redyno writes and stays: {note}; look at {of} yourself, and then remove \
+            "{place}: redyno did not write this note of {of} and keeps it: {note}; look at {of} yourself, and then remove \
              the field {field} of redyno:{}",
             marker.run
         ));
@@ -254,7 +256,7 @@ fn undo(
     Ok(())
 }
 
-/// Returns what a run left behind, such as `left its keys behind`.
+/// Describes what a run left behind: `left its keys behind`.
 fn found(marker: &Marker) -> String {
     let keys = if marker.kept { "kept its keys" } else { "left its keys behind" };
     let keys = format!("{keys} under {}", KeyNames::of_run(marker.run).prefix());
@@ -276,8 +278,8 @@ fn names<T: ToString>(all: &[T]) -> String {
 }
 
 /// Returns whether the parameters of `runs` may be restored and the objects that setups made may be deleted. Any client
-/// can write a marker, so the user confirms it first. If the user refuses, both stay listed in their markers; the keys
-/// are removed in any case.
+/// can write a marker, so the user confirms it first. If the user refuses, the markers keep both in their lists; the
+/// keys are removed in any case.
 fn may_undo(runs: &[&Marker], yes: bool) -> Result<bool, Failure> {
     let line = |tuned: &Tuned| {
         let now = tuned.to.last().map_or("", |to| value_words(to));
@@ -301,7 +303,7 @@ fn may_undo(runs: &[&Marker], yes: bool) -> Result<bool, Failure> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-/// Starts a control plane without listeners, which polls once and then only carries out orders.
+/// Starts a control plane that polls once and then only carries out orders. Its messages have no listener.
 fn start(target: &Target) -> io::Result<Control> {
     let (news, _) = mpsc::channel();
     Control::start(target.clone(), Clock::start(), NEVER, news)
@@ -352,7 +354,7 @@ fn finish(holders: &mut Holders, runs: &[Marker]) -> anyhow::Result<Cleaned> {
     match ended {
         Ok(cleaned) if cleaned.complete => Ok(cleaned),
         Ok(_) => {
-            bail!("keys move between the nodes of the cluster all the time; run this again when they rest")
+            bail!("keys keep moving between the nodes of the cluster; run this again after the migration")
         }
         Err(cause) => {
             bail!("{cause}; {} removed before that, and an unknown number is left", counted(removed, "key"))

@@ -1,4 +1,4 @@
-//! The subcommands; each has a file and a row of the table.
+//! The subcommands. Each subcommand has its own file and a row in the table.
 
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand, error::ErrorKind};
 
@@ -29,7 +29,7 @@ use crate::{
     runner::UsageError,
 };
 
-/// A command.
+/// A row of the table: a subcommand.
 struct CommandRow {
     name: &'static str,
     about: &'static str,
@@ -52,7 +52,7 @@ const COMMANDS: &[CommandRow] = &[
     row::<AbArgs>("ab", "Alternate between two settings until it is clear which is better"),
     row::<VersusArgs>(
         "versus",
-        "Alternate the same load between two targets: one table, and which is better",
+        "Alternate the same load between two targets until it is clear which is better",
     ),
     row::<SeriesArgs>(
         "series",
@@ -74,7 +74,7 @@ const COMMANDS: &[CommandRow] = &[
     row::<SessionsArgs>("sessions", "List the recordings on this machine"),
     row::<CompareArgs>(
         "compare",
-        "Compare recordings: which figures differ by more than noise; thresholds for a CI pipeline",
+        "Compare recordings: show figures that differ by more than noise; check thresholds in CI",
     ),
     row::<ExportArgs>(
         "export",
@@ -98,7 +98,7 @@ const COMMANDS: &[CommandRow] = &[
 
 impl Arguments for BenchArgs {
     fn plan(self: Box<Self>, _: Invocation) -> Planned {
-        // These two commands must be the first word: their arguments are parsed before all others.
+        // `bench` and `memtier` must be the first word: their arguments are parsed before clap parses a command line.
         Err(UsageError::of("bench must be the first argument: redyno bench ...").into())
     }
 }
@@ -109,7 +109,7 @@ impl Arguments for MemtierArgs {
     }
 }
 
-/// The command in a command line, for clap.
+/// The subcommand on a command line, as clap parses it.
 #[derive(Debug)]
 pub struct Given(pub Command);
 

@@ -10,18 +10,18 @@ use crate::{
 };
 
 const AFTER: &str = "\
-Name a segment of a recording by its number: tuning.jsonl#3. Percentiles are those of the response time under a rate, and of the
+Name a segment of a recording by its number: tuning.jsonl#3. Percentiles are those of the response time under a rate, and of the \
 service time in closed loop.
 
-One recording of each side does not show how much runs vary by themselves, so a difference may be drift. With several of each,
-measured in alternation, noise is known: for equal settings, 4 figures in 100 are called different by chance.
+One recording for each side does not show how much equal runs vary, so a difference may be drift. Several recordings for each \
+side, measured in alternation, show this noise. For equal settings, 4 figures in 100 are then called different by chance.
 
 Examples:
   redyno compare before.jsonl after.jsonl
   redyno compare tuning.jsonl#1 tuning.jsonl#4
   redyno compare base-*.jsonl --new new-*.jsonl --fail-if 'p99 > +10%' --fail-if 'errors > 0'
 
-Exit codes: 0 compared, 1 they cannot be compared, 3 a condition of --fail-if is met, 4 one is that may be
+Exit codes: 0 compared, 1 not comparable, 3 a condition of --fail-if is met, 4 a condition is met but may be \
 noise, or its figure was not measured.";
 
 /// The arguments of `redyno compare`.

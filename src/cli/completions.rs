@@ -39,13 +39,14 @@ Examples:
   redyno completions fish > ~/.config/fish/completions/redyno.fish
   redyno completions powershell >> $PROFILE
 
-Once is enough: the shell then asks redyno, which must be on your PATH, and so knows the targets of the config file, too.";
+Run this once. The shell then requests completions from redyno, which must be on your PATH. They include the targets of the \
+config file.";
 
 /// The arguments of `redyno completions`.
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER)]
 pub struct CompletionsArgs {
-    /// bash, elvish, fish, powershell or zsh
+    /// The shell: bash, elvish, fish, powershell or zsh
     #[arg(value_name = "SHELL", value_parser = shell)]
     pub shell: String,
 }
@@ -62,15 +63,15 @@ pub(super) fn answer(args: &[OsString], line: fn() -> Command) -> Option<ExitCod
         Ok(false) => None,
         Ok(true) => Some(ExitCode::SUCCESS),
         Err(error) => {
-            // A shell that has closed its end needs no answer.
+            // A shell that has closed its pipe needs no answer.
             let _ = error.print();
             Some(ExitCode::FAILURE)
         }
     }
 }
 
-/// Returns the function that lists the names which an argument accepts, in any command; some arguments also accept
-/// other values, such as a file.
+/// Returns a function that lists the names which the argument with this id accepts. Some arguments also accept other
+/// values, such as a file.
 fn names(argument: &str) -> Option<fn() -> Vec<String>> {
     Some(match argument {
         "a" | "b" | "nodes" | "uri" | "@" => config::target_names,
@@ -107,7 +108,7 @@ fn series() -> Vec<String> {
     series_presets().map(|series| series.name).collect()
 }
 
-/// Returns the command line `line` with completions of names for its arguments, and of `@NAME` where it is allowed.
+/// Adds completions of names to the arguments of `line`, and completions of `@NAME` where a target is allowed.
 fn with_names(line: Command) -> Command {
     let commands: Vec<_> = line.get_subcommands().map(|command| command.get_name().to_owned()).collect();
     let named = |command: Command| {
@@ -142,7 +143,7 @@ fn completed(argument: Arg) -> Arg {
     }
 }
 
-/// Returns the script that a shell runs once.
+/// Returns the completion script for a shell.
 fn script(shell: &str) -> String {
     let mut script = Vec::new();
     let shells = Shells::builtins();
@@ -172,7 +173,7 @@ mod tests {
 
     /// The command line must accept each name that it completes.
     #[test]
-    fn every_name_that_is_completed_is_taken() {
+    fn every_name_that_is_completed_is_accepted() {
         let line = CommandLine::command();
         let commands: Vec<_> = line.get_subcommands().map(|command| command.get_name().to_owned()).collect();
         let mut found = BTreeSet::new();
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn every_shell_gets_a_script_that_asks_redyno_by_its_variable() {
+    fn the_script_of_every_shell_contains_the_variable_for_requests() {
         for shell in Shells::builtins().names() {
             assert!(script(shell).contains(VARIABLE), "{shell}");
         }

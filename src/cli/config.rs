@@ -7,8 +7,8 @@
 //!                     └ [targets.NAME] ──► @NAME: address and options ┐
 //!            password-command, --askpass ─────────────────────────────┴─► TargetArgs
 //! ```
-//! The first of these that sets an option decides: the command line, the target, the defaults of the file, the built-in
-//! default.
+//! An option has the value of the first of these that sets it: the command line, the target, the defaults of the file,
+//! the built-in default.
 
 mod file;
 mod password;
@@ -34,7 +34,7 @@ use crate::{
 };
 
 const AFTER: &str = "\
-[defaults] has options of looks and sizes by their long names, [targets.NAME] what is meant by @NAME:
+[defaults] sets options of looks and sizes by their long names; [targets.NAME] defines the target @NAME:
   [defaults]
   theme = \"dark\"
   clients = 100
@@ -46,7 +46,7 @@ const AFTER: &str = "\
   cacert = \"ca.pem\"            # beside the config file
   password-command = \"pass show redis/prod\"
 
-No password stands there, and nobody else may write the file, for it names commands.
+The file must contain no password. Other users must not be able to write it, because it contains commands.
 
 Examples:
   redyno config
@@ -64,7 +64,7 @@ impl Arguments for ConfigArgs {
     }
 }
 
-/// Reads the config file if the command `is_real`; otherwise returns an empty config.
+/// Reads the config file if the command will be carried out (`is_real`); otherwise returns an empty config.
 fn read(is_real: bool) -> Result<ConfigFile, UsageError> {
     let place = || Some(recordings::own_directory("XDG_CONFIG_HOME", ".config")?.join("config.toml"));
     ConfigFile::read(is_real.then(place).flatten())
@@ -84,7 +84,7 @@ pub(super) fn target_names() -> Vec<String> {
 }
 
 /// Adds the options and the password of the named target to `args`, unless `args` contain them. Requests a password
-/// only if the command `asks` for one, because it will use the target.
+/// only if `asks` is set, because the command then connects to the target.
 ///
 /// # Errors
 /// When there is no such target, when the file is invalid, or when no password can be obtained.

@@ -35,8 +35,8 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub struct DemoArgs {
-    /// Port on 127.0.0.1 to listen on; 0 for any free port; the other nodes of a cluster get the ports after it; 6380 is the
-    /// default with --bus
+    /// Port to listen on at 127.0.0.1, or 0 for any free port; the other nodes of a cluster get the ports after this
+    /// one; with --bus the default is 6380
     #[arg(short, long, default_value_t = 6379, default_value_if("bus", ArgPredicate::IsPresent, "6380"))]
     port: u16,
 
@@ -53,7 +53,7 @@ pub struct DemoArgs {
           value_parser = clap::value_parser!(u16).range(0..=4))]
     replicas: u16,
 
-    /// Unix socket to listen on too; not for a cluster
+    /// Also listen on this Unix socket; not for a cluster
     #[arg(short, long, value_name = "PATH", conflicts_with = "nodes")]
     socket: Option<PathBuf>,
 
@@ -154,7 +154,7 @@ fn greeting(args: &DemoArgs, addresses: &[SocketAddr]) -> String {
     )
 }
 
-/// Returns the ports of some addresses, `7000-7002, 7010`.
+/// Returns the ports of these addresses as text: `7000-7002, 7010`.
 fn listed(addresses: &[SocketAddr]) -> String {
     let mut ports: Vec<u16> = addresses.iter().map(SocketAddr::port).collect();
     ports.sort_unstable();
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn it_says_where_it_serves_and_ends_when_asked_to() {
+    fn the_server_prints_its_address_and_ends_at_a_signal() {
         let args = parse(&["demo", "-p", "0", "-a", "secret", "--fault", "stall 5ms every 1s"]).unwrap();
         assert!(!format!("{args:?}").contains("secret"));
         let (stop, stopped) = mpsc::channel();
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cluster_says_how_many_nodes_it_has_and_where() {
+    fn a_cluster_prints_the_number_and_the_addresses_of_its_nodes() {
         let args = parse(&["demo", "-p", "0", "--nodes", "2", "--replicas", "1"]).unwrap();
         let addresses = [7000, 7001, 7003, 7004].map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
         let line = greeting(&args, &addresses);
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_that_the_server_cannot_have_are_refused() {
+    fn faults_that_the_server_cannot_simulate_are_refused() {
         let (_stop, stopped) = mpsc::channel();
         let error =
             |words: &[&str]| run(&parse(words).unwrap(), &stopped, &mut Vec::new()).unwrap_err().to_string();

@@ -18,7 +18,7 @@ use crate::{endpoint::Password, report::Form, runner::DoctorRun};
 const AFTER: &str = "\
 The doctor generates no load and writes nothing to the server. It reads the server's own figures (INFO, SLOWLOG, LATENCY, CLIENT LIST, \
 CONFIG GET), sends PING 100 times a second, and reads the figures of this machine; run it on the server's machine to include the \
-server's process. Ctrl-C ends it early with the page so far.
+server's process. Ctrl-C ends the examination early and prints the page.
 
 Examples:
   redyno doctor
@@ -28,15 +28,15 @@ Examples:
 
 Exit codes: 0 no warning, 3 a warning or a problem was found; 1 failed, 2 bad usage, 130 interrupted.";
 
-/// The length of the examination without `--duration`: long enough for baselines and a poll of everything, short enough
-/// to wait for.
+/// The default length of the examination: long enough for baselines and for each kind of poll, short enough for a
+/// person to wait.
 const USUAL: Duration = Duration::from_secs(30);
 
 /// The arguments of `redyno doctor`.
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER)]
 pub struct DoctorArgs {
-    /// The server as a URI, or @NAME of the config file; -h and -p name it as well [default: 127.0.0.1:6379]
+    /// The server: a URI, or @NAME of the config file; -h and -p can be used instead [default: 127.0.0.1:6379]
     // This is the first field, because the target's heading applies to all fields after it.
     #[arg(value_name = "TARGET", conflicts_with_all = ["uri", "host", "port", "socket", "named"])]
     pub at: Option<Password>,
@@ -52,7 +52,8 @@ pub struct DoctorArgs {
     /// Print one HTML page with charts
     #[arg(long)]
     pub html: bool,
-    /// Run this shell command for each finding from a warning up, with the finding as JSON on its input
+    /// Run this shell command for each finding that is a warning or worse; the command reads the finding as JSON from
+    /// its input
     #[arg(long, value_name = "CMD", value_parser = NonEmptyStringValueParser::new())]
     pub on_finding: Option<String>,
     /// Remove the server's own text: arguments and clients in the slow log, error messages, addresses
@@ -83,7 +84,7 @@ impl Arguments for DoctorArgs {
         };
         let load = LoadArgs { no_load: true, ..LoadArgs::default() };
         let mut plan = session_plan(&self.target, &load, &session)?;
-        // The built-in server is no patient.
+        // The doctor never starts the built-in server.
         plan.is_named = true;
         let form = match (self.json, self.markdown, self.html) {
             (true, ..) => None,

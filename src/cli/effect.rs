@@ -75,22 +75,21 @@ impl fmt::Display for Mode {
 enum Place {
     /// The option has an effect in every mode that connects to a server.
     Server,
-    /// In a session.
+    /// The option has an effect in a session.
     Session,
     /// The option has an effect in a session with load. On the screen, the user can turn the load on at any time.
     Load,
     /// The option has an effect at the end of a session without a screen.
     Lines,
-    /// The option has an effect in a session, and turns its load on.
+    /// The option has an effect in a session, and turns the load on.
     Experiment,
-    /// On the screen.
+    /// The option has an effect on the screen.
     Look,
     /// The option has an effect in modes with time windows.
     Windows,
-    /// The option has an effect in some of redis-cli's modes; the plan of the mode checks whether it accepts the
-    /// option.
+    /// The option has an effect in some of redis-cli's modes; the plan of a mode refuses an option without effect.
     Oneshot,
-    /// The option has an effect in redis-cli's modes and in sessions, whose plans check it.
+    /// The option has an effect in redis-cli's modes and in sessions; their plans refuse an option without effect.
     Form,
 }
 
@@ -117,8 +116,7 @@ impl Place {
             ("fail_if" | "base" | "abort_if", _) => Self::Lines,
             ("find" | "sweep" | "script", _) => Self::Experiment,
             ("theme" | "no_mouse", _) => Self::Look,
-            // --yes is consent and not a setting: a script may always pass it. Printed lines use the screen's
-            // characters.
+            // --yes is consent and not a setting: a script may always pass it. --ascii also applies to printed lines.
             ("load" | "no_load" | "yes" | "ascii" | "one_node" | "nodes" | "hash", _) => Self::Session,
             ("interval", _) => Self::Windows,
             ("json", _) => Self::Form,
@@ -142,7 +140,7 @@ fn options(given: &ArgMatches) -> Vec<Arg> {
 /// Refuses options that have no effect in this mode.
 ///
 /// # Errors
-/// Names the first such option, and the mode.
+/// When there is such an option; the error names the option and the mode.
 pub fn check_mode(given: &ArgMatches, line: &CommandLine, has_terminal: bool) -> Result<(), UsageError> {
     let mode = Mode::of(line, has_terminal);
     let needless = options(given).into_iter().find(|option| !Place::of(option).includes(mode));
@@ -155,7 +153,7 @@ pub fn check_mode(given: &ArgMatches, line: &CommandLine, has_terminal: bool) ->
 /// Refuses options that have no effect in a session without a screen that starts with these knobs.
 ///
 /// # Errors
-/// Names the first such option, and the mode.
+/// When there is such an option; the error names the option and the mode.
 pub fn check_load(given: &ArgMatches, line: &CommandLine, knobs: &Knobs) -> Result<(), UsageError> {
     let (is_needless, with): (fn(&Arg) -> bool, _) = if !knobs.load {
         // Without a screen, knobs do not change.
@@ -299,7 +297,7 @@ mod tests {
     ];
 
     #[test]
-    fn every_heading_of_the_help_is_a_place() {
+    fn every_heading_of_the_help_is_known_here() {
         let command = CommandLine::command();
         let headings: BTreeSet<_> = command.get_arguments().filter_map(Arg::get_help_heading).collect();
         assert_eq!(
@@ -322,7 +320,7 @@ mod tests {
             &["stat", "bigkeys", "memkeys", "keystats", "hotkeys", "memkeys_samples", "keystats_samples"],
         ]
         .concat();
-        // The options that mean no load are tested below; --headless, --plan and --verify are modes.
+        // The tests below cover the options that turn the load off; --headless, --plan and --verify are modes.
         let other = ["no_load", "headless", "load", "plan", "verify"];
         let named = |list: &[&str], name: &str| list.contains(&name);
         for (name, place) in
@@ -365,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_effect_is_named_as_it_was_given() {
+    fn an_option_without_effect_is_named_as_the_user_wrote_it() {
         assert_eq!(
             refusal("--latency -n 5", false).unwrap(),
             "-n has no effect with --latency (a database is --db); leave it out"

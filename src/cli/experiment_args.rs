@@ -15,8 +15,8 @@ use crate::{
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Load")]
 pub struct ExperimentArgs {
-    /// Find the highest rate at which the response time keeps a limit such as 'p99<1ms', then end; exit code 3 if no rate
-    /// does
+    /// Find the highest rate at which the response time keeps a limit such as 'p99<1ms', then end; exit code 3 if no
+    /// rate keeps the limit
     #[arg(long, value_name = "LIMIT", conflicts_with_all = ["rate", "requests", "no_load"])]
     pub find: Option<Limit>,
     /// Measure several values of a knob or a server parameter one after the other, then end: 'clients 1..1000', 'rate
@@ -24,8 +24,8 @@ pub struct ExperimentArgs {
     /// 1..64 p99<1ms'), only steps that keep the limit count
     #[arg(long, value_name = "KNOB A..B", conflicts_with_all = ["find", "requests", "no_load"])]
     pub sweep: Option<SweepPlan>,
-    /// Change knobs at the times listed in a file, one per line: 'at 30s clients 100', 'from 60s to 120s rate
-    /// 1k..50k' (in 20 equal steps, or 'in 60'), 'at 150s end'; without a screen the session ends with the script, or
+    /// Change knobs at the times listed in a file, one per line: 'at 30s clients 100', 'from 60s to 120s rate 1k..50k'
+    /// (20 equal steps; with 'in 60' 60 steps), 'at 150s end'; without a screen the session ends with the script, or
     /// after --duration
     #[arg(long, value_name = "FILE", value_parser = ScriptFile::read)]
     #[arg(conflicts_with_all = ["find", "sweep", "requests", "no_load"])]
@@ -51,7 +51,7 @@ impl ScriptFile {
         Script::parse(&self.name, &self.text, knobs).map_err(UsageError::of)
     }
 
-    /// Refuses a script that is longer than a session of this length.
+    /// Refuses a script that is longer than the session, whose length is `length`.
     fn check_length(&self, script: &Script, length: Option<Duration>) -> Result<(), UsageError> {
         let (last_s, end_s) = (script.last_turn_s(), script.end_s());
         match length.map(|length| length.as_secs_f64()) {
@@ -70,11 +70,11 @@ impl ExperimentArgs {
         self.find.is_some() || self.sweep.is_some() || self.script.is_some()
     }
 
-    /// Returns the experiment for a session with these knobs and this length, if one was requested. If the session ends
-    /// with the experiment, no load runs before the experiment's first setting.
+    /// Returns the experiment for a session with these knobs and this length, if the options request an experiment. If
+    /// the session ends with the experiment, no load runs before the experiment's first setting.
     ///
     /// # Errors
-    /// When a setting is invalid, or the session ends before its script.
+    /// When a setting is invalid, or the session ends before the script.
     pub fn course(
         &self,
         knobs: Knobs,

@@ -16,11 +16,11 @@ use crate::{
     signals::Signal,
 };
 
-/// Returns the text below the options.
+/// Returns the help text below the options.
 fn formats() -> String {
     let lines = Format::ALL.map(|format| format!("  {:12} {}", format.name, format.about));
     format!(
-        "Formats:\n{}\n\nWhile a session runs, --export FORMAT:FILE writes the same.\n\nExamples:\n  redyno export \
+        "Formats:\n{}\n\n--export FORMAT:FILE writes the same during a session.\n\nExamples:\n  redyno export \
          tuning.jsonl --format csv --rows segments\n  redyno export tuning.jsonl --format hlog -o tuning.hlog",
         lines.join("\n")
     )
@@ -39,10 +39,11 @@ pub struct ExportArgs {
     /// Write to a new file [default: standard output]
     #[arg(long, short, value_name = "OUT")]
     pub output: Option<PathBuf>,
-    /// What each row of a table contains: intervals (a second of one segment), operations, nodes (of a cluster), segments, probes or server
+    /// The rows of a table: intervals (one second of one segment), operations, nodes (of a cluster), segments, probes
+    /// or server
     #[arg(long, value_name = "NAME", value_parser = rows)]
     pub rows: Option<Rows>,
-    /// The times that the format hgrm contains: response, or the name of an operation [default: service times of all
+    /// The latencies to export as hgrm: response, or the name of an operation [default: service times of all
     /// operations]
     #[arg(long, value_name = "TAG")]
     pub tag: Option<String>,
@@ -83,7 +84,7 @@ impl Arguments for ExportArgs {
 /// Writes the export.
 ///
 /// # Errors
-/// When the recording cannot be read or lacks what was requested, when the export cannot be written, or when a signal
+/// When the recording cannot be read or lacks the requested data, when the export cannot be written, or when a signal
 /// ends it.
 fn run(args: &ExportArgs, signals: &Receiver<Signal>) -> Result<(), Failure> {
     let records = of_target(

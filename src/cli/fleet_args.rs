@@ -16,19 +16,19 @@ use crate::{
 /// The environment variable with the password of the bus.
 const BUS_PASSWORD_VARIABLE: &str = "REDYNO_BUS_AUTH";
 
-/// The most agents.
+/// The largest number of agents.
 const MOST_AGENTS: i64 = 1000;
 
 /// FLEET: several machines that carry the load out.
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "Fleet")]
 pub struct FleetArgs {
-    /// Divide the load over this many agents, which redyno agent starts on other machines; -c, --rate and -n are those of
-    /// all agents together
+    /// Divide the load among this many agents, which redyno agent starts on other machines; -c, --rate and -n are
+    /// totals of all agents
     #[arg(long, value_name = "COUNT", value_parser = value_parser!(u16).range(1..=MOST_AGENTS))]
     pub agents: Option<u16>,
-    /// The Redis or Valkey on which session and agents meet, as a URI; its password may also be in REDYNO_BUS_AUTH [default
-    /// with --local: the built-in server]
+    /// URI of the Redis or Valkey server through which session and agents communicate; its password may also be in
+    /// REDYNO_BUS_AUTH [default with --local: the built-in server]
     #[arg(long, value_name = "URI", requires = "agents")]
     pub bus: Option<Password>,
     /// The name of the session on the bus [default: redyno]
@@ -37,7 +37,7 @@ pub struct FleetArgs {
     /// Start the agents as processes on this machine
     #[arg(long)]
     pub local: bool,
-    /// Use the target as the bus too, although messages and load then disturb each other
+    /// Also use the target as the bus, although messages and load then disturb each other
     #[arg(long)]
     pub bus_is_target: bool,
 }
@@ -46,7 +46,7 @@ impl FleetArgs {
     /// Adds the fleet to the plan of a session.
     ///
     /// # Errors
-    /// When an option contradicts another, or the load is one that agents cannot carry out.
+    /// When options contradict each other, or agents cannot carry out the load.
     pub(super) fn settle(&self, tls: &TlsArgs, plan: &mut SessionPlan) -> Result<(), UsageError> {
         let Some(agents) = self.agents else {
             let flags = [(self.local, "--local"), (self.bus_is_target, "--bus-is-target")];
@@ -57,8 +57,8 @@ impl FleetArgs {
         };
         if self.bus.is_none() && !self.local {
             return Err(UsageError::of(
-                "--agents needs --bus, the Redis or Valkey on which session and agents meet; or --local for agents on this \
-                 machine",
+                "--agents needs --bus, the URI of a Redis or Valkey through which session and agents communicate, or --local \
+                 for agents on this machine",
             ));
         }
         let cannot = |what: &str| Err(UsageError::of(format!("--agents cannot be used with {what}")));
@@ -91,12 +91,12 @@ impl FleetArgs {
     }
 }
 
-/// Returns the name of the session.
+/// Returns the given name of the session, or the default name.
 pub(super) fn name(given: Option<&FleetName>) -> FleetName {
     given.cloned().unwrap_or_default()
 }
 
-/// Returns the bus. The options of TLS hold for it if its URI requests TLS.
+/// Returns the bus. The TLS options apply to the bus if its URI requests TLS.
 ///
 /// # Errors
 /// When the URI or an option is invalid.

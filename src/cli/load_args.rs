@@ -46,30 +46,30 @@ pub struct LoadArgs {
     /// a client sends again when its replies have arrived]
     #[arg(long, value_name = "RATE", value_parser = count)]
     pub rate: Option<u32>,
-    /// Arrivals under --rate: constant, poisson for random gaps, 'bursty 10x 1s/10s' for ten times the rate during 1 s of
-    /// every 10 s, or trace for those of --trace [default: constant, with --trace its own]
+    /// Arrivals under --rate: constant; poisson for random gaps; 'bursty 10x 1s/10s' for ten times the rate during 1 s
+    /// of every 10 s; trace for the times in the file of --trace [default: constant; trace if --trace is given]
     #[arg(long, value_name = "NAME")]
     pub arrivals: Option<Arrivals>,
     /// What to do if no connection is free for a request that is due: queue sends it late, shed drops and counts it
     /// when it is 10 ms late [default: queue]
     #[arg(long, value_name = "NAME")]
     pub backlog: Option<Backlog>,
-    /// When clients whose replies have arrived send again: grouped, after all that have arrived are read, so that the
-    /// server receives many requests at a time; spread, each at once, as independent clients do [default: grouped]
+    /// When a client sends again after its replies: grouped, when all replies that have arrived are read, so that the
+    /// server receives many requests at a time; spread, at once, as independent clients do [default: grouped]
     #[arg(long, value_name = "NAME")]
     pub rhythm: Option<Rhythm>,
-    /// Open a new connection for each client after every N replies, with TLS handshake and AUTH; the pipeline is
-    /// finished first [default: connections are kept]
+    /// Let each client open a new connection after every N replies, with TLS handshake and AUTH; the client first waits
+    /// for the replies of its pipeline [default: connections are kept]
     #[arg(long, value_name = "N", value_parser = count)]
     pub reconnect: Option<u32>,
-    /// Let each client pause for a random time before its next batch: 20ms, 5ms..50ms (each is equally likely), or
-    /// 'exponential 20ms' (the mean); the first pause is cut at a random place, so that clients do not begin together
-    /// [default: clients do not pause]
+    /// Let each client pause before its next batch: 20ms, 5ms..50ms (random, uniform), or 'exponential 20ms' (random,
+    /// with this mean); the first pause is shortened at random, so that clients do not begin together [default: clients
+    /// do not pause]
     #[arg(long, value_name = "T")]
     pub think: Option<RandomLength>,
-    /// Open a new connection for each client when its session is over, after a random time as for --think, with TLS
-    /// handshake and AUTH; the pipeline is finished first, and the first session is cut at a random place
-    /// [default: connections are kept]
+    /// Let each client open a new connection after this time, with TLS handshake and AUTH; T is written as for --think.
+    /// The client first waits for the replies of its pipeline; its first session is shortened at random [default:
+    /// connections are kept]
     #[arg(long, value_name = "T")]
     pub session_length: Option<RandomLength>,
     /// Workload: a preset (redyno workloads lists them) or a TOML file [default: cache, SET:GET 1:10]
@@ -78,8 +78,8 @@ pub struct LoadArgs {
     /// Set a parameter of the workload; can be given several times
     #[arg(long, value_name = "NAME=VALUE", requires = "workload")]
     pub set: Vec<Setting>,
-    /// Receivers of what a workload such as pubsub, queue, stream or tracking sends: connections of their own
-    /// [default: the workload's own]
+    /// Number of receivers: additional connections that receive what a workload such as pubsub, queue, stream or
+    /// tracking sends [default: as the workload sets]
     #[arg(long, value_name = "N", value_parser = count, requires = "workload")]
     pub receivers: Option<u32>,
     /// Fill the placeholders __field:NAME__ and __record__ from this file, one record for each operation, in a loop.
@@ -90,9 +90,10 @@ pub struct LoadArgs {
     /// Use only the first N records of the dataset
     #[arg(long, value_name = "N", value_parser = requests, requires = "dataset")]
     pub maxdocs: Option<u64>,
-    /// Send the commands of this file at their times: the text of MONITOR, from redyno capture or redis-cli. Keys are moved
-    /// below the prefix of this run; administrative and dangerous commands, transactions, scripts and commands that block
-    /// are not sent, and counted. A run without a screen ends after one pass, unless -n or --duration is given
+    /// Send the commands of this file at their recorded times; the file is the output of MONITOR, from redyno capture
+    /// or redis-cli. Keys get the prefix of this run. Administrative and dangerous commands, transactions, scripts and
+    /// commands that block are counted, but not sent. A run without a screen ends after one pass, unless -n or
+    /// --duration is given
     #[arg(long, value_name = "FILE", conflicts_with_all = TRACED)]
     pub trace: Option<PathBuf>,
     /// Send the trace this many times as fast: 2, 0.5 [default: 1]
@@ -107,19 +108,20 @@ pub struct LoadArgs {
     /// Keyspace: how many different keys there are [default: 10k]
     #[arg(short = 'r', long, value_name = "KEYS", value_parser = parse_count)]
     pub keys: Option<u64>,
-    /// How keys are drawn: uniform, sequential, partitioned (each client has a part of its own), zipfian, zipfian-in-order
-    /// (the lowest number is the hottest), ycsb-zipfian, latest, hotspot, exponential, gaussian; with parameters in quotes:
-    /// 'zipfian 1.1', 'latest 1.1', 'hotspot 0.2 0.8', 'gaussian MEDIAN DEVIATION' [default: the workload's own]
+    /// How keys are drawn: uniform, sequential, partitioned (each client has a part of its own), zipfian,
+    /// zipfian-in-order (the lowest number is the hottest), ycsb-zipfian, latest, hotspot, exponential, gaussian; with
+    /// parameters in quotes: 'zipfian 1.1', 'latest 1.1', 'hotspot 0.2 0.8', 'gaussian MEDIAN DEVIATION' [default: as
+    /// the workload sets]
     #[arg(long, value_name = "NAME")]
     pub distribution: Option<Distribution>,
-    /// Before measuring, write the keys that the workload reads, even if the workload has no prefill: with its own
-    /// operation that writes them, or with SET
+    /// Before measuring, write the keys that the workload reads, even if the workload defines no prefill; redyno uses
+    /// the operation of the workload that writes these keys, or SET
     #[arg(long, conflicts_with = "no_prefill")]
     pub prefill: bool,
     /// Skip the workload's prefill
     #[arg(long)]
     pub no_prefill: bool,
-    /// Worker threads [default: number of --cpus; without them number of cores less one, at least 1]
+    /// Worker threads [default: one per core of --cpus; without --cpus, one less than the machine's cores, at least 1]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
     /// How worker threads read and write: epoll, or uring (Linux's io_uring: fewer system calls; connections with TLS use
@@ -127,22 +129,23 @@ pub struct LoadArgs {
     #[arg(long, value_name = "METHOD")]
     pub io: Option<IoMethod>,
     /// Cores of the worker threads, such as 1 or 0,2-4: the first thread runs on the first core, and so on [default:
-    /// where the system puts them]
+    /// the system chooses the cores]
     #[arg(long, value_name = "CORES")]
     pub cpus: Option<Cores>,
-    /// Let worker threads poll all the time instead of sleeping, for the shortest wake-up delay; each of them then uses a
-    /// whole core
+    /// Let worker threads poll all the time instead of sleeping, for the shortest wake-up delay; each thread then uses
+    /// a whole core
     #[arg(long)]
     pub busy: bool,
     /// Reply timeout: a connection that waits longer for a reply is closed and opened again [default: 5]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub timeout: Option<Duration>,
-    /// On a cluster, open at most this many connections, of all clients to all nodes; a client opens its connection to a
+    /// On a cluster, open at most this many connections from all clients to all nodes together; a client connects to a
     /// node when it first needs it [default: what the limit of open files allows]
     #[arg(long, value_name = "N", value_parser = count)]
     pub max_connections: Option<u32>,
-    /// Send requests that only read to these nodes of their slot's shard, or of a primary with its replicas: primary,
-    /// replica, any (the primary and its replicas in turn), or nearest (the lowest median PING of the last 10 s) [default: primary]
+    /// Send read-only requests to these nodes of a cluster's shard, or of a primary with its replicas: primary,
+    /// replica, any (the primary and its replicas in turn), or nearest (the lowest median PING of the last 10 s)
+    /// [default: primary]
     #[arg(long, value_name = "NODES")]
     pub read_from: Option<ReadFrom>,
     /// Treat NOAUTH, WRONGPASS and NOPERM like other errors and continue [default: the load stops, since the server
@@ -152,7 +155,7 @@ pub struct LoadArgs {
     /// Random seed: the same seed gives the same requests at the same times [default: random]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Start with the load on; this is the default as soon as an option describes the load
+    /// Start with the load on; this is the default if an option describes the load
     #[arg(long, conflicts_with = "no_load")]
     pub load: bool,
     /// Start with the load off
@@ -161,19 +164,19 @@ pub struct LoadArgs {
     /// Keep the keys that the load wrote; at the end redyno shows how to use or remove them
     #[arg(long, conflicts_with_all = ["key_prefix", "own_names"])]
     pub keep: bool,
-    /// Use keys named NAME and twelve digits, and keep them; asks before it overwrites existing ones [default: keys with a
-    /// prefix of this run, removed at the end]
+    /// Use key names made of NAME and twelve digits, and keep the keys; redyno asks before it overwrites existing keys
+    /// [default: keys with a prefix of this run, removed at the end]
     #[arg(long, value_name = "NAME", value_parser = prefix)]
     pub key_prefix: Option<KeyNames>,
-    /// Use the workload's key names without a prefix of this run, and keep the keys; asks before it overwrites
-    /// existing ones
+    /// Use the workload's key names without a prefix of this run, and keep the keys; redyno asks before it overwrites
+    /// existing keys
     #[arg(long, conflicts_with = "key_prefix")]
     pub own_names: bool,
-    /// Do not ask before writing to a server that holds other keys, serves other clients, or may run out of memory, nor
-    /// before HTTP requests that may change data or go to another machine
+    /// Do not ask before writing to a server that holds other keys, serves other clients, or may run out of memory; do
+    /// not ask before HTTP requests that may change data or go to another machine
     #[arg(long)]
     pub yes: bool,
-    /// The load that the workload's preset or file suggests.
+    /// The workload that the options choose, once it is loaded.
     #[arg(skip)]
     pub chosen: Option<Arc<Workload>>,
     /// Whether the command line contains an option that shapes the load; sizes from the config file do not count.
@@ -182,7 +185,7 @@ pub struct LoadArgs {
 }
 
 impl LoadArgs {
-    /// Returns whether an option of the load switches the load on.
+    /// Returns whether an option turns the load on.
     fn asks_for_load(&self) -> bool {
         self.load || self.is_shaped.unwrap_or_else(|| self.has_shape())
     }
@@ -198,7 +201,7 @@ impl LoadArgs {
     }
 
     /// Loads the workload, by name or from its file, and its dataset. Adopts the load that the workload suggests,
-    /// except for values that options set. Returns all of the suggested load.
+    /// except for values that options set. Returns the suggested load.
     ///
     /// # Errors
     /// When the workload is unknown or invalid, and the errors of [`read_dataset`](Self::read_dataset).
@@ -267,7 +270,7 @@ impl LoadArgs {
     /// Returns the number of requests in one pass over the dataset or the trace, if there is one.
     ///
     /// # Errors
-    /// When some requests take no record.
+    /// When a pass over the dataset has no end, because some requests use no record.
     pub fn requests_of_a_pass(&self) -> Result<Option<u64>, DatasetError> {
         let Some(workload) = &self.chosen else { return Ok(None) };
         if let Some(trace) = &workload.trace {
@@ -277,7 +280,7 @@ impl LoadArgs {
         if workload.is_of_records() { Ok(Some(dataset.records())) } else { Err(DatasetError::NoEnd) }
     }
 
-    /// Returns whether no option is about the workload.
+    /// Returns whether no option changes the workload.
     pub fn has_usual_workload(&self) -> bool {
         self.chosen.is_none() && self.ratio.is_none() && !self.no_prefill
     }
@@ -285,7 +288,7 @@ impl LoadArgs {
     /// Returns the knobs at the start. If no option turns the load on or off, `by_default` decides.
     ///
     /// # Errors
-    /// Names the first knob that is out of range.
+    /// When a knob is out of range; the error names the first such knob.
     pub fn knobs(&self, by_default: bool) -> Result<Knobs, KnobError> {
         let usual = Knobs::default();
         let workload = self.drawn(self.chosen.clone().or(self.ratio.clone()).unwrap_or(usual.workload))?;
@@ -326,13 +329,13 @@ impl LoadArgs {
         }
     }
 
-    /// Returns the key names that the user chooses, if the keys are not those of this run.
+    /// Returns the key names that `--key-prefix` or `--own-names` sets, if one of these options is given.
     pub fn users_names(&self) -> Option<KeyNames> {
         self.key_prefix.clone().or_else(|| self.own_names.then(|| KeyNames::given("")))
     }
 
-    /// Returns the number of worker threads: one less than the machine has cores, unless an option sets it. One thread
-    /// sends a trace, in its order.
+    /// Returns the number of worker threads: one less than the machine has cores, unless an option sets it. A trace has
+    /// one thread, which sends the commands in their order.
     pub fn worker_threads(&self) -> usize {
         if self.trace.is_some() {
             return 1;
@@ -364,14 +367,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_are_as_many_worker_threads_as_cores_are_given() {
+    fn each_core_of_cpus_gets_a_worker_thread_by_default() {
         let load = LoadArgs { cpus: Some("0,4-6".parse().unwrap()), ..LoadArgs::default() };
         assert_eq!(load.worker_threads(), 4);
         assert_eq!(LoadArgs { threads: Some(2), ..load }.worker_threads(), 2);
     }
 
     #[test]
-    fn any_option_that_shapes_the_load_asks_for_it() {
+    fn any_option_that_shapes_the_load_turns_the_load_on() {
         let none = LoadArgs::default();
         assert!(!none.knobs(false).unwrap().load);
         assert!(none.knobs(true).unwrap().load);
@@ -382,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_of_the_config_file_gives_way_to_an_option_and_asks_for_no_load() {
+    fn an_option_overrides_a_size_of_the_config_file_which_turns_no_load_on() {
         let file = || LoadArgs { clients: Some(200), keys: Some(5), ..LoadArgs::default() };
         let mut attached = LoadArgs::default();
         attached.follow_defaults(&file());

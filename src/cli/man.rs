@@ -1,11 +1,7 @@
 //! `redyno man`: the manual, a page for redyno and one for each command. The manual is generated from the command line
 //! and the table of keys, so it always matches the program.
 //!
-//! The arguments of `redyno man`, and the destination of its output.
-//!
-//! A page: the help of a command, with further sections before and after it.
-//!
-//! The parts of a page as troff source.
+//! A page is troff source: the help of a command, with further sections before and after it.
 
 #[cfg(test)]
 mod tests;
@@ -93,8 +89,9 @@ fn write_all(pages: &[Command], date: &str, directory: &Path) -> io::Result<()> 
     Ok(())
 }
 
-/// The sections of redyno's own page that are in no help: what it does, and codes, variables and files.
+/// The description of redyno, which only the manual contains.
 const DESCRIPTION: &str = include_str!("man/description.roff");
+/// The exit codes, environment variables and files, which only the manual contains.
 const END: &str = include_str!("man/end.roff");
 
 /// Returns `command`, which is redyno itself, and then each of its subcommands.
@@ -128,7 +125,7 @@ pub(super) fn page(command: &Command, date: &str) -> String {
     ascii(&text)
 }
 
-/// Returns the text from its first section on, without troff's definition of quotes before it.
+/// Returns the text from its first section on. This leaves out the definition of quotes at the beginning.
 fn sections(text: &str) -> &str {
     &text[text.find(".SH ").unwrap_or(text.len())..]
 }
@@ -150,7 +147,7 @@ fn options(command: &Command) -> String {
     options.render() + sections(&different.render())
 }
 
-/// Returns the commands, each with the name of its page.
+/// Returns the section with all commands and the names of their pages.
 fn commands(command: &Command) -> Roff {
     let entry = |sub: &Command| {
         (
@@ -162,7 +159,7 @@ fn commands(command: &Command) -> Roff {
     list("COMMANDS", entries.iter().map(|(name, about)| (name.as_str(), about.as_str())))
 }
 
-/// Returns the table of keys, by context.
+/// Returns the section with the keys of the screen, by context.
 fn keys() -> Roff {
     let mut section = Roff::new();
     section.control("SH", ["KEYS"]);

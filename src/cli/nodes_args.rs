@@ -14,11 +14,11 @@ use crate::{
 /// The largest number of servers in a session.
 const MOST_SERVERS: usize = 128;
 
-/// Why several servers side by side get no load.
+/// The reason why several servers side by side get no load.
 const NO_LOAD: &str =
-    "several servers are watched side by side, and a load needs one; run redyno with one of them";
+    "several servers are watched side by side, but a load needs exactly one server; name only one of them";
 
-/// ONE NODE: whether a session leaves the other nodes out.
+/// ONE NODE: whether a session uses only the named server.
 #[derive(Args, Debug, Clone, Copy, Default)]
 #[command(next_help_heading = "Target")]
 pub struct OneNodeArgs {
@@ -28,15 +28,15 @@ pub struct OneNodeArgs {
 }
 
 impl OneNodeArgs {
-    /// Returns the servers that belong to a session besides its target, `all` of them without the option.
+    /// Returns which servers belong to a session besides its target: `all`, or none with `--one-node`.
     pub(super) fn company(self, all: Company) -> Company {
         if self.one_node { Company::Nobody } else { all }
     }
 
-    /// Sets the servers that belong to the session besides its target.
+    /// Sets which servers besides its target belong to the session.
     ///
     /// # Errors
-    /// Names the first option about the nodes of a cluster that has no effect.
+    /// When an option about the nodes of a cluster is used with `--one-node`; the error names the option.
     pub(super) fn settle(self, all: Company, plan: &mut SessionPlan) -> Result<(), UsageError> {
         plan.company = self.company(all);
         match plan.commission.option_about_clusters().filter(|_| self.one_node) {
@@ -52,19 +52,19 @@ impl OneNodeArgs {
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "Target")]
 pub struct NodesArgs {
-    /// --one-node.
+    /// The option `--one-node`.
     #[command(flatten)]
     pub one_node: OneNodeArgs,
     /// Servers to watch side by side, without load; written without the option: redyno URI URI
     #[arg(long = "node", value_name = "URI", hide = true, conflicts_with_all = ["host", "port", "socket", "uri", "named", "user", "password", "askpass", "db", "resp3", "one_node"])]
     pub nodes: Vec<Password>,
-    /// Put one load on several servers, named as URIs: each key is on one of them, by consistent hash; ketama places
-    /// keys as libmemcached does
+    /// Divide the keys of one load among several servers, named as URIs, by consistent hash; ketama places keys as
+    /// libmemcached does
     #[arg(long, value_name = "METHOD", value_enum, hide_possible_values = true)]
     pub hash: Option<HashMethod>,
 }
 
-/// RING: servers that share the load of a command without further servers to watch.
+/// RING: the servers that share the load of a command.
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "Target")]
 pub struct RingArgs {
@@ -81,7 +81,7 @@ pub struct RingArgs {
         conflicts_with = "one_node"
     )]
     pub hash: Option<HashMethod>,
-    /// --one-node.
+    /// The option `--one-node`.
     #[command(flatten)]
     pub one_node: OneNodeArgs,
 }
@@ -101,8 +101,8 @@ pub enum HashMethod {
 }
 
 impl NodesArgs {
-    /// Returns the options of each server that is watched, and puts those of the first in place of `target`. Returns
-    /// nothing without such servers.
+    /// Returns the options of each watched server, and replaces `target` by the options of the first one. Returns an
+    /// empty list if the command line names no such servers.
     ///
     /// # Errors
     /// When a name is unknown in the config file.
@@ -118,11 +118,11 @@ impl NodesArgs {
         Ok(servers)
     }
 
-    /// Adds the servers that are watched or share the load to the plan of a session; without several of them, `all` that
-    /// belong to the target.
+    /// Adds the servers that are watched, or that share the load, to the plan of a session. With fewer than two such
+    /// servers, the session gets its target and `all` servers that belong to the target.
     ///
     /// # Errors
-    /// When a server's options are wrong, or the plan has a load.
+    /// When a server's options are wrong, or when the plan has a load on servers that are only watched.
     pub(super) fn settle(
         &self,
         servers: &[TargetArgs],

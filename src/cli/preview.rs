@@ -16,7 +16,7 @@ use crate::{
 /// When values or keys of the plan are invalid.
 pub(super) fn preview(plan: &SessionPlan) -> Result<Preview, UsageError> {
     let (knobs, load) = (&plan.commission.knobs, &plan.commission.plan);
-    // The seed and the prefix of a real run differ each time.
+    // A real run has a random prefix, so the preview uses the prefix of some run.
     let of_some_run = KeyNames::of_some_run();
     let names = if matches!(plan.commission.keys, Keys::Users { .. }) { &load.names } else { &of_some_run };
     let asking = Asking {
@@ -80,7 +80,8 @@ fn operations(preview: &Preview) -> String {
             operation.commands
         );
     }
-    text += &format!("  {} sent for an operation, mean of all\n", bytes(preview.bytes().round() as u64));
+    text +=
+        &format!("  {} sent per operation, mean of all operations\n", bytes(preview.bytes().round() as u64));
     let crossing = preview.operations.iter().filter(|operation| operation.crosses_slots);
     let crossing: Vec<_> = crossing.map(|operation| operation.name.as_str()).collect();
     if !crossing.is_empty() {
@@ -102,9 +103,9 @@ fn of_set(set: &KeysPreview) -> String {
         1 => set.first.clone(),
         _ => format!("{} to {}", set.first, set.last),
     };
-    let grows = if set.grows { ", and new ones after them" } else { "" };
+    let grows = if set.grows { ", and new keys after them" } else { "" };
     let line = format!("  {{{}}}  {}, {names}{grows}\n", set.name, counted(set.count, "key"));
-    let Some(distribution) = set.distribution else { return line + "    only new ones are drawn\n" };
+    let Some(distribution) = set.distribution else { return line + "    only new keys are drawn\n" };
     let hottest = match set.hottest {
         Some(hottest) if set.count > 1 => format!(
             ": {} of the draws on the hottest key, {} on the hottest 1 % ({})",
@@ -113,7 +114,7 @@ fn of_set(set: &KeysPreview) -> String {
             counted(hottest.keys, "key")
         ),
         Some(_) => String::new(),
-        None => ": how hot the hottest are depends on how many keys were added".to_owned(),
+        None => ": the share of the hottest keys depends on how many keys were added".to_owned(),
     };
     line + &format!("    {distribution}{hottest}\n")
 }
@@ -140,7 +141,7 @@ fn share(share: f64) -> String {
 
 fn prefill(prefill: &PrefillPreview) -> String {
     format!(
-        "Prefill: {} make {}, {} sent\n  about {} of memory: what is sent, and {} of the server's own for each key\n",
+        "Prefill: {} make {}, {} sent\n  about {} of memory: the sent data, and {} of the server's own for each key\n",
         counted(prefill.requests, "request"),
         counted(prefill.keys, "key"),
         bytes(prefill.bytes.round() as u64),
@@ -163,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_share_is_rounded_to_nothing() {
+    fn no_share_is_rounded_to_zero() {
         let shares = [1.0, 0.634, 0.0378, 0.01, 0.001, 1e-6, 0.0].map(share);
         assert_eq!(shares, ["100 %", "63 %", "3.8 %", "1.0 %", "0.10 %", "0.00010 %", "0 %"]);
     }

@@ -19,7 +19,7 @@ use crate::{
     signals::Signal,
 };
 
-/// The largest number of records that were read and wait for their receiver.
+/// The largest number of records in the queue between the reader and the receiver.
 const WAITING: usize = 32;
 /// The name of the events that replace unreadable lines.
 const RECORDING: &str = "recording";
@@ -30,11 +30,11 @@ const UNWRITTEN: &str = "cannot write to stdout";
 /// A record, `None` at the end, or the reason why reading failed.
 type Read = Result<Option<Record>, ReadError>;
 
-/// Returns the records of a recording in one or several files, one after the other, once the first is read; with `redacts`, without the private
-/// parts of the server's text.
+/// Returns the records of a recording in one or several files, in order. Waits until the first record is read. With
+/// `redacts`, the records lack the private parts of the server's text.
 ///
 /// # Errors
-/// When the recording cannot be read, or a signal comes first.
+/// When the recording cannot be read, or a signal arrives before the first record.
 pub(super) fn records<'a>(
     paths: &[PathBuf],
     redacts: bool,
@@ -96,7 +96,7 @@ fn read_all(paths: &[PathBuf], to: &SyncSender<Read>) {
 /// Writes the output of `sink` for `records` to a new file, and removes the file if that fails.
 ///
 /// # Errors
-/// When a record is invalid, when the file exists already or cannot be written, or when a signal ends it.
+/// When a record is invalid, when the file exists already or cannot be written, or when a signal arrives.
 pub(super) fn write_all(
     path: &Path,
     sink: Box<dyn Sink + Send>,
@@ -114,12 +114,12 @@ pub(super) fn write_all(
     write().inspect_err(|_| drop(fs::remove_file(path)))
 }
 
-/// Prints the output of a printer for `records`, as fast as `out` accepts it. No measurement runs at the same time, so
-/// a slow reader of the lines loses nothing.
+/// Prints the output of a printer for `records`, as fast as the reader of the output accepts it. No measurement runs at
+/// the same time, so a slow reader of the lines loses nothing.
 ///
 /// # Errors
-/// When a record is invalid, when `out` cannot be written, or when a signal ends it. A reader that closes `out` early
-/// is no error.
+/// When a record is invalid, when the output cannot be written, or when a signal arrives. It is no error if the reader
+/// closes the output early.
 pub fn print_all(
     mut printer: Printer,
     records: impl IntoIterator<Item = Result<Record, Failure>>,

@@ -19,13 +19,13 @@ use crate::{
 };
 
 /// Returns the directory for recordings that the user does not name: `redyno` in the state directory of the XDG Base
-/// Directory Specification, or the working directory if that is unknown.
+/// Directory Specification, or the working directory if the state directory is unknown.
 pub(super) fn directory() -> PathBuf {
     own_directory("XDG_STATE_HOME", ".local/state").unwrap_or_else(|| ".".into())
 }
 
-/// Returns the directory `redyno` in the directory that the variable names, or otherwise in the directory `usual` of
-/// the home directory.
+/// Returns the directory `redyno` in the directory that the environment variable names. Without this variable, it is in
+/// the directory `usual` of the home directory.
 pub(super) fn own_directory(variable: &str, usual: &str) -> Option<PathBuf> {
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = absolute(variable).or_else(|| Some(absolute("HOME")?.join(usual)))?;
@@ -58,7 +58,7 @@ struct RecordingRow {
     target: String,
     server: String,
     peak_ops_per_s: Option<f64>,
-    /// Whether the recording has no end record: it is still being written, or was cut.
+    /// Whether the recording has no end record: it is still being written, or was interrupted.
     open: bool,
     bytes: u64,
 }
@@ -84,7 +84,7 @@ impl SessionsArgs {
 fn rows(directory: &Path) -> Result<(Vec<RecordingRow>, usize), Failure> {
     let unreadable = || format!("cannot read {}", directory.display());
     let entries = match fs::read_dir(directory) {
-        // There is no directory until the first recording.
+        // The first recording creates the directory.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),
         entries => entries.with_context(unreadable)?,
     };
@@ -107,8 +107,8 @@ fn is_called_so(path: &Path) -> bool {
     path.to_str().is_some_and(|name| name.ends_with(".jsonl") || name.ends_with(".jsonl.zst"))
 }
 
-/// Returns the start of the session in a file. For a later file of a session, also returns the seconds from this start
-/// to the beginning of the file.
+/// Returns the start of the session in a file, in RFC 3339. For a later file of a session, returns the time at which
+/// the file begins.
 fn began(session: &SessionStart) -> String {
     let format = &Rfc3339;
     let began = OffsetDateTime::parse(&session.started, format).ok().filter(|_| session.from_s > 0.0);
@@ -159,9 +159,9 @@ fn table(rows: &[RecordingRow], others: usize, directory: &Path) -> String {
         text += &units::aligned(&cells, |n| (1..=3).contains(&n));
     }
     if others > 0 {
-        let are = if others == 1 { "is no recording," } else { "are no recordings," };
+        let are = if others == 1 { "is no recording, is" } else { "are no recordings, are" };
         text += &format!(
-            "{} {are} of a later redyno, or cannot be read\n",
+            "{} {are} from a later redyno, or cannot be read\n",
             units::counted(others as u64, "further file")
         );
     }
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_has_its_columns_below_each_other() {
+    fn the_columns_of_the_table_are_aligned() {
         let row = |file: &str, ops, open| RecordingRow {
             file: format!("/s/{file}"),
             started: "2026-11-22T10:00:00Z".to_owned(),
@@ -194,7 +194,7 @@ mod tests {
                 "began                   length  best ops/s      size  target          server        file",
                 "2026-11-22T10:00:00Z  00:01:15       121 k  2.00 KiB  127.0.0.1:6379  redis 7.0.15  a.jsonl",
                 "2026-11-22T10:00:00Z  00:01:15           -  2.00 KiB  127.0.0.1:6379  redis 7.0.15  b.jsonl  (no end)",
-                "1 further file is no recording, of a later redyno, or cannot be read",
+                "1 further file is no recording, is from a later redyno, or cannot be read",
             ]
         );
         assert_eq!(table(&[], 0, Path::new("/s")), "no recordings in /s; --record or the key r makes one\n");

@@ -1,8 +1,4 @@
 //! `redyno replay FILE...`: shows a recording on the screen, or prints its lines without a screen.
-//!
-//! The arguments of `redyno replay`.
-//!
-//! Shows a recording on the screen, or prints its lines.
 
 mod picture;
 mod source;
@@ -55,7 +51,7 @@ Examples:
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER)]
 pub struct ReplayArgs {
-    /// The recording, made by --record FILE; or several of one server, which are shown as one session
+    /// The recording, made by --record FILE; several recordings of one server are shown as one session
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// No screen: print all lines of the session at once; this is the default when stdout is not a terminal
@@ -160,7 +156,7 @@ fn run(args: &ReplayArgs, has_terminal: bool) -> Result<(), Failure> {
     }
 }
 
-/// Returns the name of the first file without its folders, and the number of the others.
+/// Returns the name of the first file without its folders, and the number of the other files.
 fn name(paths: &[PathBuf]) -> String {
     let name = untrusted::path(Path::new(paths[0].file_name().unwrap_or(paths[0].as_os_str())));
     if paths.len() == 1 { name } else { format!("{name} and {} more", paths.len() - 1) }
@@ -171,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_screens_and_moments_are_read_or_refused_with_what_there_is() {
+    fn invalid_sizes_screens_and_moments_are_refused_with_the_valid_ones() {
         assert_eq!(area("80x24").unwrap(), Rect::new(0, 0, 80, 24));
         for bad in ["80", "0x5", "x", "5000x2", "-1x3"] {
             assert!(area(bad).unwrap_err().contains("such as 120x36"), "{bad}");

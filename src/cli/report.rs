@@ -15,10 +15,10 @@ use crate::{
 };
 
 const AFTER: &str = "\
-The page works without network and is interactive: charts zoom and share one cursor. On paper and
-without JavaScript it shows pictures in their place.
+The page works without network and is interactive: charts zoom and share one cursor. On paper and \
+without JavaScript it shows pictures of the charts.
 
-Several recordings are compared with the first one. Name a segment of a recording by its number:
+Several recordings are compared with the first one. Name a segment of a recording by its number: \
 tuning.jsonl#3.
 
 Examples:
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_called_without_its_folder_while_that_is_unique() {
+    fn a_file_is_named_without_its_folder_if_that_name_is_unique() {
         let called = |names: &[&str]| {
             let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
             let sources = sources(&files(&names));

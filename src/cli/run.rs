@@ -28,7 +28,7 @@ use crate::{
     untrusted,
 };
 
-/// The largest length of a message about a refusal in characters, so that a person reads it.
+/// The largest length of the message about a refused command line, in characters.
 const LONGEST_REFUSAL: usize = 1024;
 
 /// Runs the program.
@@ -59,8 +59,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     code
 }
 
-/// Returns the plan of a command line; `has_terminal` is whether stdout is a terminal, `is_real` whether the plan is to
-/// be carried out.
+/// Returns the plan of a command line; `has_terminal` is whether stdout is a terminal, `is_real` is whether the plan
+/// will be carried out.
 fn plan(mut line: CommandLine, matches: &ArgMatches, has_terminal: bool, is_real: bool) -> Planned {
     let given = Invocation { line: CommandLine::command, has_terminal, is_real };
     match line.command.take() {
@@ -75,7 +75,7 @@ fn is_ascii(is_asked: bool) -> bool {
     !Theme::from_env(Choice::default(), is_asked).has_braille()
 }
 
-/// Returns the outcome of the command, including that of writing its output.
+/// Returns the exit code of the command. A failure to write its output is a failure of the command.
 fn end(done: Result<(), Failure>, args: &[OsString]) -> ExitCode {
     match (done, end_output()) {
         (Ok(()), Ok(())) => ExitCode::SUCCESS,
@@ -137,9 +137,9 @@ fn explained(failure: &Failure, args: &[OsString]) -> String {
     }
 }
 
-/// Returns a message that may repeat an argument, without passwords: without the part between `://` and `@`, since
-/// users easily put a URI in the wrong place, without the query of a URI, which may hold a token, and without the text
-/// after `-a`, which may look like an option.
+/// Removes passwords from a message that may repeat an argument. Removes the part between `://` and `@`, since users
+/// easily put a URI in the wrong place. Removes the query of a URI, which may hold a token. Removes the text after
+/// `-a`, even if this text looks like an option.
 fn without_passwords(message: &str, args: &[OsString]) -> String {
     let mut message = message.to_owned();
     let words: Vec<_> = args.iter().map(|arg| arg.to_string_lossy()).collect();
@@ -166,7 +166,7 @@ fn without_passwords(message: &str, args: &[OsString]) -> String {
     message
 }
 
-/// Returns in one line what is wrong with the command line, and what to do.
+/// Returns one line with the error in the command line and with what to do.
 fn one_line(error: &clap::Error, args: &[OsString]) -> String {
     // Passwords are removed before the lines are joined: an argument with line breaks would not be found afterwards.
     let text = untrusted::without_user_info(&without_passwords(&error.render().to_string(), args));

@@ -1,7 +1,5 @@
-//! `redyno series`: runs series of measurements, published ones or the user's own; each cell is a session, and all
-//! cells share one table.
-//!
-//! `--plan` of a series: prints the requests of each cell.
+//! `redyno series`: runs series of measurements, published ones or the user's own. Each cell is a session, and all
+//! cells share one table. With `--plan`, the command only prints the requests of each cell.
 
 use std::path::PathBuf;
 
@@ -61,7 +59,7 @@ pub struct SeriesArgs {
     /// Multiply clients and threads by this factor between 0 and 1
     #[arg(long, value_name = "PART")]
     pub scale_clients: Option<Scale>,
-    /// Run each cell for this long, in place of its requests or seconds
+    /// Run each cell for this many seconds, in place of its own number of requests or seconds
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     pub duration: Option<u32>,
     /// Print the published figures below the measured ones
@@ -82,7 +80,7 @@ pub struct SeriesArgs {
     /// Use only the first N records of the dataset
     #[arg(long, value_name = "N", value_parser = requests, requires = "dataset")]
     pub maxdocs: Option<u64>,
-    /// Number of worker threads, instead of the series' own
+    /// Number of worker threads, in place of the number in the series
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
     /// Random seed, the same for each cell [default: random]
@@ -213,7 +211,7 @@ fn of_cell(cell: &Cell, plan: &SessionPlan) -> Result<String, UsageError> {
     let ends = [
         load.requests.map(|(Requests::InAll(n) | Requests::Parted(n))| counted(n, "request")),
         load.length.map(|length| format!("{} s", length.as_secs_f64())),
-        preview.prefill.map(|prefill| format!("{} before", counted(prefill.requests, "request"))),
+        preview.prefill.map(|prefill| format!("{} of prefill", counted(prefill.requests, "request"))),
         cell.pause_s.map(|pause| format!("after a pause of {pause} s")),
     ];
     let config = cell.config.iter().map(|(parameter, to)| format!("{} {to}", parameter.name));

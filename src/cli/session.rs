@@ -20,7 +20,7 @@ use crate::{
 /// Returns the plan of a command line without a subcommand.
 ///
 /// # Errors
-/// When an argument is wrong or has no effect; names the first one.
+/// When an argument is wrong or has no effect; the error names the first such argument.
 pub(super) fn plan(mut line: CommandLine, matches: &ArgMatches, given: Invocation) -> Planned {
     let has_terminal = given.has_terminal;
     effect::check_mode(matches, &line, has_terminal)?;
@@ -28,7 +28,7 @@ pub(super) fn plan(mut line: CommandLine, matches: &ArgMatches, given: Invocatio
     line.session.follow(&suggested);
     let servers = line.nodes.targets(&mut line.target, given)?;
     config::resolve(&mut line.target, given, !line.session.plan)?;
-    // redis-cli checks the CA of a certificate, and not its name.
+    // redis-cli checks the CA of a certificate, but not the name in it.
     line.target.tls.tls_ca_only |= line.oneshot.mode().is_some() && line.target.speaks_tls();
     let oneshot = line.oneshot.plan(line.target.target()?, line.session.json).map_err(UsageError::of)?;
     if let Some(oneshot) = oneshot {

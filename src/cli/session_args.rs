@@ -1,6 +1,5 @@
-//! The options of a session: its duration, the destinations and the form of its output.
-//!
-//! The look of the screen: options that live sessions and replays share.
+//! The options of a session: its duration, the destinations and the form of its output. Live sessions and replays share
+//! the options for the look of the screen.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -18,7 +17,7 @@ use crate::{
     workload::Suggested,
 };
 
-/// SESSION: how long it lasts, where it is recorded, how it is shown.
+/// SESSION: the duration, the recording and the output of a session.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Session")]
 pub struct SessionArgs {
@@ -35,20 +34,19 @@ pub struct SessionArgs {
     /// lists]
     #[arg(long, value_name = "FILE")]
     pub record: Option<Option<PathBuf>>,
-    /// Begin a new file every 30m or 1h of the session; each file can be opened by itself, and has the time in its
-    /// name
+    /// Begin a new file of the recording after this time, such as 30m or 1h; each file can be opened by itself, and its
+    /// name contains the time
     #[arg(long, value_name = "TIME", value_parser = rotation, requires = "record")]
     pub record_rotate: Option<Duration>,
-    /// Measure how long writes to primaries take until they can be read from their replicas: writes markers, at most ten a
-    /// second in all, and asks before; needs no load
+    /// Measure the time from a write to a primary until its replicas return the written value: redyno writes markers,
+    /// at most ten per second in total, and asks before; no load is needed
     #[arg(long, conflicts_with_all = ["redact", "one_node", "key_prefix", "own_names"])]
     pub probe_lag: bool,
-    /// Remove the server's own text from all that is shown and written: arguments and clients in the slow log, error
-    /// messages, addresses
+    /// Remove the server's own text from all output: arguments and clients in the slow log, error messages, addresses
     #[arg(long)]
     pub redact: bool,
-    /// Also write all arguments of commands in the slow log to recordings, JSON lines and exports, as far as the server
-    /// kept them; without this option only the screen shows them
+    /// Also write all arguments of commands in the slow log to recordings, JSON lines and exports, as completely as
+    /// the server kept them; without this option, only the screen shows them
     #[arg(long, conflicts_with = "redact")]
     pub with_arguments: bool,
     /// Also write the figures in another tool's format, as redyno export does; can be given several times
@@ -58,32 +56,32 @@ pub struct SessionArgs {
     /// also 'ops < -5%'; can be given several times
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Vec<Condition>,
-    /// The recording with which a change such as 'ops < -5%' in --fail-if is compared
+    /// The baseline recording for a change such as 'ops < -5%' in --fail-if
     #[arg(long, value_name = "FILE", requires = "fail_if")]
     pub base: Option<String>,
-    /// Without a screen: end the run with exit code 3 when this condition is met in each of 5 seconds in a row: 'p99 >
-    /// 50ms', 'ops < 1000', 'errors > 0' (in a second); can be given several times
+    /// Without a screen: end the run with exit code 3 when this condition is met in 5 seconds in a row: 'p99 > 50ms',
+    /// 'ops < 1000', 'errors > 0' (per second); can be given several times
     #[arg(long, value_name = "CONDITION")]
     pub abort_if: Vec<Condition>,
-    /// Run this shell command for each finding from a warning up, with the finding as JSON on its input: at most once a
-    /// minute for each kind of finding, one command at a time, for up to 10 s each
+    /// Run this shell command for each finding that is a warning or worse; the command reads the finding as JSON from
+    /// its input. Each kind of finding runs it at most once a minute; commands run one at a time, for up to 10 s each
     #[arg(long, value_name = "CMD", value_parser = NonEmptyStringValueParser::new())]
     pub on_finding: Option<String>,
-    /// Serve the figures as OpenMetrics at http://ADDRESS/metrics: a port, IP:PORT, or unix:PATH
+    /// Serve the figures as OpenMetrics at http://ADDRESS/metrics; ADDRESS is a port, IP:PORT, or unix:PATH
     #[arg(long, value_name = "ADDRESS")]
     pub metrics: Option<metrics::Address>,
     /// Push the figures, every 10 s and at the end, to otlp:URL (OpenTelemetry, as http/json) or remote-write:URL
-    /// (Prometheus); for runs that are too short to be scraped. Can be given several times
+    /// (Prometheus); useful for runs that are too short to be scraped. Can be given several times
     #[arg(long, value_name = "PROTOCOL:URL")]
     pub push: Vec<push::Destination>,
     /// Push every this many seconds [default: 10]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "push")]
     pub push_every: Option<Duration>,
-    /// Send the headers in this file with each push, one a line, such as Authorization: Bearer TOKEN. OTLP also has those
-    /// in the variable OTEL_EXPORTER_OTLP_HEADERS
+    /// Send the headers in this file with each push, one per line, such as Authorization: Bearer TOKEN. OTLP also sends
+    /// the headers in the variable OTEL_EXPORTER_OTLP_HEADERS
     #[arg(long, value_name = "FILE", requires = "push")]
     pub push_headers: Option<PathBuf>,
-    /// No screen: print a line a second; this is the default when stdout is not a terminal
+    /// No screen: print a line per second; this is the default when stdout is not a terminal
     #[arg(long)]
     pub headless: bool,
     /// With --headless: print all records as JSON lines
@@ -96,8 +94,8 @@ pub struct SessionArgs {
     /// prefill
     #[arg(long)]
     pub plan: bool,
-    /// Check a load of --dataset: read back each record that a run with the same options wrote by SET or HSET,
-    /// compare it with the file, and end; writes nothing. Exit code 3 if a record is missing or different
+    /// Check the result of a load with --dataset: read back each record that a run with the same options wrote by SET
+    /// or HSET, and compare it with the file. Writes nothing; exit code 3 if a record is missing or different
     #[arg(long, conflicts_with = "plan")]
     pub verify: bool,
     /// Play the five-minute tour of the screen on the built-in server, until you press a key
@@ -109,7 +107,7 @@ pub struct SessionArgs {
 }
 
 impl SessionArgs {
-    /// Adopts the duration that a load suggests, unless an option sets it.
+    /// Adopts the duration or the number of requests that a workload suggests, unless an option sets one of them.
     pub fn follow(&mut self, load: &Suggested) {
         if self.duration.is_none() && self.requests.is_none() {
             self.requests = load.requests;
@@ -117,7 +115,7 @@ impl SessionArgs {
         }
     }
 
-    /// Ends a run without a screen after one pass over its dataset, if nothing else ends it.
+    /// Limits a run without a screen to one pass over its dataset, if no option limits its length.
     ///
     /// # Errors
     /// When the number of requests in a pass is unknown.

@@ -28,7 +28,7 @@ use crate::{
 /// Returns the plan of a session with these arguments, without screen and experiment.
 ///
 /// # Errors
-/// When an argument is invalid; names the first one.
+/// When an argument is invalid; the error names the first invalid argument.
 pub(super) fn session_plan(
     target_args: &TargetArgs,
     load: &LoadArgs,
@@ -97,16 +97,17 @@ pub(super) fn session_plan(
     })
 }
 
-/// Returns the names of keys by HTTP: those of a workload with a setup name what it makes, and bear the run's name.
+/// Returns the key names for an HTTP service. If the workload has a setup, the names contain the run's name, because
+/// they name what the setup makes.
 fn names_by_http(workload: &Workload, run: RunId) -> KeyNames {
     if workload.setup.is_empty() { KeyNames::given("") } else { KeyNames::of_run_by_http(run) }
 }
 
-/// Returns the load on an HTTP service: without another workload, GET of the URI's path. Keys in commands are plain
+/// Returns the load for an HTTP service. The default workload is a GET of the URI's path. Keys in commands are plain
 /// numbers.
 ///
 /// # Errors
-/// When options of the load have no meaning for an HTTP service.
+/// When an option of the load has no effect on an HTTP service.
 fn by_http(load: &LoadArgs, site: &HttpSite) -> Result<LoadArgs, UsageError> {
     let has_shape = load.is_shaped.unwrap_or_else(|| load.has_shape());
     if load.keep || load.prefill || load.own_names || load.key_prefix.is_some() {
@@ -125,7 +126,7 @@ fn by_http(load: &LoadArgs, site: &HttpSite) -> Result<LoadArgs, UsageError> {
     Ok(load)
 }
 
-/// Returns what is pushed, and where to.
+/// Returns the plan for `--push`, if the option is given.
 fn push_plan(session: &SessionArgs) -> Result<Option<PushPlan>, UsageError> {
     if session.push.is_empty() {
         return Ok(None);
@@ -142,10 +143,10 @@ fn push_plan(session: &SessionArgs) -> Result<Option<PushPlan>, UsageError> {
     }))
 }
 
-/// The environment variable with the folder that contains `proc` and `sys` of the host, in a container that has them.
+/// The environment variable that names the folder with the host's `proc` and `sys`, for use in a container.
 const HOST_ROOT: &str = "REDYNO_HOST_ROOT";
 
-/// Returns the folder with `proc` and `sys`.
+/// Returns the folder that contains `proc` and `sys`.
 fn host_root() -> Result<PathBuf, UsageError> {
     let Some(root) = env::var_os(HOST_ROOT).filter(|root| !root.is_empty()).map(PathBuf::from) else {
         return Ok("/".into());
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_applies_to_all_segments_is_written_and_a_password_is_not() {
+    fn the_words_contain_the_options_of_all_segments_but_no_password() {
         let shared = of(
             "redyno -u redis://ann:hunter2@db:7000/3 --seed 7 -c 9 --key-prefix a: --timeout 0.5 --duration 3",
         );
@@ -232,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn every_command_line_is_one_that_the_program_takes() {
+    fn the_program_accepts_the_words_that_it_writes() {
         let line = "redyno -h db --tls --insecure --sni name --threads 2 --keep --keep-going";
         let shared = of(line);
         assert_eq!(

@@ -1,6 +1,6 @@
 //! The options that name a target, with the names that Redis tools use.
 //!
-//! A command that includes them must disable clap's own help flag (`disable_help_flag`), because `-h` is the host here.
+//! A command with these options must disable clap's own help flag (`disable_help_flag`), because `-h` is the host here.
 
 use std::{
     env::{self, VarError},
@@ -41,7 +41,7 @@ pub struct TargetArgs {
         long,
         value_name = "URI",
         conflicts_with_all = ["host", "port", "socket", "db"],
-        help = "All in one: redis://[[user]:password@]host[:port][/db], rediss:// for TLS, \
+        help = "The address as a URI: redis://[[user]:password@]host[:port][/db], rediss:// for TLS, \
                 redis+sentinel://host[:port][,host…]/service[/db], unix:///path[?db=N], or \
                 memcached://[user:password@]host[:port], memcacheds:// for TLS, memcached:///path, or \
                 http://host[:port][/path], https:// for TLS"
@@ -62,13 +62,13 @@ pub struct TargetArgs {
     /// Database number [default: 0]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(..=i64::from(MAX_DB)))]
     pub db: Option<u32>,
-    /// Speak RESP3
+    /// Use the protocol RESP3
     #[arg(short = '3')]
     pub resp3: bool,
     /// TLS.
     #[command(flatten)]
     pub tls: TlsArgs,
-    /// The target's options in the config file.
+    /// The server of the named target in the config file.
     #[arg(skip)]
     pub server: Option<Target>,
 }
@@ -108,10 +108,10 @@ impl TargetArgs {
         }
     }
 
-    /// Works like [`target`](Self::target), with this password in place of the variable's.
+    /// Returns the target as [`target`](Self::target) does, with `from_variable` as the password from the environment.
     ///
     /// # Errors
-    /// As there.
+    /// Returns the errors of [`target`](Self::target).
     pub(super) fn target_with(&self, from_variable: Option<Password>) -> Result<Target, UsageError> {
         let ParsedUri { mut target, tls } = match &self.uri {
             // A URI may contain a password, so it is treated as one.
@@ -137,7 +137,7 @@ impl TargetArgs {
             return Err(UsageError::Line(text));
         }
         if target.credentials.is_none() {
-            // The variable is for Redis only. As in redis-cli, an empty variable is ignored.
+            // The environment variable is for Redis only. As in redis-cli, an empty variable is ignored.
             let is_meant = |it: &Password| target.dialect.has_default_user() && !it.reveal().is_empty();
             target.credentials = self.credentials(from_variable.filter(is_meant))?;
         } else if let Some(option) = self.credential_option() {
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn without_options_it_is_the_usual_address_and_none_was_named() {
+    fn without_options_the_target_is_the_default_and_no_server_is_named() {
         assert_eq!(target("", None), Ok(Target::default()));
         assert!(!args("-3 --db 1 -a x").is_given());
         for line in ["-h h", "-p 1", "-s /s", "-u redis://h", "--tls"] {
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn options_win_over_those_of_a_named_target_and_trust_is_taken_over_whole() {
+    fn options_override_a_named_target_and_the_options_of_trust_are_adopted_together() {
         let merged = |line: &str, server: &str, options: &str| {
             let mut args = args(line);
             let server = Some(parse_uri(server).unwrap().target);

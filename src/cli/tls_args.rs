@@ -1,7 +1,7 @@
 //! The options of TLS, named as redis-cli names them.
 //!
-//! redis-cli accepts these options without `--tls` too, and ignores them. In redyno that is an error, because a user
-//! who sets one expects encryption.
+//! redis-cli accepts these options without `--tls`, and ignores them. In redyno, a TLS option without TLS is an error,
+//! because the user expects encryption.
 
 use std::{ffi::OsString, path::PathBuf};
 
@@ -31,10 +31,10 @@ pub struct TlsArgs {
     /// The private key for --cert (PEM)
     #[arg(long, value_name = "FILE", requires = "cert")]
     pub key: Option<PathBuf>,
-    /// Server name for SNI, which its certificate must match [default: the host]
+    /// Server name for SNI; the server's certificate must match this name [default: the host]
     #[arg(long, value_name = "NAME")]
     pub sni: Option<String>,
-    /// Check the CA that signed the server's certificate, and not its name, as redis-cli does
+    /// Verify the CA that signed the server's certificate, but not the name in the certificate, as redis-cli does
     #[arg(long)]
     pub tls_ca_only: bool,
     /// Encrypt, but trust any server: its certificate is not verified
@@ -82,7 +82,7 @@ impl TlsArgs {
         Tls::new(settings, address).map(Some).map_err(UsageError::of)
     }
 
-    /// Returns the given options but `--tls`, each with its value.
+    /// Returns the given options except `--tls`, each with its value.
     pub(super) fn given(&self) -> impl Iterator<Item = (&'static str, Option<OsString>)> {
         let flags = [("--tls-ca-only", self.tls_ca_only), ("--insecure", self.insecure)];
         let files = [
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn tls_is_spoken_when_an_option_or_the_uri_says_so() {
+    fn tls_is_used_if_an_option_or_the_uri_requests_it() {
         let insecure = TlsArgs { insecure: true, ..TlsArgs::default() };
         assert_eq!(tls(&TlsArgs::default(), false), Ok(None));
         for (asked, by_uri) in [(true, false), (false, true)] {

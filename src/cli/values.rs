@@ -1,4 +1,4 @@
-//! Parsers for the values of options. clap puts the option's name before their errors.
+//! Parsers for the values of options. clap puts the name of the option before the errors of these parsers.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::{
 
 /// The longest prefix of keys, in bytes.
 const LONGEST_PREFIX: usize = 512;
-/// The most worker threads.
+/// The largest number of worker threads.
 const MAX_THREADS: usize = 512;
 /// The lowest and the highest speed of a trace.
 const MIN_SPEED: f64 = 0.001;
@@ -45,7 +45,7 @@ pub fn threads(text: &str) -> Result<usize, String> {
     fitting.ok_or_else(|| format!("it must be between 1 and {MAX_THREADS}"))
 }
 
-/// Parses how many times as fast a trace is sent.
+/// Parses the speed of a trace: with 2, it is sent twice as fast as it was recorded.
 pub fn speed(text: &str) -> Result<f64, String> {
     let speed = text.parse::<f64>().ok().filter(|speed| (MIN_SPEED..=MAX_SPEED).contains(speed));
     speed.ok_or_else(|| format!("it must be a number from {MIN_SPEED} to {MAX_SPEED}, such as 2 or 0.5"))

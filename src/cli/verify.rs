@@ -1,4 +1,4 @@
-//! `--verify`: reads back each record of a file that a load wrote, and compares it; writes nothing.
+//! `--verify`: reads back the records that a load wrote from a file, and compares them with the file; writes nothing.
 //!
 //! ```text
 //!  file ─► questions and answers ─► batches ─► the server's answers ─► as they are in the file? missing? different?
@@ -29,7 +29,7 @@ const NAMED: usize = 5;
 /// The largest length of a server error in the output, in characters.
 const LONGEST_ERROR: usize = 120;
 
-/// The results for the records of a file.
+/// The numbers of missing and different records.
 #[derive(Debug, Default)]
 struct Found {
     records: u64,
@@ -45,7 +45,7 @@ struct Found {
 /// When it is unknown how the load wrote the records.
 pub(super) fn plan(plan: SessionPlan) -> Planned {
     if !plan.commission.clusters.is_empty() {
-        let text = "--verify reads the records of one server back, and --hash divides them among several; leave one of both out";
+        let text = "--verify reads records back from one server, but --hash divides them among several; leave one of the two out";
         return Err(UsageError::of(text).into());
     }
     let load::Plan { mut target, timeout, .. } = plan.commission.plan;
@@ -124,7 +124,7 @@ impl Answer {
             _ if bytes == asked.answer => Self::Same,
             _ if bytes == asked.nothing => Self::Missing,
             Reply::Error(line) => Self::Different(untrusted::at_most(line, LONGEST_ERROR)),
-            _ => Self::Different("is another".to_owned()),
+            _ => Self::Different("differs".to_owned()),
         }
     }
 }

@@ -27,17 +27,17 @@ use crate::{
 
 const AFTER: &str = "\
 One target at a time carries the whole load, in the order A B B A A B B A and so on. Each pair compares the three seconds before a switch with \
-three seconds after it, and leaves out the first second after the switch. Before anything is written, both targets are checked: \
-you are asked about each by name, and an error names the target.
+three seconds after it, and leaves out the first second after the switch. Both targets are checked before the first write: \
+redyno asks about each target by name, and an error names the target.
 
 Examples:
   redyno versus redis://a:6379 redis://b:6379
   redyno versus @prod memcached://10.0.0.6 -c 200 --yes
 
-Throughput decides which target is better; with --rate, the p99 of the response time. Each row of the table is judged by \
-itself: among many equal figures, about one in twenty is called different by chance.
-After nine pairs, about 70 s, a comparison ends as soon as the answer is clear. It ends after three minutes at the latest; \
-then the answer may be 'not clear'. It ends after three pairs if redyno itself was the limit on both sides of all three.
+The target with the higher throughput is better; with --rate, the target with the lower p99 of the response time. Each row of \
+the table is judged by itself: among many equal figures, about one in twenty is called different by chance.
+After nine pairs, about 70 s, the comparison ends as soon as the verdict is clear. After three minutes it ends in any case; the \
+verdict may then be 'not clear'. It ends after three pairs if redyno itself was the limit on both sides of all three.
 Exit codes: 0 B is the same or better, 3 B is worse, 4 not clear; 1 failed, 2 bad usage, 130 interrupted.";
 
 /// The arguments of `redyno versus`.
@@ -51,7 +51,7 @@ pub struct VersusArgs {
                 memcached://host[:port], or @NAME of the config file"
     )]
     pub a: Password,
-    /// The second target, B, which the verdict is about
+    /// The second target, B; the verdict says whether B is better than A
     #[arg(value_name = "URI")]
     pub b: Password,
     /// Time under load of each target in seconds, for each pair [default: 3]
@@ -63,7 +63,7 @@ pub struct VersusArgs {
     /// Print JSON lines: one object for each pair, then the verdict with the table
     #[arg(long)]
     pub json: bool,
-    /// Write all records to a new file, as JSON lines; those of B have "node":1
+    /// Write all records to a new file, as JSON lines; the records of B have "node":1
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
     /// Divide the keys of a target among several servers by consistent hash; write their URIs with commas between them:
@@ -77,7 +77,7 @@ pub struct VersusArgs {
         conflicts_with = "one_node"
     )]
     pub hash: Option<HashMethod>,
-    /// --one-node.
+    /// The option `--one-node`.
     #[command(flatten)]
     pub one_node: OneNodeArgs,
     /// The load of both targets.
@@ -119,7 +119,7 @@ impl Arguments for VersusArgs {
 }
 
 impl VersusArgs {
-    /// Returns the servers of each side; only `--hash` allows several.
+    /// Returns the servers of each side; only `--hash` allows several servers on a side.
     fn sides(&self) -> [Vec<Password>; 2] {
         let several =
             |side: &Password| side.reveal().split(',').map(|uri| Password::new(uri.to_owned())).collect();
@@ -154,13 +154,14 @@ impl VersusArgs {
             plan.commission.clusters.insert(side as u16, Arc::new(ring));
         }
         plan.commission.carrier = Some(Side::A as u16);
-        // The connections of all clients exist for each target.
+        // Each target has the connections of all clients.
         plan.commission.most_clients = most_clients(plan.commission.plan.threads, 2);
         Ok(plan)
     }
 }
 
-/// Checks that both targets are HTTP servers or none is, and that they have one path if the load is GET of that path.
+/// Checks that both targets are HTTP servers, or neither is. If the load is a GET of the URI's path (`is_of_path`),
+/// checks that both URIs have the same path.
 fn check_http(a: &Target, b: &Target, is_of_path: bool) -> Result<(), &'static str> {
     match [a, b].map(|target| target.dialect.site().map(HttpSite::path)) {
         [Some(_), None] | [None, Some(_)] => Err("an HTTP server is compared only with another HTTP server"),
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn options_of_tls_are_for_the_target_whose_uri_says_so() {
+    fn options_of_tls_are_for_the_target_whose_uri_requests_tls() {
         let [a, b] = targets("redis://a rediss://b --insecure").unwrap();
         assert_eq!((a.tls.is_some(), b.tls.is_some()), (false, true));
         let [a, b] = targets("redis://a redis://b --tls --insecure").unwrap();
@@ -214,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_that_is_none_is_named() {
+    fn the_error_for_an_invalid_target_names_its_side() {
         let error = targets("redis://a localhost:1").unwrap_err();
         assert!(error.starts_with("B: "), "{error}");
     }

@@ -26,7 +26,7 @@ use crate::{
 };
 
 const AFTER: &str = "\
-Options, as those of YCSB:
+Options, as in YCSB:
   -P FILE        Read properties from this workload file; can be given several times
   -p NAME=VALUE  Set a property; can be given several times
   -threads N     Clients [default: 1]
@@ -54,7 +54,7 @@ pub struct YcsbArgs {
     pub words: Vec<String>,
 }
 
-/// Properties with the only values that redyno can carry out.
+/// Properties with the values that redyno supports; other values are refused.
 const ONLY: [(&str, &[&str]); 7] = [
     ("workload", &["site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload", "core"]),
     ("scanlengthdistribution", &["uniform"]),
@@ -174,7 +174,7 @@ impl YcsbLine {
         Ok((target, ms.map(Duration::from_millis)))
     }
 
-    /// Removes the properties that shape the text at the end.
+    /// Removes the properties that shape the text at the end of a run, and returns the form of this text.
     fn form(&mut self) -> Result<YcsbForm, UsageError> {
         let mut form = YcsbForm { interval: YcsbInterval::Op, ..YcsbForm::default() };
         let is_percent = |percent: &f64| *percent > 0.0 && *percent <= 100.0;
@@ -193,13 +193,13 @@ impl YcsbLine {
         Ok(form)
     }
 
-    /// Removes the properties that are parameters of the workload, and returns these.
+    /// Removes the properties that are parameters of the workload, and returns them as settings.
     fn settings(&mut self) -> Vec<Setting> {
         if let Some(group) = self.properties.remove("redis.command_group") {
             self.properties.insert("commandgroup".to_owned(), group);
         }
         if self.is_memcached {
-            // A record is one value; its name begins with the table's.
+            // In memcached, a record is one value, and its key begins with the name of the table.
             for (name, value) in [("commandgroup", "json"), ("index", "false"), ("table", "usertable")] {
                 self.properties.entry(name.to_owned()).or_insert_with(|| value.to_owned());
             }
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn properties_of_files_give_way_to_options() {
+    fn options_override_the_properties_of_files() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("workloada");
         std::fs::write(&file, "# A\nrecordcount=1000\n\nreadproportion = 0.5\nthreadcount: 3\n").unwrap();
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_line_is_refused_with_what_to_give() {
+    fn a_wrong_line_is_refused_with_the_right_form() {
         for (line, error) in [
             ("go redis", "ycsb: give the phase, load or run"),
             ("run mongodb", "ycsb: give the binding, redis or memcached"),

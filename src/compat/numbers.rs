@@ -1,10 +1,10 @@
-//! Numbers as other tools parse them: like C, which uses the beginning of a text; and like memtier_benchmark, which
-//! parses the whole text. Bytes as a word of a workload's step.
+//! Parses numbers as other tools do: as C does, which uses the beginning of a text; and as memtier_benchmark does,
+//! which parses the whole text. Also writes bytes as a word of a workload's step.
 
 use std::{str::FromStr, time::Duration};
 
-/// Returns the result of C's atoi: the whole number at the beginning of a text, otherwise 0; beyond 64 bits, the
-/// nearest possible number.
+/// Parses the whole number at the beginning of a text, as C's atoi does. Returns 0 if there is no number, and the
+/// nearest possible number if 64 bits are not enough.
 pub fn atoi(text: &str) -> i64 {
     let text = text.trim_start();
     let (sign, digits) = match text.strip_prefix('-') {
@@ -16,7 +16,7 @@ pub fn atoi(text: &str) -> i64 {
     sign * number
 }
 
-/// Returns the seconds at the beginning of a text, with a fraction; 0 if there are none.
+/// Parses the seconds at the beginning of a text, which may have a fraction. Returns `None` for 0 or no number.
 pub fn seconds(text: &str) -> Option<Duration> {
     let text = text.trim_start();
     let text = text.strip_prefix('+').unwrap_or(text);
@@ -29,7 +29,7 @@ pub fn seconds(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(number).ok().filter(|length| !length.is_zero())
 }
 
-/// A ratio `a:b`: `a` of the first thing, then `b` of the second.
+/// A ratio `a:b`: `a` requests of the first kind, then `b` of the second kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ratio {
     pub a: u32,
@@ -44,7 +44,7 @@ impl Ratio {
     }
 }
 
-/// A range from the lower to the higher number, in either order in the text.
+/// A range of numbers; in the text, either end may come first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     pub min: u32,
@@ -64,24 +64,24 @@ fn pair(text: &str, between: char) -> Option<(u32, u32)> {
     Some((number(a)?, number(b)?))
 }
 
-/// Parses `32:9,4096:1`: sizes, each with its weight.
+/// Parses sizes with their weights, such as `32:9,4096:1`.
 pub fn weights(text: &str) -> Option<Vec<(u32, u32)>> {
     text.split(',').map(|one| pair(one, ':')).collect()
 }
 
-/// Parses `50,99,99.9`: percentiles.
+/// Parses percentiles, such as `50,99,99.9`.
 pub fn percentiles(text: &str) -> Option<Vec<f64>> {
     let percentile = |text: &str| text.parse().ok().filter(|percentile| (0.0..=100.0).contains(percentile));
     text.split(',').map(percentile).collect()
 }
 
-/// Parses a whole number without any other text.
+/// Parses a number; the text must contain nothing else.
 pub fn number<N: FromStr>(text: &str) -> Option<N> {
     text.parse().ok()
 }
 
-/// Returns bytes as a text for a step, between double quotes: letters, digits, the usual signs and `plain` are
-/// unchanged, all other bytes become `\x` escapes.
+/// Returns bytes as text for a step, to be put between double quotes. Letters, digits, the usual signs and the bytes in
+/// `plain` are unchanged; all other bytes become `\x` escapes.
 pub fn escaped(bytes: &[u8], plain: &[u8]) -> String {
     let is_plain = |byte: &u8| {
         byte.is_ascii_alphanumeric() || b" ;<=>?@[].,/+-*()'!#$%&".contains(byte) || plain.contains(byte)
@@ -95,7 +95,7 @@ pub fn escaped(bytes: &[u8], plain: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// An earlier version parsed 1.9 as 1.
+    /// An earlier version of redyno parsed 1.9 as 1.
     #[test]
     fn seconds_have_a_fraction() {
         for (text, ms) in [("1.9", 1900), (" 2", 2000), ("+.5x", 500), ("3.", 3000), ("1.2.3", 1200)] {
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn ratios_spans_and_lists_are_read_whole_or_not_at_all() {
+    fn invalid_ratios_ranges_and_lists_are_refused() {
         assert_eq!(Ratio::read("1:10"), Some(Ratio { a: 1, b: 10 }));
         assert_eq!(Span::read("9-3"), Some(Span { min: 3, max: 9 }));
         assert_eq!(weights("32:9,4096:1"), Some(vec![(32, 9), (4096, 1)]));

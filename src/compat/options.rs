@@ -1,19 +1,19 @@
-//! The options of other tools: a text of options for each, and one parser of command lines for such a text. Each tool handles
-//! its options itself, in the order of the command line.
+//! The options of the imitated tools. Each tool has a text that lists its options. One parser reads these texts, and
+//! the command lines. Each tool handles its options itself, in the order of the command line.
 //!
 //! ```text
 //! words ─► Reader (options, habit) ─► Given: the option, its name as given, its value ─► take ─► the options' values
-//!             └► Refusal: an error, or a text in place of a run ◄────────┘
+//!             └► Refusal: an error, or the help or version ◄─────────────┘
 //! ```
 //!
-//! The help of an imitated tool, generated from the same text.
+//! The help of a tool is generated from the same text.
 
 use std::ffi::OsString;
 
-/// An option, as in the help of its tool.
+/// An option of a tool, as the help of the tool lists it.
 #[derive(Debug)]
 pub struct Choice {
-    /// The names, and the name of the value if there is one: `-n, --requests NUMBER`.
+    /// The names of the option and of its value, if it has one: `-n, --requests NUMBER`.
     pub written: &'static str,
     /// The description; for an unsupported option, the alternative.
     pub help: String,
@@ -50,8 +50,8 @@ const DIFFERENCES: &str = "Deliberate differences";
 
 impl Options {
     /// Parses the text of a tool's options: titles in brackets, the names of options, and below each name its indented
-    /// description. Before the names is who has the option, if not all flavours do: `valkey:`, `redyno:`, or `absent:`
-    /// for an option that only the original tool has.
+    /// description. A prefix before the names shows that not all flavours have the option: `valkey:`, `redyno:`, or
+    /// `absent:` for an option that only the original tool has.
     pub fn read(text: &'static str) -> Self {
         let mut groups: Vec<Group> = Vec::new();
         for line in text.lines().filter(|line| !line.is_empty()) {
@@ -81,8 +81,8 @@ impl Options {
         groups.flat_map(|group| &group.options).map(|difference| difference.help.as_str())
     }
 
-    /// Returns the groups as the help shows them, with descriptions that begin at `column`, and without options that
-    /// `shows` excludes.
+    /// Returns the groups as the help shows them. Descriptions begin at `column`; options for which `shows` returns
+    /// false are left out.
     pub fn help(&self, column: usize, shows: impl Fn(&Choice) -> bool) -> String {
         let text = |group: &Group| {
             let column = if group.title == DIFFERENCES { 3 } else { column };
@@ -122,7 +122,7 @@ impl Choice {
         self.written.split(", ").map(|part| part.split(' ').next().unwrap_or(part))
     }
 
-    /// Returns the first name, which is the tool's own.
+    /// Returns the first name of the option.
     pub fn name(&self) -> &'static str {
         self.names().next().unwrap_or(self.written)
     }
@@ -137,10 +137,10 @@ impl Choice {
     }
 }
 
-/// The reason why a command line is refused, or not run.
+/// The reason why a command line does not start a run.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// This option or its value is invalid. The reason is written in getopt's format.
+    /// This option or its value is invalid. The second text is the reason, in getopt's format.
     Wrong(String, String),
     /// This message is printed on standard error.
     Message(String),
@@ -150,7 +150,7 @@ pub enum Refusal {
     Version,
 }
 
-/// Returns the error message for an invalid value of an option.
+/// Returns the refusal of an invalid option or value, without a reason.
 pub fn invalid(option: &str) -> Refusal {
     Refusal::Wrong(option.to_owned(), String::new())
 }
@@ -158,14 +158,14 @@ pub fn invalid(option: &str) -> Refusal {
 /// The way in which a tool parses its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Habit {
-    /// Options are whole words. The first word that is not an option begins a command, and so does `--`, if the tool
-    /// supports `--`.
+    /// Options are whole words. The first word that is not an option begins a command. `--` also begins a command, if
+    /// the tool supports `--`.
     Command {
         /// Whether the tool supports `--`.
         ends_with_dashes: bool,
     },
-    /// Options as in getopt_long: unambiguous beginnings of long names, values after `=`, a space or a letter, and
-    /// combined letters.
+    /// Options as in getopt_long: long names may be abbreviated, letters may be combined, and a value follows after
+    /// `=`, a space or a letter.
     Getopt,
 }
 
@@ -173,7 +173,7 @@ pub enum Habit {
 pub struct Given {
     /// The option.
     pub choice: &'static Choice,
-    /// The name that was used.
+    /// The name of the option on the command line.
     pub name: String,
     /// The value; empty if the option has none.
     pub value: String,
@@ -257,7 +257,7 @@ impl<'a> Reader<'a> {
         self.given(choice, name, value)
     }
 
-    /// Returns the option with this long name, or otherwise the only one that begins with it.
+    /// Returns the option with this long name; otherwise the only option whose long name begins with `word`.
     fn long(&mut self, word: &str) -> Result<Given, Refusal> {
         let (name, value) = match word.split_once('=') {
             Some((name, value)) => (name, Some(value.to_owned())),
@@ -329,7 +329,7 @@ pub mod tests {
     use super::*;
 
     /// Fails if a name occurs twice.
-    pub fn assert_no_name_stands_twice<'a>(table: impl Iterator<Item = &'a Choice>) {
+    pub fn assert_no_name_is_repeated<'a>(table: impl Iterator<Item = &'a Choice>) {
         let names: Vec<_> = table.flat_map(Choice::names).collect();
         for (n, name) in names.iter().enumerate() {
             assert!(!names[..n].contains(name), "{name}");
@@ -337,7 +337,7 @@ pub mod tests {
     }
 
     #[test]
-    fn an_option_has_names_and_perhaps_a_value() {
+    fn names_and_value_of_an_option_are_parsed() {
         let both = Choice::read("-n, --requests NUMBER");
         assert_eq!(both.names().collect::<Vec<_>>(), ["-n", "--requests"]);
         assert!(both.takes_value() && !Choice::read("-4, --ipv4").takes_value());

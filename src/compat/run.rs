@@ -1,5 +1,5 @@
-//! The runs of the imitated benchmarks: a text that is printed instead, a load that runs to its end, and the reasons
-//! for an early end.
+//! The runs of the imitated benchmarks: the execution of a load until its end, the reasons for an early end, and texts
+//! such as the help, which are printed in place of a run.
 
 use std::{
     fmt::Display,
@@ -19,7 +19,7 @@ use crate::{
 /// The interval at which a running load is polled.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// A text that is printed instead of running a load.
+/// A text that is printed in place of a run, such as the help or an error.
 #[derive(Debug)]
 pub struct Answer {
     /// The text for standard output.
@@ -31,7 +31,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Creates the answer with a text that the user requested.
+    /// Creates the answer for a text that the user requested, such as the help.
     pub fn of(out: String) -> Self {
         Self { out, err: String::new(), code: 0 }
     }
@@ -61,7 +61,7 @@ pub fn complain(text: &str) {
 pub enum Stop {
     /// This message is printed on standard error.
     Message(String),
-    /// The reader of the output has closed it.
+    /// The output cannot be written; its reader may have closed it.
     Output(io::Error),
 }
 
@@ -72,7 +72,7 @@ impl From<io::Error> for Stop {
 }
 
 impl Stop {
-    /// Returns a stop with this reason, as memtier_benchmark begins it.
+    /// Returns a stop with this reason; the message begins with `error:`, as in memtier_benchmark.
     pub fn error(reason: impl Display) -> Self {
         Self::Message(format!("error: {reason}"))
     }
@@ -91,19 +91,19 @@ impl Stop {
 
 /// A report of a running load.
 pub enum LoadReport<'a> {
-    /// The measurements of an interval; and the sum so far, until the load is over.
+    /// The measurements of an interval, and the sum of all intervals so far; no sum after the end of the load.
     Interval(&'a Interval, Option<&'a Summary>),
-    /// The measurements of the worker with this number, if they are [wanted](Alone::divide_by_worker).
+    /// The measurements of the worker with this number, if they were requested by [`Alone::divide_by_worker`].
     OfWorker(usize, &'a Interval),
     /// The first error of a kind, with its message.
     Error(&'a str, &'a str),
 }
 
-/// Runs a load until it is over, or `heed` stops it; returns the sum. Lines about errors begin with `error`, as the
-/// tool's lines do.
+/// Runs a load until it is over, or until `heed` stops it; returns the last record with the sum. The text `error`
+/// begins the line about an error, as in the imitated tool.
 ///
 /// # Errors
-/// The errors of `heed`, and when a worker dies; the load is ended in both cases.
+/// When `heed` returns an error, or when a worker dies. The load is ended in both cases.
 pub fn to_its_end(
     mut alone: Alone,
     error: &str,
@@ -117,7 +117,7 @@ pub fn to_its_end(
             goes_on &= report.map_or(Ok(ControlFlow::Continue(())), &mut heed)?.is_continue();
         }
         for (worker, interval) in alone.take_of_workers() {
-            // Whether the load goes on depends on all workers together.
+            // A single worker's result does not stop the load.
             let _ = heed(LoadReport::OfWorker(worker, &interval))?;
         }
     }
@@ -137,7 +137,7 @@ pub fn to_its_end(
     Ok(end.expect("the last record of a load is its end"))
 }
 
-/// Returns the report that a record is, if it is one.
+/// Returns the report for a record, if the record is an interval or a first error.
 ///
 /// # Errors
 /// When a worker has died.

@@ -1,4 +1,4 @@
-//! Translates another tool's options into the server to connect to, and formats its address and errors.
+//! Translates the options of another tool into the target of its load. Formats addresses and errors as the tools do.
 
 use std::{io, path::PathBuf, sync::Arc};
 
@@ -11,7 +11,7 @@ use crate::{
     untrusted,
 };
 
-/// The options about the server.
+/// The values of the options for the server.
 #[derive(Debug, Clone, Default)]
 pub struct Server {
     pub host: Option<String>,
@@ -27,7 +27,7 @@ pub struct Server {
     pub key: Option<PathBuf>,
     /// Whether the servers of all URIs share the load by consistent hash (`--hash ketama`).
     pub is_ring: bool,
-    /// What the URIs contain, in their order.
+    /// The parsed URIs, in their order.
     uris: Vec<ParsedUri>,
 }
 
@@ -79,7 +79,7 @@ impl Server {
         true
     }
 
-    /// Returns the server, in this dialect.
+    /// Returns the server as a target with this dialect.
     ///
     /// # Errors
     /// When a file for TLS is invalid.
@@ -89,7 +89,7 @@ impl Server {
         let address = self.socket.clone().map_or(tcp, Address::Unix);
         let client = self.certificate.clone().zip(self.key.clone());
         let client = client.map(|(certificate, key)| ClientCertificate { certificate, key });
-        // The other tools check the CA, and not the name.
+        // The other tools check the CA of a certificate, but not the name in it.
         let settings = TlsSettings { client, ca_only: true, ..self.tls.clone() };
         let tls = self.is_tls.then(|| Tls::new(settings, &address)).transpose()?;
         let password = self.password.clone().map(Password::new);
@@ -100,19 +100,20 @@ impl Server {
     }
 }
 
-/// The reason why a URI with TLS and one without share no load.
+/// The error for `--hash` if only some of the URIs request TLS.
 const SOME_TLS: &str = "--hash needs TLS for all servers or for none; give all URIs the same scheme";
 
 impl Server {
-    /// Returns the servers of all URIs as a ring; `None` without `--hash`. The other options are those of `target`.
+    /// Returns the servers of all URIs as a ring; `None` without `--hash`. All servers get the other options of
+    /// `target`.
     ///
     /// # Errors
-    /// When the servers cannot share a load; a message.
+    /// A message, when the servers cannot share a load.
     pub fn ring(&self, target: &Target) -> Result<Option<Arc<Cluster>>, String> {
         if !self.is_ring {
             return Ok(None);
         }
-        // What the URIs say is compared before the other options apply to all.
+        // The URIs are compared before the other options apply to all servers.
         let named: Vec<_> = self.uris.iter().map(|uri| uri.target.clone()).collect();
         Cluster::of_ring(&named).map_err(|error| error.to_string())?;
         if self.uris.iter().any(|uri| uri.tls != self.uris[0].tls) {
@@ -143,7 +144,7 @@ pub fn without_number(text: &str) -> String {
     text.split(" (os error").next().unwrap_or(text).to_owned()
 }
 
-/// Returns a server's error without redyno's own text about the refused step; and the step, if there is one.
+/// Returns a server's error without redyno's own text about the refused step. Also returns this step, if there is one.
 pub fn without_step(dialect: Dialect, message: &str) -> (Option<Step>, &str) {
     let steps = [Step::Auth, Step::Tracking, Step::Select, Step::Hello, Step::Connection];
     let split =

@@ -20,12 +20,12 @@ use crate::{
     untrusted,
 };
 
-/// The largest size of the file in bytes; a longer one is refused.
+/// The largest size of the file in bytes; a larger file is refused.
 const LONGEST: u64 = 64 * 1024;
-/// The options of looks and sizes, by their long names.
+/// The long names of the options that the table of defaults may contain.
 const DEFAULTS: [&str; 9] =
     ["theme", "ascii", "no-mouse", "clients", "pipeline", "data-size", "keys", "threads", "timeout"];
-/// The options that a target may have.
+/// The options that the table of a target may contain.
 const TARGET: [&str; 12] = [
     "address",
     "user",
@@ -57,14 +57,14 @@ pub struct Options {
     pub look: LookArgs,
 }
 
-/// A target of the file.
+/// A named target of the config file.
 #[derive(Debug, Clone)]
 pub struct NamedTarget {
     pub options: TargetArgs,
     pub password_command: Option<String>,
 }
 
-/// The content of the file; empty without a file.
+/// The content of the config file; empty if there is no file.
 #[derive(Debug, Default)]
 pub struct ConfigFile {
     path: Option<PathBuf>,
@@ -78,7 +78,7 @@ impl ConfigFile {
     /// Reads the config file.
     ///
     /// # Errors
-    /// When other users can write the file, or it is invalid: one line with its path.
+    /// When other users can write the file, or the file is invalid. The error is one line with the path of the file.
     pub fn read(path: Option<PathBuf>) -> Result<Self, UsageError> {
         let mut config = Self { path, ..Self::default() };
         let Some(path) = config.path.clone() else { return Ok(config) };
@@ -103,7 +103,7 @@ impl ConfigFile {
                     let found = options(
                         table,
                         &DEFAULTS,
-                        "looks and sizes; what writes, keeps or skips a question is for the command line",
+                        "looks and sizes; options that write, keep or skip a question are for the command line",
                     );
                     self.defaults = found.map_err(|cause| format!("[defaults]: {cause}"))?;
                 }
@@ -116,7 +116,7 @@ impl ConfigFile {
                 }
                 _ => {
                     return Err(format!(
-                        "'{name}' is no table of it; there are [defaults] and [targets.NAME]"
+                        "'{name}' is no table of the file; there are [defaults] and [targets.NAME]"
                     ));
                 }
             }
@@ -140,7 +140,7 @@ impl ConfigFile {
         self.targets.keys().map(|name| format!("@{name}"))
     }
 
-    /// Returns a default as it is written in the file, if the file sets it. `false` changes nothing and is not
+    /// Returns a default as it is written in the file, if the file sets this option. `false` changes nothing and is not
     /// returned.
     pub fn value_of(&self, name: &str) -> Option<String> {
         let value = self.tables.get("defaults")?.get(name)?;
@@ -166,14 +166,16 @@ impl fmt::Display for ConfigFile {
     /// Writes the path of the file, or the path at which redyno expects it.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match &self.path {
-            None => f.write_str("file: none; neither XDG_CONFIG_HOME nor HOME says where it would be"),
+            None => {
+                f.write_str("file: none; its path is unknown, since neither XDG_CONFIG_HOME nor HOME is set")
+            }
             Some(path) if self.is_there => write!(f, "file: {}", untrusted::path(path)),
             Some(path) => write!(f, "file: none; it would be {}", untrusted::path(path)),
         }
     }
 }
 
-/// Returns a value in the form for output.
+/// Returns a value as text for output.
 fn written(value: &Value) -> String {
     untrusted::text(value.as_str().map_or_else(|| value.to_string(), str::to_owned).as_str())
 }
@@ -202,21 +204,21 @@ fn text(path: &Path) -> Result<Option<String>, String> {
     let mut bytes = Vec::new();
     file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(unread)?;
     if bytes.len() as u64 > LONGEST {
-        return Err(format!("it has more than {LONGEST} bytes, and a config file has no more"));
+        return Err(format!("it has more than {LONGEST} bytes, the limit for a config file"));
     }
     io::read_to_string(&bytes[..]).map(Some).map_err(|_| "it is no UTF-8 text".to_owned())
 }
 
-/// Refuses a file or directory that belongs to, or can be written by, users other than this user and root.
+/// Refuses a file or directory if a user other than this user and root owns it or can write it.
 fn refuse_others(path: &Path, about: &Metadata) -> Result<(), String> {
     let path = untrusted::path(path);
     if ![0, rustix::process::geteuid().as_raw()].contains(&about.uid()) {
         return Err(format!(
-            "{path} belongs to another user, and the file names commands; make it yours with chown"
+            "{path} belongs to another user, but the config file contains commands; make it yours with chown"
         ));
     }
     if about.mode() & 0o022 != 0 {
-        return Err(format!("others can write {path}, and the file names commands; chmod go-w it"));
+        return Err(format!("others can write {path}, but the config file contains commands; chmod go-w it"));
     }
     Ok(())
 }
@@ -257,7 +259,7 @@ fn target(name: &str, table: &Value, directory: &Path) -> Result<NamedTarget, St
     };
     let address = text("address")?.ok_or("its address is missing, such as address = \"10.0.0.5:6379\"")?;
     let password_command = text("password-command")?;
-    let mut options = options(&table, &TARGET, "what says where and who")?.target;
+    let mut options = options(&table, &TARGET, "address, user and TLS")?.target;
     let tls = &mut options.tls;
     for file in [&mut tls.cacert, &mut tls.cacertdir, &mut tls.cert, &mut tls.key].into_iter().flatten() {
         *file = directory.join(&*file);
@@ -317,12 +319,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_what_there_is() {
+    fn an_error_names_the_fault_and_the_valid_names() {
         let target = "[targets.a]\naddress = \"h\"\n";
         for (text, expected) in [
             ("[x", "line 1: "),
             ("a = 1\n\na = 2", "line 3: duplicate key"),
-            ("[other]", "'other' is no table of it; there are [defaults] and [targets.NAME]"),
+            ("[other]", "'other' is no table of the file; there are [defaults] and [targets.NAME]"),
             (
                 "[defaults]\nclinets = 5",
                 "[defaults]: 'clinets' is refused; there are theme, ascii, no-mouse, clients,",
@@ -344,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn no_default_writes_keeps_or_skips_a_question() {
+    fn defaults_cannot_write_keep_or_skip_a_question() {
         let names = [
             "yes",
             "load",
@@ -364,7 +366,7 @@ mod tests {
                 "{refused}"
             );
             assert!(
-                refused.ends_with("what writes, keeps or skips a question is for the command line"),
+                refused.ends_with("options that write, keep or skip a question are for the command line"),
                 "{refused}"
             );
         }

@@ -1,4 +1,4 @@
-//! Passwords that are stored in no file: printed by a command, or typed by a person without being shown.
+//! Passwords that no file contains: a command prints them, or a person types them without echo.
 
 use std::{
     io::{self, IsTerminal, Read as _, Write as _},
@@ -42,7 +42,7 @@ pub fn printed_by(command: &str) -> anyhow::Result<Password> {
     }
 }
 
-/// A terminal that does not show typed characters, and delivers each key, even Ctrl-C. Dropping this restores the
+/// A terminal that does not show typed characters, and delivers each key, even Ctrl-C. Dropping the value restores the
 /// terminal.
 struct Unseen(Termios);
 
@@ -72,10 +72,10 @@ impl Drop for Unseen {
 /// When standard input is not a terminal, or Ctrl-C is typed.
 pub fn ask() -> Result<Password, Failure> {
     if !io::stdin().is_terminal() {
-        let text = "--askpass asks at a terminal, and standard input is none; give the password in the environment as REDISCLI_AUTH";
+        let text = "--askpass needs a terminal, and standard input is none; give the password in the environment variable REDISCLI_AUTH";
         return Err(UsageError::of(text).into());
     }
-    let _unseen = Unseen::begin().context("--askpass: cannot hide what is typed")?;
+    let _unseen = Unseen::begin().context("--askpass: cannot hide the typed characters")?;
     let mut err = StreamText::stderr();
     write!(err, "Please input password: ").and_then(|()| err.flush()).context("--askpass")?;
     let mut typed = Vec::new();

@@ -34,9 +34,9 @@ fn the_pages_name_every_option_every_command_every_key_and_every_exit_code() {
     }
 }
 
-/// The text contains none of the errors of which mandoc and groff warn.
+/// The pages contain none of the errors that mandoc and groff report.
 #[test]
-fn no_troff_finds_fault_with_a_page() {
+fn pages_are_valid_troff_source() {
     for command in all(CommandLine::command()) {
         let page = page(&command, "2026-11-22");
         assert!(page.is_ascii(), "{page}");

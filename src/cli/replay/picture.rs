@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_secs(3);
 /// The longest duration of all frames together, in seconds.
 const LONGEST_S: f64 = 27.0;
 
-/// Reads the whole recording with the name `name`, and writes the picture in this form to `out`.
+/// Reads the whole recording, and writes a picture of the screen to `out`; `name` is the name of the recording.
 ///
 /// # Errors
 /// When the recording cannot be read or has no such moment, or when the file exists or cannot be written.
@@ -52,7 +52,7 @@ pub fn shoot(
     Ok(write(out, &picture)?)
 }
 
-/// Writes the recording with the name `name` to `out`, as the screen would have shown it while it grew. Reads the
+/// Writes an animation of the screen during the session to `out`; `name` is the name of the recording. Reads the
 /// recording twice: the first time for its length.
 ///
 /// # Errors
@@ -94,7 +94,7 @@ fn deliver(model: &mut Model, delivery: Delivery) {
     update(model, Msg::Delivery(delivery));
 }
 
-/// Shows the requested screen; returns its model and size.
+/// Selects the requested screen in the model, and returns the effects of this change.
 fn look(args: &ReplayArgs, model: &mut Model) -> Vec<Effect> {
     model.screen = args.screen;
     let columns = screens::plan(args.size, model).chart_columns();

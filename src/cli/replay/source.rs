@@ -1,12 +1,12 @@
-//! A recording as a source of the screen, and the clock that plays it.
+//! A recording as the source of records for the screen, and the playback clock.
 //!
 //! ```text
 //! file ─► thread "reader" ─► records, a few at a time ─► poll ─► the whole session on the screen
 //!           ▲                              Play, Pause ─► clock ─► Played(to_s)
-//!           └─ Refine: a stretch once more ─► poll ─► Excerpt
+//!           └─ Refine: a period once more ─► poll ─► Excerpt
 //! ```
 //! The reader reads the whole recording once, in the background; the screen's timeline handles seeking. If the screen
-//! zooms in beyond the timeline's resolution, the same thread reads that stretch again.
+//! zooms in beyond the timeline's resolution, the same thread reads that period of the recording again.
 
 use std::{
     io,
@@ -25,9 +25,9 @@ use crate::{
     },
 };
 
-/// The number of records that wait between reader and screen: some megabytes at most, since a record may have 100 KB.
+/// The largest number of records between reader and screen: at most some megabytes, since a record may have 100 KB.
 const WAITING: usize = 32;
-/// The time limit of one poll of the reader, so that the screen answers keys in between.
+/// The time limit for one poll of the reader; the screen handles keys between two polls.
 const LOOK: Duration = Duration::from_millis(25);
 
 /// A message from the reader.
@@ -38,7 +38,7 @@ enum Read {
     Broken(ReadError),
     /// The whole file has been read once.
     All,
-    /// A stretch that was read again, or the error.
+    /// The records of a period that was read again, or the error.
     Again(Reread, Result<Excerpt, ReadError>),
 }
 
@@ -52,7 +52,7 @@ pub struct ReplaySource {
     refused: Vec<Delivery>,
 }
 
-/// The clock of playing.
+/// The playback clock.
 struct Playing {
     since: Instant,
     from_s: f64,
@@ -99,8 +99,8 @@ impl ReplaySource {
     }
 }
 
-/// Runs the reader's thread: reads the whole recording, then the requested stretches; returns `None` when the receiver
-/// is gone.
+/// Runs the reader's thread: reads the whole recording, then the requested periods; returns `None` when the receiver is
+/// gone.
 fn read_all(mut reader: Night, sender: &SyncSender<Read>, orders: &Receiver<Reread>) -> Option<()> {
     while let Some(read) = reader.next_record().transpose() {
         match read {
@@ -120,7 +120,7 @@ fn read_all(mut reader: Night, sender: &SyncSender<Read>, orders: &Receiver<Rere
     }
 }
 
-/// Returns the delivery for the result of reading again.
+/// Returns the delivery for the result of reading a period again.
 pub(super) fn again(asked: Reread, result: Result<Excerpt, ReadError>) -> Delivery {
     match result {
         Ok(stretch) => Delivery::Stretch(Arc::new(stretch)),
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn it_reads_a_stretch_again_as_often_as_it_is_asked() {
+    fn a_period_can_be_read_again_any_number_of_times() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("session.jsonl");
         std::fs::write(&path, marks()).unwrap();
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_cannot_be_read_again_and_it_says_so() {
+    fn a_pipe_cannot_be_read_again_and_the_error_says_so() {
         let (out, mut into) = std::io::pipe().unwrap();
         let writer = std::thread::spawn(move || into.write_all(marks().as_bytes()));
         let path = format!("/proc/self/fd/{}", out.as_raw_fd());
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn it_hands_over_the_whole_recording_and_then_plays_by_the_clock() {
+    fn the_source_delivers_the_whole_recording_and_then_plays_by_the_clock() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("session.jsonl");
         let mut writer = Writer::create(&path).unwrap();

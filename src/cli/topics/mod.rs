@@ -19,7 +19,8 @@ Examples:
 #[derive(Args, Debug, Clone)]
 #[command(after_help = AFTER)]
 pub struct HelpArgs {
-    /// The topic: formats lists what redyno export writes, records describes the lines of a recording [default: help on the options]
+    /// The topic: formats describes the output of redyno export, records the lines of a recording [default: help on the
+    /// options]
     #[arg(value_name = "TOPIC", value_parser = topic)]
     pub topic: Option<Topic>,
 }
@@ -68,13 +69,13 @@ fn formats() -> String {
     let figures: String = FIGURES.iter().map(figure).collect();
     format!(
         "redyno export FILE --format FORMAT, and --export FORMAT:FILE while a session runs:\n{formats}\n\
-         Rows of {rows}, and the objects of json, have these fields. A field without a value, or with too few samples for one, \
-         is empty, in JSON null.\n  kind              interval, operation, segment or summary\n  phase             load, idle, \
+         Rows of {rows}, and the objects of json, have these fields. A field that has no value or too few samples is empty; \
+         in JSON it is null.\n  kind              interval, operation, segment or summary\n  phase             load, idle, \
          warm-up or prefill; empty in a summary\n  workload          the workload, while the load was on\n  operation         \
          its name; empty for all operations together\n{figures}\n\
-         Rows of probes, in json for the whole session: kind is ping, its parts ping_send, ping_kernel and ping_pickup, wake or \
+         Rows of probes (in json for the whole session): kind is ping, a part of ping (ping_send, ping_kernel, ping_pickup), wake or \
          intrinsic; samples and lost are counts; min_us, mean_us, p50_us and so on describe the measured times.\n\
-         Rows of server, in json the last row: each figure of the server in the records, named as in redyno help records.\n"
+         Rows of server (in json the last row) contain each figure of the server, named as in redyno help records.\n"
     )
 }
 

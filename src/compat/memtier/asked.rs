@@ -17,7 +17,7 @@ use crate::{
     protocol::Dialect,
 };
 
-/// The largest number of clients with results of their own.
+/// The largest number of clients with `--client-stats`.
 const MOST_WITH_STATS: u64 = 1000;
 
 redyno_engine::named_values! {
@@ -88,11 +88,11 @@ redyno_engine::named_values! {
     }
 }
 
-/// The values of the options about a file of records.
+/// The values of the options for imported data.
 #[derive(Clone, Default)]
 pub(super) struct Import {
     pub(super) file: Option<PathBuf>,
-    /// The file's records, once they are read.
+    /// The records of the file; empty until the file is read.
     pub(super) records: Arc<[ImportedRecord]>,
     pub(super) is_verified: bool,
     /// Whether the records are only verified.
@@ -104,7 +104,7 @@ pub(super) struct Import {
 #[derive(Clone, Default)]
 pub(super) struct MemtierOptions {
     pub(super) server: Server,
-    /// The URIs; only the last one counts without `--hash`.
+    /// The URIs; without `--hash`, only the last one is used.
     pub(super) uris: Vec<String>,
     pub(super) authenticate: Option<String>,
     pub(super) protocol: Protocol,
@@ -113,8 +113,9 @@ pub(super) struct MemtierOptions {
     pub(super) run_count: u32,
     pub(super) out_file: Option<PathBuf>,
     pub(super) shows_config: bool,
-    /// The beginnings of the names of files with the results by client, and with distributions.
+    /// The beginning of the names of the files with the results of each client.
     pub(super) client_stats: Option<String>,
+    /// The beginning of the names of the files with latency distributions.
     pub(super) hdr_file_prefix: Option<String>,
     pub(super) json_out_file: Option<PathBuf>,
     pub(super) hides_histogram: bool,
@@ -124,21 +125,22 @@ pub(super) struct MemtierOptions {
     pub(super) statsd: StatsdOptions,
     pub(super) prometheus: PrometheusOptions,
     pub(super) requests: Option<Requests>,
-    /// The rate of one connection, in requests a second.
+    /// The largest rate of one connection, in requests per second.
     pub(super) rate: Option<u32>,
     /// The number of clients per thread.
     pub(super) clients: u32,
     pub(super) threads: u32,
     pub(super) test_time_s: Option<u64>,
-    /// The staircase: clients per thread at first, further clients of each step, and the length of a step.
+    /// The clients per thread at the beginning of a staircase.
     pub(super) clients_start: Option<u32>,
+    /// The clients per thread that each step of the staircase adds.
     pub(super) clients_step: Option<u32>,
     pub(super) step_duration_s: Option<u32>,
     pub(super) ratio: Option<Ratio>,
     pub(super) pipeline: u32,
     pub(super) reconnect_interval: Option<u32>,
     pub(super) reconnects_on_error: bool,
-    /// How many attempts of each client may fail before the run ends.
+    /// The run ends after this many failed attempts of each client to reconnect.
     pub(super) most_attempts: Option<u64>,
     pub(super) has_backoff_factor: bool,
     pub(super) retries: RetryOptions,
@@ -146,13 +148,14 @@ pub(super) struct MemtierOptions {
     pub(super) connection_timeout_s: u64,
     pub(super) multi_key_get: u32,
     pub(super) is_randomized: bool,
-    /// Whether the clients draw other keys in each run.
+    /// Whether the clients draw different keys in each run.
     pub(super) has_seeds_by_run: bool,
-    /// Whether the commands of a client are a transaction (`--transaction`), as they are in any case on one server.
+    /// Whether `--transaction` is given. On one server, the commands of a client are sent in order in any case.
     pub(super) is_transaction: bool,
     pub(super) commands: Vec<Command>,
-    /// Whether SCANs follow the cursors in their replies, and at most how many times in a row.
+    /// Whether each SCAN sends the cursor of the reply before it.
     pub(super) follows_cursors: bool,
+    /// The largest number of SCANs in a row that follow a cursor.
     pub(super) most_scans: Option<u64>,
     pub(super) data_size: Option<u32>,
     pub(super) is_data_random: bool,
@@ -203,7 +206,7 @@ impl MemtierOptions {
         self.patterns().into_iter().chain(self.commands.iter().map(|command| command.pattern))
     }
 
-    /// Returns the number of clients per thread in this second; it grows in a staircase.
+    /// Returns the number of clients per thread in this second; in a staircase the number grows.
     pub(super) fn clients_at(&self, second: u64) -> u32 {
         let (Some(start), Some(step), Some(length_s)) =
             (self.clients_start, self.clients_step, self.step_duration_s)
@@ -214,12 +217,12 @@ impl MemtierOptions {
         u64::from(start).saturating_add(more).min(self.clients.into()) as u32
     }
 
-    /// Returns the number of all connections.
+    /// Returns the number of clients of all threads.
     pub(super) fn connections(&self) -> u64 {
         u64::from(self.clients) * u64::from(self.threads)
     }
 
-    /// Returns the number of keys; the lowest is not above the highest.
+    /// Returns the number of keys; `key_minimum` must not be above `key_maximum`.
     pub(super) fn keys(&self) -> u64 {
         (self.key_maximum - self.key_minimum).saturating_add(1)
     }
@@ -244,7 +247,7 @@ impl MemtierOptions {
         Some(each.saturating_mul(self.connections()))
     }
 
-    /// Returns the number of requests of a client, the largest if they differ.
+    /// Returns the number of requests of a client; if the clients differ, the largest number.
     pub(super) fn requests_each(&self) -> Option<u64> {
         self.requests_in_all().map(|all| all.div_ceil(self.connections()))
     }
@@ -252,7 +255,7 @@ impl MemtierOptions {
     /// Checks that the requested amounts are possible with this number of primaries.
     ///
     /// # Errors
-    /// A line about the amount that is not.
+    /// A line about the first amount that is not possible.
     pub(super) fn check_amounts(&self, primaries: u32) -> Result<(), String> {
         let connections = self.connections();
         if connections > MAX_CLIENTS.into() {

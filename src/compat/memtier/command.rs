@@ -5,10 +5,10 @@ use crate::{compat::numbers::escaped, untrusted, workload::plain_words};
 
 /// The placeholder for a key, within a word.
 const KEY: &[u8] = b"__key__";
-/// The placeholder for a value, a whole word.
+/// The placeholder for a value; it must be a whole word.
 const DATA: &[u8] = b"__data__";
-/// The characters that are literal in a step, in addition to the usual ones. Underscores are not literal, since they
-/// might belong to placeholders of other tools.
+/// Characters that [`escaped`] leaves unchanged in a word. Underscores are escaped, since they might belong to
+/// placeholders of other tools.
 const PLAIN: &[u8] = b":";
 
 impl Command {
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_and_values_are_put_in_and_all_else_is_sent_as_it_is() {
+    fn placeholders_become_keys_and_values_and_other_text_is_sent_unchanged() {
         assert_eq!(
             step("hset h:__key__:a f __data__").as_deref(),
             Some("\"hset\" \"h:{k}:a\" \"f\" \"{data}\"")

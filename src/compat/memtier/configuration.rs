@@ -1,5 +1,5 @@
-//! The configuration: in the JSON, and as lines for `--show-config`. An option that redyno lacks has its default, and a
-//! file that is not given is null. Passwords are hidden.
+//! The configuration of a run, as memtier_benchmark writes it: in the JSON, and as lines for `--show-config`. An option
+//! that redyno does not have is written with its default value, and a missing file as null. Passwords are hidden.
 
 use std::path::PathBuf;
 
@@ -13,9 +13,9 @@ use crate::{
     export::memtier::{Json, truth},
 };
 
-/// What stands in place of a password.
+/// The text in place of a password.
 const HIDDEN: &str = "***";
-/// The ranges that have another sign between their numbers in the JSON.
+/// The ranges that the JSON writes with `:` between their numbers, and `--show-config` with `-`.
 const SPANS: [&str; 3] = ["data_size_range", "expiry_range", "num-slaves"];
 
 type Fields = Vec<(&'static str, Json)>;
@@ -29,7 +29,7 @@ fn fields(asked: &MemtierOptions, target: &Target) -> Fields {
     [connection(asked, target), load(asked), objects(asked), others(asked)].concat()
 }
 
-/// Returns the lines of `--show-config`, `name = value`: all but one of the JSON's fields, some in other words.
+/// Returns the lines of `--show-config`, as `name = value`: most of the JSON's fields, some of them in another form.
 pub(super) fn lines(asked: &MemtierOptions, target: &Target) -> String {
     let mut fields = fields(asked, target);
     let in_json_only = ["key_zipf_exp", "clients_start", "clients_step", "step_duration"];
@@ -80,7 +80,7 @@ fn span(span: Option<Span>, between: char) -> Json {
 
 fn connection(asked: &MemtierOptions, target: &Target) -> Fields {
     let (server, port, socket) = match &target.address {
-        // memtier_benchmark calls its default localhost.
+        // memtier_benchmark calls its default host localhost.
         Address::Tcp { host, port } if host == DEFAULT_HOST && asked.server.host.is_none() => {
             ("localhost".into(), u32::from(*port), Json::Null)
         }
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_that_of_memtier_benchmark() {
+    fn the_configuration_is_that_of_memtier_benchmark() {
         let (lines, json) = of("-p 6379 -n 20 -c 1 -t 2 --key-maximum 100 --hide-histogram");
         assert_eq!(lines, LINES);
         let theirs: Value = serde_json::from_str(JSON).unwrap();

@@ -1,5 +1,5 @@
-//! The files beside the table and the JSON: results by client (`--client-stats`), and distributions of latencies
-//! (`--hdr-file-prefix`).
+//! The output files besides the table and the JSON: results by client (`--client-stats`), and distributions of
+//! latencies (`--hdr-file-prefix`).
 
 use std::{fs, path::PathBuf};
 
@@ -14,7 +14,7 @@ use crate::{
     untrusted,
 };
 
-/// A file, its content, and the line about it on standard error, if any.
+/// The path of an output file, its content, and a line about the file for standard error, which may be empty.
 pub(super) type Content = (PathBuf, String, String);
 
 /// Returns the name of the file with the results of a client.
@@ -22,7 +22,7 @@ pub(super) fn client_file(prefix: &str, run: u32, (thread, client): (usize, usiz
     format!("{prefix}-{run}-{thread}-{client}.csv").into()
 }
 
-/// Returns the results of a client as CSV: each second, and the distribution of each row.
+/// Returns the results of a client as CSV: the figures of each second, and the latency distribution of each row.
 pub(super) fn client_csv(rows: &[String], results: &Results, is_arbitrary: bool) -> String {
     let mut text =
         format!("Per-Second Benchmark {}Data\nSecond", if is_arbitrary { "Arbitrary Commands " } else { "" });
@@ -79,7 +79,8 @@ fn value(column: &str, part: &OperationInterval) -> String {
     }
 }
 
-/// Returns the distribution of all requests of a run, and of each row, as HdrHistogram's percentile text and as its log.
+/// Returns the files with the latency distributions of all requests of a run and of each row. Each distribution is
+/// written as HdrHistogram's percentile text and as its log.
 pub(super) fn distributions(prefix: &str, run: u32, report: &Report) -> Vec<Content> {
     let results = report.results;
     let mut rows: Vec<_> = report.requests.rows.iter().zip(&results.rows).collect();

@@ -19,20 +19,22 @@ use crate::{
 
 /// The first line of a file.
 const HEADING: &str = "dumpflags, time, exptime, nbytes, nsuffix, it_flags, clsid, nkey, key, data";
-/// The columns of a row, and the places of those that are used.
+/// The number of columns in a row.
 const COLUMNS: usize = 10;
+/// The columns that redyno reads, counted from 0.
 const EXPIRY: usize = 2;
 const KEY: usize = 8;
 const DATA: usize = 9;
 
-/// How many records are read back at a time, and how many that differ are named.
+/// The number of records that are read back at a time.
 const AT_A_TIME: usize = 256;
+/// The largest number of wrong records that are named.
 const NAMED: u64 = 5;
 
-/// The largest length of a key of memcached.
+/// The largest length of a key in memcached, in bytes.
 const LONGEST_KEY: usize = 250;
 
-/// The names of the sets whose numbers choose records.
+/// The names of the key sets. Each key in these sets is the number of a record.
 pub(super) const SETS: [&str; 2] = ["set", "get"];
 
 /// A record of the file.
@@ -45,10 +47,11 @@ pub(super) struct ImportedRecord {
 }
 
 impl MemtierOptions {
-    /// Reads the file of `--data-import`, and returns a line about it. Its records are then the keys of the run.
+    /// Reads the file of `--data-import`, and returns a line about the file. The records of the file become the keys of
+    /// the run.
     ///
     /// # Errors
-    /// What is wrong with the file, and where.
+    /// A line about the first error in the file, with its place.
     pub(super) fn read_import(&mut self) -> Result<Option<String>, String> {
         let Some(path) = &self.import.file else { return Ok(None) };
         let mut records = read(path)?;
@@ -95,7 +98,7 @@ impl ImportedRecord {
         }
     }
 
-    /// Returns the reply to GET if the record is on the server.
+    /// Returns the expected reply to a GET of the record.
     fn reply(&self, dialect: Dialect) -> Vec<u8> {
         let (head, end) = match dialect {
             Dialect::Memcached => (format!("VALUE {} 0 ", untrusted::bytes(&self.key)), "END\r\n"),
@@ -126,7 +129,7 @@ pub(super) struct Verified {
 }
 
 impl Verified {
-    /// Returns the lines of memtier_benchmark about it.
+    /// Returns the result as memtier_benchmark prints it.
     pub(super) fn text(&self) -> String {
         let Self { good, bad, .. } = self;
         format!(
@@ -162,7 +165,7 @@ pub(super) fn verify(asked: &MemtierOptions, target: &Target, limit: Duration) -
     Ok(verified)
 }
 
-/// Reads a file.
+/// Reads the records of a file.
 fn read(path: &Path) -> Result<Vec<ImportedRecord>, String> {
     let name = untrusted::path(path);
     let bytes = std::fs::read(path).map_err(|error| format!("{name}: {}", plain(&error)))?;
@@ -204,7 +207,7 @@ fn row(rest: &mut &[u8]) -> Result<Vec<Vec<u8>>, String> {
     }
 }
 
-/// Returns the bytes without this beginning.
+/// Returns the bytes without `beginning`, if they begin with it.
 fn without<'a>(bytes: &'a [u8], beginning: &[u8]) -> &'a [u8] {
     bytes.strip_prefix(beginning).unwrap_or(bytes)
 }

@@ -1,5 +1,5 @@
-//! memtier_benchmark's output. The progress line is redrawn each second, also without a terminal. The table of a run has
-//! a row for each command and one for all. Below the table, each row has its distribution of latencies.
+//! memtier_benchmark's output. The progress line is redrawn each second, also without a terminal. The table of a run
+//! has a row for each command, and a row for all commands. Below the table, each row has its distribution of latencies.
 
 #[cfg(test)]
 mod tests;
@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// The results with their title.
+/// The results of one or several runs, with their title.
 pub(super) struct Report<'a> {
     pub(super) title: &'a str,
     pub(super) asked: &'a MemtierOptions,
@@ -27,7 +27,7 @@ pub(super) struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// Returns this report for the writer of the JSON.
+    /// Returns this report in the form that the JSON export reads.
     fn exported(&self) -> memtier::Report<'a> {
         memtier::Report {
             title: self.title,
@@ -58,7 +58,7 @@ impl<'a> Report<'a> {
     }
 }
 
-/// Returns the length of a run, in requests or in seconds.
+/// Returns the length of a run and its unit: requests per client, or seconds.
 fn amount(asked: &MemtierOptions) -> (u64, &'static str) {
     match (asked.requests_each(), asked.test_time_s) {
         (Some(requests), _) => (requests, "Requests per client"),
@@ -66,7 +66,7 @@ fn amount(asked: &MemtierOptions) -> (u64, &'static str) {
     }
 }
 
-/// Returns the JSON of all reports of a program's run.
+/// Returns all reports of the program as JSON.
 pub(super) fn json(
     asked: &MemtierOptions,
     target: &Target,
@@ -89,7 +89,7 @@ pub(super) fn json(
     json
 }
 
-/// Returns the results with their titles: of a single run, or the best, the worst and all together.
+/// Returns results with their titles: of a single run; or of the best run, of the worst run, and of all runs together.
 pub(super) fn titled<'a>(
     asked: &MemtierOptions,
     runs: &'a [Results],
@@ -117,7 +117,7 @@ pub(super) fn head(asked: &MemtierOptions) -> String {
     format!("{threads:<9} Threads\n{clients:<9} Connections per thread\n{number:<9} {unit}\n")
 }
 
-/// The least length of the intervals of a second, which may each be a little short.
+/// The length in seconds at which a sum of intervals counts as a full second. Each interval may be a little short.
 const SECOND: f64 = 0.95;
 
 /// The progress of a run.
@@ -168,7 +168,7 @@ impl<'a> Progress<'a> {
         self.all.connections_lost.values().chain(self.all.connects_failed.values()).sum()
     }
 
-    /// Returns StatsD's metrics of the present second: their names, values and types.
+    /// Returns the metrics of the current second for StatsD: their names, values and types.
     pub(in crate::compat::memtier) fn metrics(&self, is_over: bool) -> Vec<String> {
         let (all, last) = (&self.all, &self.last);
         let connections = match is_over {
@@ -199,7 +199,7 @@ impl<'a> Progress<'a> {
         metrics
     }
 
-    /// Returns the present line.
+    /// Returns the current progress line.
     pub(in crate::compat::memtier) fn line(&self) -> String {
         let (all, last, percent) = (&self.all, &self.last, self.percent());
         let errors = match self.connection_errors() {
@@ -246,14 +246,15 @@ fn size(bytes: f64) -> String {
 
 /// The sign for a missing figure.
 const NONE: &str = "---";
-/// The width of a column of rates, and of one of latencies.
+/// The width of a column of rates.
 const RATE: usize = 12;
+/// The width of a column of latencies.
 const LATENCY: usize = 15;
 
 /// A cell: its text and the width of its column.
 type Cell = (String, usize);
 
-/// Returns the title, columns and rows.
+/// Returns the table: its title, columns and rows.
 pub(in crate::compat::memtier) fn table(report: &Report) -> String {
     let names = report.requests.rows.iter().map(|name| plural(name));
     let longest = report.requests.rows.iter().map(String::len).max().unwrap_or(0);
@@ -294,7 +295,7 @@ fn digits(percentile: f64) -> String {
     format!("{percentile:.decimals$}")
 }
 
-/// Returns the figures of a row, or of all rows.
+/// Returns the figures of the row with the index `place`, or those of all rows together.
 fn row(report: &Report, place: Option<usize>) -> Vec<Cell> {
     let results = report.results;
     let sums = place.map_or(&results.totals, |place| &results.rows[place]);
@@ -331,7 +332,8 @@ fn latencies(latency: &Latency, percentiles: &[f64]) -> impl Iterator<Item = f64
     [latency.mean_ns() / 1e6].into_iter().chain(percentiles.iter().map(at))
 }
 
-/// Returns the distribution of each row: latencies, and the percentage of requests that take at most that long.
+/// Returns the latency distribution of each row: latencies, and for each the percentage of requests that take at most
+/// this long.
 pub(in crate::compat::memtier) fn distribution(report: &Report) -> String {
     let rule = "-".repeat(72);
     let head = format!(

@@ -10,7 +10,7 @@ use crate::{
     workload::KeyNames,
 };
 
-/// How long the node of a cluster may take to connect, and again to report the cluster.
+/// The time limit for the connection to a node, and again for the node's report of its cluster.
 pub(super) const FIND_LIMIT: Duration = Duration::from_secs(10);
 
 impl Memtier {
@@ -41,7 +41,7 @@ impl Memtier {
             first_words: FirstWords::Bare { tracks: false },
             latency_to: LatencyTo::LastByte,
             workers: WorkerOptions::default(),
-            // The results of each client are those of a thread.
+            // With --client-stats, each client has its own thread, and its results are those of the thread.
             threads: match asked.client_stats {
                 Some(_) => asked.connections() as usize,
                 None => asked.threads as usize,

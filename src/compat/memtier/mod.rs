@@ -3,10 +3,11 @@
 //! redyno sends only the load to the server, and does not mark or clean up anything there.
 //!
 //! ```text
-//! argv ─► parse (options: the table; take: what each sets) ─► Asked ─► requests ─► Alone, run after run ─► Results
-//!                                                                                 layout: progress, table, JSON ◄─┘
+//! argv ─► parse (with options and take) ─► MemtierOptions ─► requests ─► Memtier, run after run ─► Results
+//!                                                                                                     │
+//!                                                                    layout: progress, table, JSON ◄──┘
 //! ```
-//! The deliberate differences stand below the options in `options.txt`, which `--help` prints.
+//! `options.txt` lists the deliberate differences below the options, and `--help` prints both.
 
 mod asked;
 mod command;

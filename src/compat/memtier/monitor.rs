@@ -1,8 +1,9 @@
-//! The commands of `--monitor-input`: a file with MONITOR's text, of which `--command` names lines by placeholders.
+//! The commands of `--monitor-input`, a file with the output of MONITOR. Placeholders in `--command` name lines of the
+//! file.
 //!
 //! ```text
-//!  __monitor_line3__    the third command of the file
-//!  __monitor_line@__    the next command at each request, or one at random (--monitor-pattern R)
+//! __monitor_line3__ the third command of the file __monitor_line@__ the next command at each request, or a random
+//! command (--monitor-pattern R)
 //! ```
 
 use std::{collections::BTreeMap, path::PathBuf};
@@ -18,24 +19,24 @@ use crate::{
 
 const PLACEHOLDER: &[u8] = b"__monitor_line";
 const ANY: &[u8] = b"__monitor_line@__";
-/// The number of malformed lines that are named.
+/// The largest number of malformed lines that are named.
 const MOST_NAMED: usize = 5;
 
-/// The values of the options about a file of MONITOR.
+/// The values of the options for a file with the output of MONITOR.
 #[derive(Clone, Default)]
 pub(super) struct Monitor {
     pub(super) file: Option<PathBuf>,
     pub(super) is_random: bool,
-    /// The commands that are sent, once the file is read.
+    /// The commands of the file that are sent; empty until the file is read.
     pub(super) commands: Vec<Vec<Vec<u8>>>,
 }
 
 impl MemtierOptions {
-    /// Reads the file of `--monitor-input`, and puts its commands in the place of their placeholders. Returns lines about
-    /// the file.
+    /// Reads the file of `--monitor-input`, and replaces placeholders by commands of the file. Returns lines about the
+    /// file.
     ///
     /// # Errors
-    /// What is wrong with the file or a placeholder.
+    /// A line about the first error in the file or in a placeholder.
     pub(super) fn read_monitor(&mut self) -> Result<Vec<String>, String> {
         let Some(path) = self.monitor.file.as_deref() else { return Ok(Vec::new()) };
         if self.protocol == Protocol::MemcacheText {
@@ -90,8 +91,8 @@ impl MemtierOptions {
 }
 
 impl Requests {
-    /// Adds an operation that sends commands of the file, this often in turn; returns its index. Other operations count
-    /// the requests.
+    /// Adds an operation that sends `times` commands of the file in a row, and returns its index. Other operations
+    /// count these requests.
     pub(super) fn add_sender(&mut self, times: u32) -> u16 {
         let operations = &mut self.workload.operations;
         let (name, steps) = (format!("MONITOR {}", operations.len() + 1), vec!["PING".to_owned()]);
@@ -99,7 +100,7 @@ impl Requests {
         operations.len() as u16 - 1
     }
 
-    /// Adds an operation for each name among the commands of a file of MONITOR, which `senders` send.
+    /// Adds an operation for each command name in the file. The operations `senders` send the commands of the file.
     pub(super) fn add_monitored(&mut self, senders: Vec<u16>, asked: &MemtierOptions) {
         let mut known: Vec<(String, u16)> = Vec::new();
         let mut commands = Vec::new();

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_names_every_option_and_no_line_is_too_long() {
+    fn the_help_names_every_option_and_no_line_is_too_long() {
         let text = usage("redyno memtier");
         let shown = OPTIONS.all().filter(|option| option.is_supported() && !OWN.contains(&option.name()));
         shown.for_each(|option| assert!(text.contains(&format!("\n {}", option.written)), "{option:?}"));

@@ -24,7 +24,7 @@ const REFUSED: u8 = 2;
 /// Reads the arguments after the name of `program`.
 ///
 /// # Errors
-/// The text to print, if the arguments ask for no run.
+/// The text to print, if the arguments are invalid or request no run.
 pub(super) fn parse(program: &str, words: &[OsString]) -> Result<MemtierOptions, Answer> {
     let mut asked = MemtierOptions::usual();
     let read = Reader::new(Habit::Getopt, OPTIONS.all(), words).read(|given| asked.take(given));
@@ -37,7 +37,7 @@ pub(super) fn parse(program: &str, words: &[OsString]) -> Result<MemtierOptions,
     }
 }
 
-/// Checks that the options fit together.
+/// Refuses options that contradict each other.
 fn check(asked: &MemtierOptions) -> Result<(), Refusal> {
     let has_commands = !asked.commands.is_empty();
     let is_parallel = |command: &&Command| command.pattern == Pattern::Parallel;
@@ -116,7 +116,7 @@ fn check_staircase(asked: &MemtierOptions) -> Result<(), Refusal> {
     ])
 }
 
-/// Checks the options beside `--scan-incremental-iteration`.
+/// Checks the options that are used with `--scan-incremental-iteration`.
 fn check_scan(asked: &MemtierOptions) -> Result<(), Refusal> {
     if !asked.follows_cursors {
         return Ok(());
@@ -141,7 +141,7 @@ fn check_scan(asked: &MemtierOptions) -> Result<(), Refusal> {
     ])
 }
 
-/// Checks the options beside `--data-import`.
+/// Checks the options that are used with `--data-import`.
 fn check_import(asked: &MemtierOptions) -> Result<(), Refusal> {
     let (import, usual) = (&asked.import, MemtierOptions::usual());
     if import.file.is_none() {
@@ -167,7 +167,7 @@ fn check_import(asked: &MemtierOptions) -> Result<(), Refusal> {
     ])
 }
 
-/// Checks the options beside `--cluster-mode`.
+/// Checks the options that are used with `--cluster-mode`.
 fn check_cluster(asked: &MemtierOptions) -> Result<(), Refusal> {
     first_of(&[
         (

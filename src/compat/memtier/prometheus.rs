@@ -1,5 +1,6 @@
-//! Prometheus: the sums since the program began, over all runs, at `http://ADDRESS:PORT/metrics`. The names are those of
-//! memtier_benchmark. No address, name or password of the server is in the text.
+//! Serves totals to Prometheus at `http://ADDRESS:PORT/metrics`: the sums over all runs since the program began. The
+//! metrics have the names that memtier_benchmark gives them. The text contains no address, name or password of the
+//! server.
 
 use std::{
     fmt::Write as _,
@@ -21,13 +22,15 @@ use crate::{
 
 /// The content type of Prometheus' text.
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
-/// How long a text is served before it is written anew.
+/// The largest age of a text that is served; an older text is replaced.
 const FRESH: Duration = Duration::from_secs(1);
-/// The limits of labels: their number, and the bytes of a name and of a value.
+/// The largest number of labels.
 const MOST_LABELS: usize = 16;
+/// The largest length of a label's name, in bytes.
 const LONGEST_NAME: usize = 128;
+/// The largest length of a label's value, in bytes.
 const LONGEST_VALUE: usize = 256;
-/// The largest latency that is kept apart from larger ones, in microseconds.
+/// The largest latency that a bucket can have as its bound, in microseconds; longer latencies are only in `+Inf`.
 const LONGEST_US: u64 = 60_000_000;
 /// The upper bounds of buckets in microseconds.
 const BOUNDS_US: [u64; 26] = [
@@ -36,10 +39,10 @@ const BOUNDS_US: [u64; 26] = [
     60_000_000,
 ];
 
-/// The values of the options.
+/// The values of the options for Prometheus.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PrometheusOptions {
-    /// The port; 0 is one that the system chooses.
+    /// The port; for 0 the system chooses a free port.
     port: Option<u16>,
     bind: Option<IpAddr>,
     labels: Vec<(String, String)>,
@@ -50,7 +53,7 @@ impl PrometheusOptions {
     /// Handles an option with its value.
     ///
     /// # Errors
-    /// What is wrong with the value.
+    /// A line about the invalid value.
     pub(super) fn take(&mut self, option: &str, text: &str) -> Result<(), String> {
         match option {
             "--prometheus-port" => {
@@ -102,7 +105,7 @@ impl PrometheusOptions {
         Err(format!(": {fault}"))
     }
 
-    /// Returns whether a port is missing that another option needs.
+    /// Returns whether an option is given that needs a port, but no port is given.
     pub(super) fn lacks_port(&self) -> bool {
         self.port.is_none() && (self.bind.is_some() || self.bounds_us.is_some() || !self.labels.is_empty())
     }
@@ -128,16 +131,16 @@ fn bound_us(text: &str) -> Option<u64> {
     Some((seconds * 1e6).round() as u64)
 }
 
-/// Returns the number of the first microsecond above a bound that memtier_benchmark's histogram tells from it.
+/// Returns the end of the histogram slot that contains a latency in microseconds, as in memtier_benchmark's histogram.
 fn slot(us: u64) -> u64 {
     let width = 8 << us.max(1).ilog2().saturating_sub(10);
     (us / width + 1) * width
 }
 
-/// The sums, and the text about them.
+/// The totals of all runs, and the text about them.
 struct Sums {
     began_ms: u64,
-    /// The number of the present run, and the threads and connections that are at work.
+    /// The number of the current run, and below it the numbers of active threads and connections.
     run: u32,
     threads: u32,
     connections: u32,
@@ -149,17 +152,17 @@ struct Sums {
     writes: u64,
 }
 
-/// The server of the sums.
+/// The HTTP server for the totals.
 pub(super) struct Prometheus {
     sums: Arc<Mutex<Sums>>,
     server: PageServer,
 }
 
 impl Prometheus {
-    /// Begins to serve, if there is a port.
+    /// Starts the server, if a port is given.
     ///
     /// # Errors
-    /// When the address is taken, or is none of this machine.
+    /// When the address is in use, or does not belong to this machine.
     pub(super) fn open(asked: &MemtierOptions) -> Result<Option<Self>, String> {
         let options = &asked.prometheus;
         let Some(port) = options.port else { return Ok(None) };
@@ -178,7 +181,7 @@ impl Prometheus {
         format!("Prometheus exporter listening on http://{}/metrics", address.unwrap_or_default())
     }
 
-    /// Begins the run with this number, from 1, with so many threads.
+    /// Records the start of a run with this number, from 1, and this number of threads.
     pub(super) fn begin(&self, run: u32, threads: u32) {
         with(&self.sums, |sums| (sums.run, sums.threads, sums.heard) = (run, threads, Instant::now()));
     }
@@ -195,7 +198,7 @@ impl Prometheus {
         });
     }
 
-    /// Ends the run.
+    /// Records the end of the run.
     pub(super) fn end(&self) {
         with(&self.sums, |sums| (sums.threads, sums.connections, sums.heard) = (0, 0, Instant::now()));
     }
@@ -231,7 +234,7 @@ impl Sums {
         text
     }
 
-    /// Returns the metrics without labels of their own: their names, kinds, texts of help and values.
+    /// Returns the metrics without labels of their own: their names, kinds, help texts and values.
     fn rows(&self, asked: &MemtierOptions) -> [(&'static str, &'static str, &'static str, String); 17] {
         let all = &self.all;
         let counts = [&all.connections_lost, &all.connects_failed, &all.errors]
@@ -323,7 +326,7 @@ impl Sums {
     }
 }
 
-/// Returns the value of a label as the text has it.
+/// Returns the value of a label with the escapes of Prometheus' text format.
 fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -1,4 +1,4 @@
-//! The requested load as a workload, and the row of the results for each of its operations.
+//! The requested load as a workload. Each operation of the workload has a row in the results.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use super::{
 use crate::compat::numbers::{Ratio, Span};
 use crate::workload::{Content, Distribution, Keyset, Operation, Order, Size, ValueKind, Workload};
 
-/// The rows without commands given by the user.
+/// The names of the rows if the user gives no commands.
 pub(super) const USUAL: [&str; 3] = ["SET", "GET", "WAIT"];
 
-/// The rows of SCANs that follow their cursors.
+/// The names of the rows for SCANs that follow their cursors.
 const SCANS: [&str; 2] = ["SCAN 0", "SCAN <cursor>"];
 
 /// The requests of a run.
@@ -26,10 +26,10 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    /// Translates the options.
+    /// Translates the options into requests.
     ///
     /// # Errors
-    /// A message, if that is impossible.
+    /// A message about options that cannot be translated.
     pub(super) fn of(asked: &MemtierOptions) -> Result<Self, String> {
         let mut requests = Self { workload: Workload::default(), rows: Vec::new(), row_of: BTreeMap::new() };
         requests.workload.name = "memtier".to_owned();
@@ -66,7 +66,8 @@ impl Requests {
         Ok(())
     }
 
-    /// Adds the SETs of a file's records, which each client sends in their order, and GETs of their keys by pattern.
+    /// Adds the requests for imported records. Each client sends the SETs in the order of the file, and GETs the keys
+    /// by its pattern.
     fn add_imported(&mut self, asked: &MemtierOptions) -> Result<(), String> {
         let patterns = [Pattern::Sequential, asked.patterns()[1]];
         for (name, pattern) in import::SETS.into_iter().zip(patterns) {
@@ -135,7 +136,7 @@ impl Requests {
     }
 
     fn add_keys(&mut self, name: &str, pattern: Pattern, asked: &MemtierOptions) {
-        // memtier_benchmark's zipf begins at 1.
+        // memtier_benchmark's zipf pattern begins at key 1.
         let first = asked.key_minimum.max(u64::from(pattern == Pattern::Zipf));
         let count = Some((asked.key_maximum - first).saturating_add(1));
         let distribution = match pattern {
@@ -199,11 +200,11 @@ enum RequestKind {
     Wait,
 }
 
-/// The largest number of consecutive requests that are combined.
+/// The largest number of entries in the sequence of requests that a client repeats.
 const MOST_TURNS: usize = crate::workload::MAX_OPERATIONS;
 
-/// Returns the requests that a client sends one after another, each with its number: SETs, then GETs, and WAITs before
-/// SETs.
+/// Returns the sequence of requests that a client repeats, each kind with the number of its requests: SETs, then GETs,
+/// and WAITs before SETs.
 fn turns(asked: &MemtierOptions) -> Result<Vec<(RequestKind, u32)>, String> {
     let Ratio { a: sets, b: gets } = asked.ratio();
     let gets = || {
@@ -225,7 +226,7 @@ fn turns(asked: &MemtierOptions) -> Result<Vec<(RequestKind, u32)>, String> {
         return Err("wait-ratio needs SETs of a redis protocol".to_owned());
     }
     let mut turns: Vec<(RequestKind, u32)> = Vec::new();
-    // memtier_benchmark sends a WAIT when the SETs by the WAITs, a whole number, are more than a by b.
+    // memtier_benchmark sends a WAIT when SETs / WAITs, rounded down, exceeds a / b.
     let (mut sent, each) = (0_u64, u64::from(wait.a / wait.b) + 1);
     loop {
         for _ in 0..sets {
@@ -266,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_is_so_many_of_one_and_then_so_many_of_the_other() {
+    fn a_ratio_is_a_number_of_sets_and_then_a_number_of_gets() {
         assert_eq!(texts(""), ["1 SET {set} {data}", "10 GET {get}"]);
         assert_eq!(
             texts("--ratio 3:5 --multi-key-get 2 --expiry-range 0-9"),
@@ -275,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_are_as_many_as_those_of_memtier_benchmark() {
+    fn memtier_benchmark_sends_the_same_number_of_waits() {
         let wait = "WAIT {number 1..2} 0";
         let line = "--ratio 2:1 --wait-ratio 3:2 --num-slaves 1-2";
         let written = |line| texts(line).join(", ");
@@ -290,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scan_is_followed_by_its_continuation() {
+    fn a_scan_has_an_operation_that_follows_its_cursor() {
         let mut line = asked("--command scan --scan-incremental-max-iterations 3");
         (line.follows_cursors, line.commands) =
             (true, vec![Command::read("scan 0 match a:* count __key__").unwrap()]);
@@ -360,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_and_values_are_those_that_are_asked_for() {
+    fn keys_and_values_are_those_that_the_options_request() {
         let line = "--key-pattern Z:G --key-maximum 9 --key-median 5 --data-size-list 1:2,3:4,1:1 -R";
         let Requests { workload, .. } = Requests::of(&asked(line)).unwrap();
         let [get, set] = ["get", "set"].map(|name| &workload.keys[name]);

@@ -1,4 +1,4 @@
-//! Runs the requested load, run after run, and prints the results.
+//! Carries out the requested runs, one after the other, and prints the results.
 
 use std::{
     collections::BTreeMap,
@@ -41,10 +41,10 @@ use crate::{
 /// The seed of all random numbers, unless a random seed is requested.
 const SEED: u64 = 1;
 
-/// The kinds of errors that mean, without any answer so far, that no connection could be opened.
+/// The kinds of errors of a server that cannot be reached, if no request was answered before.
 const UNREACHABLE: [&str; 5] = ["refused", "unreachable", "no-port", "tls", "maxclients"];
 
-/// The kind of error that only says where a read went.
+/// The kind of error which only reports that a read went to the primary.
 const NO_REPLICA: &str = "no-replica";
 
 /// Runs the benchmark of this command line, and prints its own errors.
@@ -74,7 +74,8 @@ pub(super) struct Memtier {
     err: StreamText,
     statsd: Option<Statsd>,
     prometheus: Option<Prometheus>,
-    /// The first lost connection, if that ends the run, and whether no connection had worked before.
+    /// The line about the lost connection that ends the run, and whether its error means that the server cannot be
+    /// reached.
     loss: Option<(String, bool)>,
 }
 
@@ -286,7 +287,7 @@ impl Memtier {
         self.prometheus.iter().for_each(Prometheus::end);
     }
 
-    /// Writes the files of a run that are beside the table.
+    /// Writes the files of a run: the results of its clients, and its latency distributions.
     fn write_files(&mut self, run: u32, results: &Results, of_clients: &[Results]) -> Result<(), Stop> {
         let (asked, requests) = (&self.asked, &self.requests);
         let report = Report { title: "", asked, requests, results };
@@ -316,7 +317,7 @@ impl Memtier {
         Ok(self.err.flush()?)
     }
 
-    /// Handles the first error of this kind: prints an error reply; ends the run for an error that makes a connection
+    /// Handles the first error of this kind. Prints an error reply. Ends the run if the error makes a connection
     /// useless.
     fn fail(&mut self, kind: &str, message: &str) -> Result<ControlFlow<()>, Stop> {
         let place = place(&self.target);

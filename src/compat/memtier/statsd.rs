@@ -1,4 +1,5 @@
-//! StatsD: the figures of each second by UDP, and events of Graphite for the beginning and the end of each run.
+//! Sends the figures of each second to StatsD by UDP, and an event to Graphite at the beginning and the end of each
+//! run.
 
 use std::{
     io::{self, Write},
@@ -9,12 +10,12 @@ use std::{
 use super::asked::MemtierOptions;
 use crate::{compat::server::plain, untrusted};
 
-/// How long Graphite may take for each step of an event.
+/// The time limit for connecting to Graphite, and again for sending an event.
 const EVENT_LIMIT: Duration = Duration::from_secs(2);
-/// The metrics that are 0 after a run, so that charts show its end.
+/// The metrics that are set to 0 after a run, so that charts show the end of the run.
 const ZEROS: [&str; 5] = ["ops_sec", "ops_sec_avg", "bytes_sec", "bytes_sec_avg", "progress_pct"];
 
-/// The values of the options.
+/// The values of the options for StatsD and Graphite.
 #[derive(Debug, Clone, Default)]
 pub(super) struct StatsdOptions {
     pub(super) host: Option<String>,
@@ -25,7 +26,7 @@ pub(super) struct StatsdOptions {
 }
 
 impl StatsdOptions {
-    /// Returns whether there are options that need a host.
+    /// Returns whether an option is given that needs `--statsd-host`.
     pub(super) fn has_more(&self) -> bool {
         let Self { port, prefix, run_label, graphite_port, .. } = self;
         port.or(*graphite_port).is_some() || prefix.as_ref().or(run_label.as_ref()).is_some()
@@ -39,12 +40,13 @@ pub(super) struct Statsd {
     /// The beginning of the name of each metric.
     prefix: String,
     run_label: String,
-    /// The address of Graphite, and its name in requests.
+    /// The address of Graphite, and the host name for its requests.
     graphite: (SocketAddr, String),
 }
 
 impl Statsd {
-    /// Prepares to send, if there is a host that can be found; returns a line about it.
+    /// Prepares the socket, if a host is given and its address can be found. Returns a line about the result, if a host
+    /// is given.
     pub(super) fn open(options: &StatsdOptions) -> (Option<Self>, Option<String>) {
         let Some(host) = options.host.as_deref() else { return (None, None) };
         let port = options.port.unwrap_or(8125);
@@ -75,7 +77,7 @@ impl Statsd {
         }
     }
 
-    /// Sends metrics of the form `name:value|type`, each in a datagram. A datagram that is lost is lost.
+    /// Sends metrics of the form `name:value|type`, each in a datagram. Lost datagrams are not sent again.
     pub(super) fn send(&self, metrics: &[String]) {
         for metric in metrics {
             let _ = self.socket.send_to(format!("{}{metric}", self.prefix).as_bytes(), self.address);
@@ -95,7 +97,7 @@ impl Statsd {
         self.send(&ZEROS.map(|name| format!("{name}:0|g")));
     }
 
-    /// Sends an event; a Graphite that does not answer is no error.
+    /// Sends an event to Graphite; it is no error if Graphite does not answer.
     fn event(&self, what: &str, tag: &str, data: &str) {
         let (address, name) = &self.graphite;
         let json = format!(
@@ -114,7 +116,7 @@ impl Statsd {
     }
 }
 
-/// Returns a socket that sends, and the address of this host.
+/// Returns a socket for sending, and the address of the host.
 fn bound(host: &str, port: u16) -> io::Result<(UdpSocket, SocketAddr)> {
     let address = preferred((host, port).to_socket_addrs()?).ok_or(io::ErrorKind::NotFound)?;
     let socket = UdpSocket::bind(if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" })?;
@@ -122,7 +124,8 @@ fn bound(host: &str, port: u16) -> io::Result<(UdpSocket, SocketAddr)> {
     Ok((socket, address))
 }
 
-/// Returns the first address of IPv4, of which alone memtier_benchmark knows, or the first one.
+/// Returns the first IPv4 address, since memtier_benchmark supports only IPv4; without such an address, the first
+/// address.
 fn preferred(addresses: impl Iterator<Item = SocketAddr>) -> Option<SocketAddr> {
     addresses.min_by_key(SocketAddr::is_ipv6)
 }

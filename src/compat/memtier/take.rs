@@ -1,4 +1,4 @@
-//! Stores the value of each option.
+//! Parses and stores the value of each option.
 
 use std::str::FromStr;
 
@@ -70,7 +70,7 @@ impl MemtierOptions {
         Ok(())
     }
 
-    /// Handles an option about the requests: which ones, by how many clients, how fast and for how long.
+    /// Handles an option about the requests: their commands, clients, rate and duration.
     fn take_load(&mut self, option: &str, text: &str) -> Result<(), Refusal> {
         match option {
             "-n" | "--test-time" => {
@@ -214,10 +214,10 @@ impl MemtierOptions {
         must(self.commands.last_mut(), "no arbitrary command found.")
     }
 
-    /// Combines `-a` and `--uri`, after all options are read.
+    /// Applies `-a` and then `--uri` to the server, after all options are read.
     ///
     /// # Errors
-    /// When a URI is invalid, or an option has no meaning beside `--hash`.
+    /// When a URI is invalid, or an option cannot be used with `--hash`.
     pub(super) fn settle(&mut self) -> Result<(), Refusal> {
         if let Some(credentials) = &self.authenticate {
             let (user, password) = match credentials.split_once(':') {
@@ -297,7 +297,7 @@ fn requests(text: &str) -> Result<Requests, Refusal> {
 fn read_preference(text: &str) -> Result<ReadFrom, Refusal> {
     match text {
         "primary" => Ok(ReadFrom::Primary),
-        // Without a replica that answers, reads go to the primary.
+        // If no replica answers, reads go to the primary.
         "secondary" | "secondaryPreferred" => Ok(ReadFrom::Replica),
         "nearest" => refused_with(
             "read-preference nearest needs PINGs, which redyno memtier does not send: use redyno --read-from nearest.",
@@ -324,11 +324,11 @@ pub(super) fn refusal_of_absent(name: &str, choice: &Choice) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compat::{memtier::OPTIONS, options::tests::assert_no_name_stands_twice};
+    use crate::compat::{memtier::OPTIONS, options::tests::assert_no_name_is_repeated};
 
     #[test]
-    fn no_option_stands_twice_none_that_is_there_is_said_not_to_be_and_each_is_taken() {
-        assert_no_name_stands_twice(OPTIONS.all());
+    fn no_name_of_an_option_is_repeated_and_each_option_is_handled() {
+        assert_no_name_is_repeated(OPTIONS.all());
         for choice in OPTIONS.all() {
             let value = if choice.name() == "--hash" { "ketama" } else { "1" };
             let given = Given { choice, name: choice.name().to_owned(), value: value.to_owned() };

@@ -1,8 +1,5 @@
-//! The tests of the suite: names, titles and commands, in the order in which they run.
-//!
-//! A test: its commands, its title, and the way in which its requests are counted.
-//!
-//! A command given by the user, or a sequence of commands: `[N] COMMAND ARG... [';' [N] COMMAND ARG...]`.
+//! The tests of the suite: names, titles and commands, in the order in which they run. A user can also give a command,
+//! or a sequence of commands: `[N] COMMAND ARG... [';' [N] COMMAND ARG...]`.
 
 use std::sync::Arc;
 
@@ -25,7 +22,7 @@ struct Entry {
     title: &'static str,
     /// The command; words in angle brackets are replaced.
     words: &'static str,
-    /// The number of times that the part after the first word is repeated.
+    /// How many times the words after the first word are repeated.
     times: usize,
     who: Who,
 }
@@ -34,7 +31,7 @@ const fn row(names: &'static [&'static str], title: &'static str, words: &'stati
     Entry { names, title, words, times: 1, who: Who::All }
 }
 
-/// An inline command, not an array.
+/// A PING as an inline command; all other commands are arrays.
 const INLINE: &str = "PING\r\n";
 
 const TESTS: [Entry; 24] = [
@@ -68,14 +65,14 @@ const TESTS: [Entry; 24] = [
     Entry { who: Who::Valkey, ..row(&["fcall"], "FCALL", "fcall foo1 <keys>") },
 ];
 
-/// Returns the requested tests, with the payload of this round of the suite.
+/// Returns the requested tests of a round of the suite; `payload` generates their values.
 pub(super) fn tests(flavour: Flavour, asked: &BenchOptions, payload: &mut Payload) -> Vec<Test> {
     let filling = Filling { flavour, asked, data: payload.take(asked.data_size) };
     TESTS.iter().filter(|row| is_chosen(row, flavour, asked)).map(|row| filling.test(row)).collect()
 }
 
-/// Returns whether a test runs. Without -t, the tests of the tool's own suite run. `redyno bench` runs Redis's suite,
-/// and other tests of Valkey's if `-t` names them.
+/// Returns whether a test runs. Without `-t`, the tests of the tool's own suite run. `redyno bench` runs the suite of
+/// redis-benchmark; a test that only valkey-benchmark has runs if `-t` names it.
 fn is_chosen(row: &Entry, flavour: Flavour, asked: &BenchOptions) -> bool {
     match &asked.tests {
         None => row.who == Who::All || flavour == Flavour::Valkey,
@@ -85,7 +82,7 @@ fn is_chosen(row: &Entry, flavour: Flavour, asked: &BenchOptions) -> bool {
     }
 }
 
-/// The replacements of words in angle brackets.
+/// The values that replace words in angle brackets.
 struct Filling<'a> {
     flavour: Flavour,
     asked: &'a BenchOptions,
@@ -146,7 +143,7 @@ impl Filling<'_> {
     }
 }
 
-/// Returns the code of a library with this many functions, within 64 KiB.
+/// Returns the code of a library with this many functions; fewer if the code would exceed 64 KiB.
 fn library(functions: i64, with_keys: bool) -> String {
     const ROOM: usize = 64 * 1024;
     let mut script = "#!lua name=benchlib\n".to_owned();
@@ -168,7 +165,7 @@ fn library(functions: i64, with_keys: bool) -> String {
 pub(super) struct Test {
     pub(super) title: String,
     pub(super) workload: Arc<Workload>,
-    /// The number of requests that an operation counts as.
+    /// The number of commands in an operation; each command counts as a request.
     pub(super) commands: u64,
     /// The payload that is reported, in bytes.
     pub(super) payload: u64,
@@ -190,13 +187,13 @@ impl Test {
 /// The placeholder for a value.
 const DATA: &[u8] = b"__data__";
 
-/// Returns the name of the user's own commands.
+/// Returns the title of the user's own commands.
 pub(super) fn title(asked: &BenchOptions) -> String {
     let words: Vec<_> = asked.command.iter().map(|word| untrusted::bytes(word)).collect();
     words.join(" ")
 }
 
-/// Returns the test of the user's commands; `None` if they consist only of punctuation.
+/// Returns the test of the user's commands; `None` if there are only semicolons and no commands.
 pub(super) fn test(
     flavour: Flavour,
     title: &str,
@@ -254,14 +251,14 @@ mod tests {
     }
 
     #[test]
-    fn each_has_its_own_suite() {
+    fn each_flavour_has_its_own_suite() {
         assert_eq!(titles(Flavour::Redis, None).len(), 21);
         assert_eq!(titles(Flavour::Redyno, None), titles(Flavour::Redis, None));
         assert_eq!(titles(Flavour::Valkey, None).len(), 24);
     }
 
     #[test]
-    fn names_choose_and_what_is_unknown_is_passed_over() {
+    fn names_choose_tests_and_unknown_names_are_ignored() {
         assert_eq!(titles(Flavour::Redis, Some("get,nope,mget")), ["GET"]);
         assert_eq!(
             titles(Flavour::Redyno, Some("mget,ping")),
@@ -307,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn redis_benchmark_knows_neither_sequences_nor_values() {
+    fn redis_benchmark_supports_neither_sequences_nor_values() {
         let asked = asked("3 set ; __data__");
         let test = self::test(Flavour::Redis, "t", &asked, &mut Payload::new()).unwrap();
         assert_eq!(test.workload.operations[0].steps, ["\"3\" \"set\" \";\" \"__data__\""]);

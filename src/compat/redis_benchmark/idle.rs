@@ -1,4 +1,4 @@
-//! `-I`: idle connections, held until one of them is lost.
+//! `-I`: idle connections, which stay open until one of them is lost.
 
 use std::{
     convert::Infallible,
@@ -27,7 +27,7 @@ const OPENING: Duration = Duration::from_secs(86_400);
 /// The duration of one wait for incoming data.
 const LISTENING: Duration = Duration::from_millis(1);
 
-/// Opens this many connections, and holds them until one is lost, which ends the run.
+/// Opens this many connections, and keeps them open. The first lost connection ends the run.
 ///
 /// # Errors
 /// When a connection was lost, or output cannot be written.
@@ -62,7 +62,7 @@ pub(super) fn hold(
     }
 }
 
-/// Waits at most `limit` for events on the connections, and handles all of them.
+/// Waits at most `limit` for data on the connections, and handles the data of all connections.
 fn attend(held: &mut [Talk], limit: Duration) -> Result<(), Stop> {
     let mut polled: Vec<_> = held.iter().map(|talk| PollFd::new(talk, PollFlags::IN)).collect();
     wait_for(&mut polled, limit);
@@ -70,7 +70,7 @@ fn attend(held: &mut [Talk], limit: Duration) -> Result<(), Stop> {
     held.iter_mut().zip(ready).filter(|(_, ready)| *ready).try_for_each(|(talk, _)| hear(talk))
 }
 
-/// Reads unexpected data. As in redis-benchmark, only errors matter.
+/// Reads data that the server sends without a request. As in redis-benchmark, only errors matter.
 fn hear(talk: &mut Talk) -> Result<(), Stop> {
     let mut said = None;
     let heard = talk.ask(&[], 1, LISTENING, |_, reply| {

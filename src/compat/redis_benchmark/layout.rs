@@ -1,8 +1,6 @@
-//! The output lines of the benchmarks, byte for byte.
-//!
-//! A page for each test: its settings, two tables of the distribution, and a summary.
-//!
-//! The progress line, which is redrawn four times a second while a test runs, also without a terminal.
+//! The output lines of the benchmarks, byte for byte. Each test has a page: its settings, two tables of the latency
+//! distribution, and a summary. The progress line is redrawn four times per second while a test runs, also without a
+//! terminal.
 
 #[cfg(test)]
 mod tests;
@@ -33,14 +31,14 @@ pub(super) struct Report<'a> {
     pub(super) config: Option<&'a ServerConfig>,
     /// The primaries of the cluster (`--cluster`).
     pub(super) masters: Option<&'a Masters>,
-    /// The sum over the whole load.
+    /// The last record of the load, with the sum of all its intervals.
     pub(super) end: &'a End,
-    /// Requests a second in each part of the run.
+    /// Requests per second in each interval of the run.
     pub(super) rates: &'a [f64],
 }
 
 impl Report<'_> {
-    /// Returns the number of requests; an operation may have several.
+    /// Returns the number of requests; an operation may consist of several requests.
     fn requests(&self) -> u64 {
         self.end.summary.ops * self.test.commands
     }
@@ -138,14 +136,14 @@ fn summary(report: &Report) -> String {
     )
 }
 
-/// Returns mean, minimum, p50, p95, p99 and maximum of a figure, under their names.
+/// Returns two lines: the names and the values of mean, minimum, p50, p95, p99 and maximum.
 fn row(figures: [f64; 6]) -> String {
     let names = ["avg", "min", "p50", "p95", "p99", "max"].map(|name| format!(" {name:>9}")).concat();
     let figures = figures.map(|figure| format!(" {figure:>9.3}")).concat();
     format!("   {names}\n   {figures}\n")
 }
 
-/// Returns the result for a requested rate: the rates in the parts of the run.
+/// Returns the summary of the rates in the intervals of the run, if a rate was requested.
 fn rates(report: &Report) -> String {
     let Some(rps) = report.asked.rps.filter(|_| !report.rates.is_empty()) else { return String::new() };
     let mut rates = report.rates.to_vec();
@@ -163,11 +161,11 @@ pub(in crate::compat::redis_benchmark) struct Progress<'a> {
     pub(super) behind: Behind,
     /// The length of the last line, in characters.
     drawn: usize,
-    /// The sum of the warm-up.
+    /// The sum of the warm-up's intervals.
     warm: Summary,
 }
 
-/// The text at the end of the line.
+/// The text at the end of the progress line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::compat::redis_benchmark) enum Behind {
     Nothing,
@@ -182,12 +180,12 @@ impl<'a> Progress<'a> {
         Self { test, behind, drawn: 0, warm: Summary::default() }
     }
 
-    /// Returns the text that clears the line: as many spaces as the line had characters, at least one.
+    /// Returns the text that clears the progress line: as many spaces as the line had characters, at least one.
     pub(in crate::compat::redis_benchmark) fn clear(&mut self) -> String {
         format!("{:>1$}\r", " ", std::mem::take(&mut self.drawn))
     }
 
-    /// Returns the line after one more interval; `all` is the sum of the measured intervals.
+    /// Returns the progress line after the interval `last`; `all` is the sum of all measured intervals.
     pub(in crate::compat::redis_benchmark) fn line(
         &mut self,
         last: &Interval,

@@ -14,12 +14,12 @@ use crate::{
     endpoint::{Cluster, NoTalk, Talk, Target},
 };
 
-/// How long the node may take to connect, and again to report the cluster.
+/// The time limit for the connection to a node, and again for the node's report of its cluster.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// The primaries of a cluster.
+/// The primaries of a cluster, or the servers of a ring.
 pub(super) struct Masters {
-    /// The cluster, whose changes the load follows.
+    /// The cluster; the load follows its changes.
     pub(super) cluster: Arc<Cluster>,
     all: Vec<Master>,
     flavour: Flavour,
@@ -33,12 +33,12 @@ struct Master {
 }
 
 impl Masters {
-    /// Requests the primaries and the configuration of each.
+    /// Reads the primaries of the cluster, and the configuration of each primary.
     ///
     /// # Errors
     /// The message to print.
     pub(super) fn find(target: &Target, flavour: Flavour, limit: Option<Duration>) -> Result<Self, String> {
-        // A server that nothing listens on is reported as without a cluster.
+        // An address without a server gets the same message as without --cluster.
         if let Err(error @ NoTalk::Connect(_)) = Talk::silent(target, Instant::now() + limit.unwrap_or(LIMIT))
         {
             return Err(unreachable(target, flavour.server(), &error));
@@ -52,7 +52,7 @@ impl Masters {
         Ok(found)
     }
 
-    /// Requests the configuration of each primary of a cluster or server of a ring.
+    /// Reads the configuration of each primary of a cluster, or of each server of a ring.
     ///
     /// # Errors
     /// The message to print.
@@ -78,7 +78,7 @@ impl Masters {
         self.all.iter().map(|master| &master.target)
     }
 
-    /// Returns how many there are.
+    /// Returns the number of servers.
     pub(super) fn count(&self) -> usize {
         self.all.len()
     }
@@ -91,7 +91,7 @@ impl Masters {
             .collect()
     }
 
-    /// Returns the lines above all tests.
+    /// Returns the lines about the servers, which are printed above all tests.
     pub(super) fn head(&self) -> String {
         if self.cluster.is_ring() {
             let line = |(n, target)| format!("Server {n}: {}\n", place(target));
@@ -109,7 +109,7 @@ impl Masters {
         format!("Cluster has {} {role} nodes:\n\n{lines}\n", self.all.len())
     }
 
-    /// Returns the lines in the head of a test.
+    /// Returns the lines about the servers in the head of a test.
     pub(super) fn settings(&self) -> String {
         // valkey-benchmark has no plural here.
         let role = if self.flavour == Flavour::Valkey { "primary" } else { "masters" };

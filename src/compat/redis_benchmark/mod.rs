@@ -1,12 +1,12 @@
 //! `redyno bench`: a drop-in for redis-benchmark and valkey-benchmark, also through a link with one of these names.
-//! Scripts that read the output must not notice a difference, and the server must not notice one either: redyno sends
-//! nothing except the load, and it neither queries, marks, probes nor cleans up anything.
+//! Scripts that read the output must not notice a difference. The server must not notice a difference either: redyno
+//! sends nothing except the load. It does not query, mark, probe or clean up anything.
 //!
 //! ```text
-//! argv ─► parse (options: the table) ─► Asked ─► tests (catalogue, or custom) ─► Alone, one after the other ─► layout
-//!                                         └─► server_config: CONFIG GET, on a connection of its own
+//! argv ─► parse (with options) ─► BenchOptions ─► tests (catalogue) ─► Alone, one after the other ─► layout
+//!                                    └─► server_config: CONFIG GET, on a connection of its own
 //! ```
-//! The deliberate differences stand below the options in `options.txt`, which `--help` prints.
+//! `options.txt` lists the deliberate differences below the options, and `--help` prints both.
 
 mod catalogue;
 mod idle;

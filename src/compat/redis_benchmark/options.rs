@@ -1,6 +1,4 @@
-//! The table of options, and how each of them is handled.
-//!
-//! `--help`, generated from the table of options.
+//! The table of options, the handling of each option, and the help, which is generated from the table.
 
 use std::sync::LazyLock;
 
@@ -22,7 +20,7 @@ pub static OPTIONS: LazyLock<Options> = LazyLock::new(|| Options::read(include_s
 
 /// The largest number of threads.
 const MOST_THREADS: i64 = 500;
-/// The largest number of keys, which twelve digits can count.
+/// The largest number of keys; the keys have twelve digits.
 const MOST_KEYS: i64 = 999_999_999_999;
 
 const NO_EFFECT: &str =
@@ -155,11 +153,11 @@ pub(super) fn usage(flavour: Flavour) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compat::options::tests::assert_no_name_stands_twice;
+    use crate::compat::options::tests::assert_no_name_is_repeated;
 
     #[test]
-    fn no_option_stands_twice_and_each_is_taken() {
-        assert_no_name_stands_twice(OPTIONS.all());
+    fn no_name_of_an_option_is_repeated_and_each_option_is_handled() {
+        assert_no_name_is_repeated(OPTIONS.all());
         let values = [
             "1",
             "ketama",
@@ -177,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn it_names_every_option_and_no_line_is_too_long() {
+    fn the_help_names_every_option_and_no_line_is_too_long() {
         let text = usage(Flavour::Redyno);
         for option in OPTIONS.all() {
             assert!(text.contains(&format!("\n {}", option.name())), "{}", option.written);

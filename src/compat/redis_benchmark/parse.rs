@@ -1,4 +1,4 @@
-//! Parses a command line as the benchmarks do, and determines which of them is imitated.
+//! Parses a command line as the benchmarks do. The flavour is the benchmark that redyno imitates.
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt as _, path::PathBuf, time::Duration};
 
@@ -17,7 +17,7 @@ use crate::{
 /// Reads the arguments after the name of the program.
 ///
 /// # Errors
-/// The text to print, if the arguments ask for no run.
+/// The text to print, if the arguments are invalid or request no run.
 pub(super) fn parse(flavour: Flavour, words: &[OsString]) -> Result<BenchOptions, Answer> {
     let mut asked = BenchOptions::usual();
     let habit = Habit::Command { ends_with_dashes: flavour != Flavour::Redis };
@@ -44,7 +44,7 @@ pub(super) fn parse(flavour: Flavour, words: &[OsString]) -> Result<BenchOptions
     Err(Answer { out, err, code })
 }
 
-/// The format of the output; of several requested formats, the last one counts.
+/// The format of the output. If several formats are requested, the one that comes last in this list is used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Form {
     /// A page per test.
@@ -58,7 +58,7 @@ pub(super) enum Form {
     Json,
 }
 
-/// The values of the options. Numbers are unchanged, within the limits of the benchmark itself.
+/// The values of the options. Numbers have the limits that the benchmark itself sets.
 #[derive(Debug, Clone, Default)]
 pub(super) struct BenchOptions {
     pub(super) server: Server,
@@ -71,7 +71,7 @@ pub(super) struct BenchOptions {
     pub(super) pipeline: u32,
     pub(super) threads: i64,
     pub(super) keep_alive: i64,
-    /// The number of values that `__rand_int__` can have; `None`: `__rand_int__` is sent unchanged.
+    /// The number of values that `__rand_int__` can have; with `None`, `__rand_int__` is sent unchanged.
     pub(super) keyspace: Option<u64>,
     pub(super) seed: Option<u64>,
     /// The list of `-t` in lower case, with a comma before and after each name.
@@ -86,17 +86,18 @@ pub(super) struct BenchOptions {
     pub(super) is_cluster: bool,
     /// Which nodes of the cluster get requests that only read.
     pub(super) read_from: ReadFrom,
-    /// The rate, in requests a second.
+    /// The rate, in requests per second.
     pub(super) rps: Option<u32>,
-    /// The duration of the measurement, which replaces a number of requests, and the warm-up before; 0 means that the
-    /// option is missing.
+    /// The duration of the measurement, in place of a number of requests. A duration of 0 is ignored.
     pub(super) duration: Option<Duration>,
+    /// The duration of the warm-up before the measurement. A duration of 0 is ignored.
     pub(super) warmup: Option<Duration>,
     /// Whether the last argument of the command is read from standard input.
     pub(super) reads_stdin: bool,
     pub(super) latency_to: LatencyTo,
-    /// The dataset, and the largest number of records to use.
+    /// The file of the dataset.
     pub(super) dataset: Option<PathBuf>,
+    /// The largest number of records of the dataset to use.
     pub(super) maxdocs: Option<u64>,
     pub(super) num_functions: i64,
     pub(super) num_keys_in_fcall: i64,
@@ -134,12 +135,12 @@ impl BenchOptions {
 /// The benchmark that determines the options, tests and lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Flavour {
-    /// `redyno bench`: the options of both, and redis-benchmark's tests and lines.
+    /// `redyno bench`: the options of both benchmarks, and the tests and output lines of redis-benchmark.
     #[default]
     Redyno,
-    /// Started through a link named redis-benchmark: like Redis 8's.
+    /// Started through a link named redis-benchmark: like the benchmark of Redis 8.
     Redis,
-    /// Started through a link named valkey-benchmark: like Valkey 9.1's.
+    /// Started through a link named valkey-benchmark: like the benchmark of Valkey 9.1.
     Valkey,
 }
 
@@ -200,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_range_is_taken_as_theirs_takes_it() {
+    fn values_out_of_range_are_limited_as_in_redis_benchmark() {
         let asked = asked("-P 0 -d 0 -r -5 -c 7 -t GET,nope --threads 501 -e");
         assert_eq!((asked.pipeline, asked.data_size, asked.keyspace, asked.threads), (1, 1, Some(0), 500));
         assert_eq!(asked.tests.as_deref(), Some(",get,nope,"));
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_option_is_named_above_the_usage() {
+    fn an_invalid_option_is_named_above_the_usage() {
         for (flavour, line, name) in [
             (Flavour::Redyno, "--zz", "--zz"),
             (Flavour::Redyno, "-q -n", "-n"),
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_that_end_it_are_printed_on_standard_error() {
+    fn contradictory_and_unsupported_options_are_refused_on_standard_error() {
         for (line, expected) in [
             ("--duration 1 -n 5", "Options -n and --duration are mutually exclusive.\n"),
             ("-p 65536", "Invalid server port.\n"),

@@ -59,7 +59,7 @@ pub(in crate::compat) fn run(flavour: Flavour, words: &[OsString]) -> ExitCode {
     }
 }
 
-/// A run.
+/// A run of the benchmark.
 struct Bench {
     flavour: Flavour,
     asked: BenchOptions,
@@ -97,7 +97,7 @@ impl Bench {
             let found = Masters::find(&target, flavour, asked.duration).map_err(Stop::Message)?;
             complain(&found.warnings());
             out.write_all(found.head().as_bytes())?;
-            // As in the tool, each master has a thread unless the user chooses.
+            // As in redis-benchmark, there is a thread for each master, unless --threads sets another number.
             asked.threads = if asked.threads == 0 { found.count() as i64 } else { asked.threads };
             masters = Some(found);
         } else {
@@ -150,7 +150,7 @@ impl Bench {
         }
     }
 
-    /// Returns the test with the user's own command, if there is one, with its dataset.
+    /// Returns the test of the user's own command and its dataset, if there is such a command.
     fn own_test(&mut self) -> Result<Option<Test>, Stop> {
         if self.asked.command.is_empty() {
             return Ok(None);
@@ -171,7 +171,7 @@ impl Bench {
         Ok(test)
     }
 
-    /// Checks that servers that share the load by consistent hash can divide each test.
+    /// With `--hash`, checks that each operation of each test has keys of one server only.
     fn check_one_key(&mut self, own: Option<&Test>) -> Result<(), Stop> {
         if !self.asked.server.is_ring {
             return Ok(());
@@ -219,7 +219,7 @@ impl Bench {
         Err(Stop::Message(why))
     }
 
-    /// Runs a test; returns its sum, and the rate in each part.
+    /// Runs a test; returns its last record, and the rate in each interval, in requests per second.
     fn measure(&mut self, test: &Test, progress: &mut Progress) -> Result<(End, Vec<f64>), Stop> {
         let failed = |error| Stop::Message(format!("Could not start: {error}"));
         let warmup = self.asked.warmup;
@@ -227,7 +227,7 @@ impl Bench {
         let mut rates = Vec::new();
         let end = to_its_end(alone, "Error", |seen| {
             match seen {
-                // It is no error: the request is answered.
+                // The primary answers such a request, so it is not an error.
                 LoadReport::Error("no-replica", _) => complain(NO_REPLICA),
                 // The first error ends the whole run.
                 LoadReport::Error(kind, message) => return Err(self.error(kind, message)),
@@ -327,7 +327,7 @@ impl Bench {
     }
 }
 
-/// Returns valkey-benchmark's message about a dataset without what it `requires`.
+/// Returns valkey-benchmark's message about a dataset that lacks `requires`.
 fn without_field(requires: &str) -> Stop {
     let example = "Example: SET doc:__rand_int__ \"__field:content__\"";
     Stop::Message(format!("Error: Dataset mode requires {requires}\n{example}"))

@@ -1,5 +1,5 @@
-//! Requests to the server that are not load, on connections of their own: two settings that are printed above the
-//! figures of a test, and the commands that a test needs before it begins.
+//! Requests to the server that are not load, on connections of their own. CONFIG GET reads two settings that are
+//! printed above the figures of a test. Some tests need a command before they begin.
 
 use std::{
     io,
@@ -13,7 +13,7 @@ use crate::{
     untrusted,
 };
 
-/// The timeout of a connection without a time limit.
+/// The timeout of a connection if no limit is given: a year.
 const UNLIMITED: Duration = Duration::from_secs(365 * 86_400);
 
 /// A connection for requests that are not load.
@@ -24,7 +24,7 @@ pub(super) struct Asking<'a> {
 }
 
 impl<'a> Asking<'a> {
-    /// Connects, and authenticates if there is a password; waits at most `limit` in total, if there is one.
+    /// Connects, and authenticates if there is a password. If there is a `limit`, it applies to all requests together.
     ///
     /// # Errors
     /// The message to print.
@@ -82,10 +82,10 @@ pub(super) struct ServerConfig {
 }
 
 impl ServerConfig {
-    /// Requests the settings, for at most `limit` if there is one; `None` if the server does not report them.
+    /// Reads the settings, in at most `limit` if there is one. Returns `None` if the server does not report them.
     ///
     /// # Errors
-    /// The message to print: the server cannot be reached, or requires authentication.
+    /// The message to print, when the server cannot be reached or requires authentication.
     pub(super) fn fetch(
         target: &Target,
         server: &str,
@@ -104,7 +104,7 @@ impl ServerConfig {
             }
             _ => Ok(None),
         };
-        // Both requests are sent before the first reply is read.
+        // Both settings are requested, even if the server does not report the first one.
         let (save, appendonly) = (get("save")?, get("appendonly")?);
         Ok(save.zip(appendonly).map(|(save, appendonly)| Self { save, appendonly }))
     }

@@ -1,7 +1,6 @@
-//! The words of a command as a step of the workload model. The workload model sends these words byte for byte, except
-//! for placeholders.
-//!
-//! The bytes of values, the same as redis-benchmark's: printable, one sequence for the whole run.
+//! Translates the words of a command into a step of the workload model, which sends these words byte for byte, except
+//! for placeholders. Also generates the bytes of values: the printable bytes that redis-benchmark sends, one sequence
+//! for the whole run.
 
 use std::collections::BTreeMap;
 
@@ -11,36 +10,37 @@ use crate::{
     workload::{Distribution, Keyset, numbers},
 };
 
-/// The placeholder for a number that is drawn again each time.
+/// The placeholder for a random number, a new one each time.
 const NUMBER: &str = "__rand_int__";
 
 /// The placeholder for a hash tag, which is the same in all keys of a request.
 const TAG: &str = "__rand_tag__";
-/// How many hash tags there are, so that the slots of all nodes have some.
+/// The number of hash tags: enough that each node of a cluster has slots of some tags.
 const TAGS: u64 = 100_000;
 
-/// The characters that are literal in a step, in addition to the usual ones: they occur in placeholders for numbers. A
-/// colon would also allow placeholders for fields of a record.
+/// Characters that [`escaped`] leaves unchanged in a word. An underscore occurs in placeholders for numbers.
 const PLAIN: &[u8] = b"_";
+/// Characters that [`escaped`] leaves unchanged in commands with a dataset. A colon occurs in placeholders for fields
+/// of a record.
 const WITH_FIELDS: &[u8] = b"_:";
 
-/// Commands as steps of the workload model, and the sets of numbers for their placeholders.
+/// Commands as steps of the workload model, and the key sets that supply the numbers for their placeholders.
 #[derive(Debug, Default)]
 pub(super) struct Steps {
-    /// The sets by their placeholders. Without a number of keys there are no sets, and placeholders are sent unchanged.
+    /// The key sets by their placeholders. Without `-r` there are no sets, and placeholders are sent unchanged.
     pub(super) sets: BTreeMap<String, Keyset>,
     pub(super) steps: Vec<String>,
     /// Whether the request is an inline command, sent byte for byte.
     pub(super) is_raw: bool,
-    /// Whether `{tag}` in a word is a hash tag that is drawn.
+    /// Whether `{tag}` in a word becomes a random hash tag.
     is_cluster: bool,
     /// Whether words may contain placeholders for fields of records.
     has_fields: bool,
 }
 
 impl Steps {
-    /// Prepares to translate `__rand_int__` into numbers as requested, and `__rand_1st__` and similar ones if
-    /// `has_ordinals`.
+    /// Creates an empty list of steps. `__rand_int__` becomes a number as `asked` requests; if `has_ordinals`,
+    /// `__rand_1st__` to `__rand_9th__` become numbers, too.
     pub(super) fn new(asked: &BenchOptions, has_ordinals: bool) -> Self {
         let distribution = if asked.is_sequential { Distribution::Sequential } else { Distribution::Uniform };
         let is_known = |name: &str| name == NUMBER || has_ordinals && name.starts_with("__rand_");
@@ -59,7 +59,7 @@ impl Steps {
         }
     }
 
-    /// Creates an inline request, sent byte for byte.
+    /// Creates the step of an inline request, which is sent byte for byte.
     pub(super) fn raw(request: &str) -> Self {
         Self { steps: vec![request.to_owned()], is_raw: true, ..Self::default() }
     }
@@ -88,7 +88,7 @@ fn with_tag(word: &[u8]) -> Vec<u8> {
     tagged
 }
 
-/// The generator of redis-benchmark.
+/// redis-benchmark's generator of the bytes of values.
 #[derive(Debug)]
 pub(super) struct Payload {
     state: u32,
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn each_rand_int_is_a_number_of_its_own_and_each_ordinal_one_for_all() {
+    fn each_rand_int_is_a_new_number_and_each_ordinal_the_same_everywhere() {
         let commands = sent(
             Some(1_000_000_000),
             &[

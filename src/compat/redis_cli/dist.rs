@@ -1,4 +1,4 @@
-//! `--latency-dist`: a row of coloured characters for each window, one for each range of latency.
+//! `--latency-dist`: a row of coloured characters for each window. Each character stands for a range of latencies.
 //!
 //! The colour shows the share of the window's samples in that range. A share is rounded up to the next colour, so that a single
 //! outlier among thousands is visible.
@@ -13,12 +13,12 @@ use super::{
 use crate::signals::Signal;
 use crate::stats::Latency;
 
-/// The window of a row, without `-i`.
+/// The default length of the window of a row.
 const WINDOW: Duration = Duration::from_secs(1);
 /// The number of rows after which the legend is repeated.
 const ROWS_PER_LEGEND: u64 = 20;
 
-/// The highest latency of each range, in µs; one more range contains all longer ones.
+/// The highest latency of each range, in µs; one more range contains all longer latencies.
 const UPPER_US: [u64; 30] = [
     10, 125, 250, 500, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000, 8_000, 9_000, 10_000, 20_000, 30_000,
     40_000, 50_000, 100_000, 200_000, 300_000, 400_000, 500_000, 1_000_000, 2_000_000, 4_000_000, 8_000_000,
@@ -80,8 +80,8 @@ fn row(window: &Latency, colours: &[u8]) -> String {
     row + "\x1b[0m\n"
 }
 
-/// Returns the number of samples in each range. A cell of the distribution is counted at its upper end, so a sample
-/// less than 0.1 % below a border may be counted above it.
+/// Returns the number of samples in each range. A histogram bucket is counted at its upper end, so a sample less than
+/// 0.1 % below the limit of a range may be counted in the next range.
 fn counts(window: &Latency) -> [u64; STRETCHES] {
     let mut counts = [0; STRETCHES];
     for &(value_ns, n) in window.cells() {
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_counted_up_to_the_upper_end_of_their_stretch() {
+    fn samples_are_counted_up_to_the_upper_end_of_their_range() {
         let counts = counts(&window(&[5_000, 9_900, 11_000, 900_000, 59_000_000_000, 70_000_000_000]));
         let filled: Vec<_> = counts.iter().enumerate().filter(|(_, n)| **n > 0).collect();
         assert_eq!(filled, [(0, &2), (1, &1), (4, &1), (29, &1), (30, &1)]);

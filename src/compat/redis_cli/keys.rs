@@ -1,7 +1,7 @@
 //! `--bigkeys`, `--memkeys`, `--keystats` and `--hotkeys`: a walk over all keys of the database.
 //!
-//! redis-cli asks as fast as the server answers. Here, the server works for the walk for at most 2 % of the time, as for
-//! a look at keys on the screen, unless `-i` says how long to pause after 100 SCANs.
+//! redis-cli sends requests as fast as the server replies. redyno pauses, so that the server works for the walk for at
+//! most 2 % of the time. With `-i`, redyno pauses for this time after 100 SCANs instead.
 
 use std::{sync::mpsc::Receiver, time::Duration};
 
@@ -18,16 +18,16 @@ use crate::{
 
 /// The number of SCANs after which `-i` pauses.
 const SCANS: u64 = 100;
-/// How many keys are between two lines about the progress.
+/// The number of keys between two progress lines.
 const PROGRESS: u64 = 1_000_000;
-/// The number of keys from which on the pace is explained.
+/// With more keys than this, a warning explains that the walk is slow.
 const MANY: u64 = 10_000;
-/// The number of hottest keys.
+/// The number of hottest keys that are listed.
 const HOTTEST: usize = 16;
-/// How often a batch is asked about again in which a key changed its type meanwhile.
+/// The number of attempts to read the sizes of a batch. An attempt fails if a key changes its type meanwhile.
 const TRIES: u32 = 3;
 
-/// The types of keys: their names, the commands for their sizes, and the units of these.
+/// The types of keys: their names, the commands for their sizes, and the units of the sizes.
 const TYPES: [[&str; 3]; 6] = [
     ["list", "LLEN", "items"],
     ["hash", "HLEN", "fields"],
@@ -38,15 +38,16 @@ const TYPES: [[&str; 3]; 6] = [
 ];
 
 pub(super) type Keys = [Vec<u8>];
-/// A key, the place of its type, and its size.
+/// A key, the index of its type, and its size.
 pub(super) type SizedKey<'a> = (&'a [u8], usize, u64);
 
-/// What a walk has found.
+/// The results of a walk over all keys.
 pub(super) trait Finding {
-    /// Asks about these keys; returns the lines about what was found, `percent` of the way.
+    /// Queries the server about these keys, when `percent` of the walk is done. Returns the lines about the
+    /// results.
     fn take(&mut self, line: &mut DirectLine, keys: &Keys, percent: f64) -> Result<String, ServerError>;
 
-    /// Returns the lines after the number of keys.
+    /// Returns the lines of the summary, which follow the number of sampled keys.
     fn summary(&self, sampled: u64) -> String;
 }
 
@@ -71,8 +72,8 @@ pub(super) fn run(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -
     })?;
     if all > MANY && plan.interval.is_none() {
         streams.warn(&format!(
-            "{all} keys take a while, since the server works for it for at most 2 % of the time; with -i 0.01 it is asked \
-             as fast as by redis-cli"
+            "{all} keys take a while, since the server works for this walk for at most 2 % of the time; with -i 0.01, redyno \
+             sends requests as fast as redis-cli"
         ))?;
     }
     let (mut sampled, mut scans) = (0, 0);
@@ -112,8 +113,9 @@ pub(super) fn run(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -
 #[derive(Debug, Default)]
 pub(super) struct OfType {
     pub(super) name: String,
-    /// The command for the size, if the type is known, and the unit of sizes.
+    /// The command for the size; empty if the type is unknown.
     pub(super) command: &'static str,
+    /// The unit of sizes.
     pub(super) unit: &'static str,
     pub(super) count: u64,
     pub(super) size: u64,
@@ -122,7 +124,7 @@ pub(super) struct OfType {
 }
 
 impl OfType {
-    /// Counts a key. Returns whether it is the biggest so far.
+    /// Counts a key. Returns whether the key is the biggest so far.
     pub(super) fn add(&mut self, key: &[u8], size: u64) -> bool {
         (self.count, self.size) = (self.count + 1, self.size + size);
         let is_biggest = self.biggest < size;
@@ -136,7 +138,7 @@ impl OfType {
 /// The biggest key of each type.
 pub(super) struct Biggest {
     is_memory: bool,
-    /// How many elements of a collection MEMORY USAGE looks at.
+    /// The number of elements of a collection that MEMORY USAGE samples.
     samples: Option<String>,
     pub(super) types: Vec<OfType>,
     key_bytes: u64,
@@ -154,7 +156,7 @@ impl Biggest {
         Self { is_memory, samples, types: TYPES.map(known).into(), key_bytes: 0 }
     }
 
-    /// Returns the place of the type of each key; `None` for keys that are gone.
+    /// Returns the index of each key's type; `None` for keys that no longer exist.
     fn types(&mut self, line: &mut DirectLine, keys: &Keys) -> Result<Vec<Option<usize>>, ServerError> {
         let questions: Vec<_> = keys.iter().map(|key| vec![&b"TYPE"[..], key]).collect();
         let names = line.texts(&questions)?;
@@ -173,7 +175,7 @@ impl Biggest {
         }))
     }
 
-    /// Returns the question for the size of a key of this type; `None` if its size is unknown.
+    /// Returns the command that reads the size of a key of this type; `None` if there is no such command.
     fn question<'a>(&'a self, key: &'a [u8], place: usize) -> Option<Vec<&'a [u8]>> {
         match (self.is_memory, &self.samples) {
             (true, None) => Some(vec![b"MEMORY", b"USAGE", key]),
@@ -185,7 +187,7 @@ impl Biggest {
         }
     }
 
-    /// Returns the place of the type and the size of each key that is still there.
+    /// Returns each key that still exists, with the index of its type and its size.
     pub(super) fn sizes<'a>(
         &mut self,
         line: &mut DirectLine,
@@ -250,11 +252,11 @@ impl Finding for Biggest {
     }
 }
 
-/// The hottest keys by the counters of an LFU policy, the hottest last; 0 where there is none yet.
+/// The hottest keys with their counters of an LFU policy, the hottest last. An entry without a key has the counter 0.
 struct Hottest(Vec<(u64, String)>);
 
 impl Hottest {
-    /// Adds a key if it is among the hottest. Returns its name if so.
+    /// Adds a key if it is among the hottest keys, and then returns its name.
     fn add(&mut self, key: &[u8], counter: u64) -> Option<&str> {
         let place = self.0.iter().take_while(|(lower, _)| counter > *lower).count().checked_sub(1)?;
         if self.0[place].0 > 0 {

@@ -1,6 +1,6 @@
 //! `--keystats`: memory and elements of all keys, the biggest keys, and the distributions of sizes.
 //!
-//! On a terminal, the upper part is drawn again while the walk goes on.
+//! On a terminal, the upper part of the output is redrawn during the walk.
 
 use std::time::{Duration, Instant};
 
@@ -23,18 +23,18 @@ pub(super) const HEADING: &str = "\n\
     # Use --cursor <n> to start the scan at the cursor <n> (usually after a Ctrl-C).\n\
     # Use --top <n> to display <n> top key sizes (default is 10).\n\
     # Ctrl-C to stop the scan.\n\n";
-/// The time between two drawings.
+/// The shortest time between two drawings.
 const REDRAWN: Duration = Duration::from_millis(300);
-/// The width of the bar of progress.
+/// The width of the progress bar, in columns.
 const BAR: usize = 60;
-/// The number of biggest keys without `--top`.
+/// The default number of biggest keys (`--top`).
 const TOP: usize = 10;
-/// The digits that sizes keep.
+/// The number of significant digits of sizes.
 const DIGITS: u8 = 4;
-/// The lengths of names up to which keys are counted.
+/// The upper limits of the ranges in which key names are counted by length, in bytes.
 const LENGTHS: [u64; 7] = [1 << 5, 1 << 8, 1 << 16, 1 << 20, 1 << 24, 1 << 27, 1 << 29];
 
-/// What is known about the keys so far.
+/// The figures of the keys that the walk has visited.
 pub(super) struct KeyStats {
     memory: Biggest,
     elements: Biggest,
@@ -42,11 +42,11 @@ pub(super) struct KeyStats {
     top: Vec<(u64, String, String)>,
     most: usize,
     sizes: Histogram<u64>,
-    /// Keys by [`LENGTHS`] of their names, and longer ones.
+    /// The number of keys in each range of [`LENGTHS`], and the number of keys with longer names.
     names: [u64; LENGTHS.len() + 1],
     name_bytes: u64,
     longest_name: u64,
-    /// The number of keys of the database when the walk began.
+    /// The number of keys in the database at the beginning of the walk.
     all: u64,
     /// The time of the last drawing; `None` without a terminal.
     drawn: Option<Instant>,
@@ -68,7 +68,7 @@ impl KeyStats {
         }
     }
 
-    /// Returns the upper part.
+    /// Returns the upper part of the output: progress and biggest keys.
     fn upper(&self) -> String {
         let sampled = self.sizes.len();
         let part = if self.all == 0 { 0.0 } else { (sampled as f64 / self.all as f64).min(1.0) };
@@ -93,7 +93,7 @@ impl KeyStats {
         text += &format!("\n--- Top size per type ---\n{}", per_type(&self.memory, "is"));
         let elements = per_type(&self.elements, "has");
         text += &format!("\n--- Top length and cardinality per type ---\n{elements}");
-        // A terminal has the last drawing, and perhaps a ^C, below the new one.
+        // On a terminal, each line clears the old drawing, and perhaps a ^C, before it is written.
         if self.drawn.is_some() {
             text.lines().map(|line| format!("{CLEAR}{line}\n")).collect()
         } else {
@@ -114,7 +114,7 @@ impl KeyStats {
         text + &format!("Note: 0.01% size precision, Mean: {mean}, StdDeviation: {deviation}\n")
     }
 
-    /// Returns the rows of the lengths of names.
+    /// Returns the rows of the distribution of name lengths.
     fn lengths(&self) -> String {
         let mut text =
             "Key name length Percentile Total keys\n--------------- ---------- -----------\n".to_owned();
@@ -161,7 +161,7 @@ impl Finding for KeyStats {
         let sizes = self.memory.sizes(line, keys)?;
         let elements = self.elements.sizes(line, keys)?;
         for (key, place, bytes) in sizes {
-            // A key that is gone since the first question is left out.
+            // A key that was removed after its memory was read is left out.
             let Some((_, of_elements, count)) = elements.iter().find(|(found, ..)| *found == key) else {
                 continue;
             };
@@ -191,7 +191,7 @@ impl Finding for KeyStats {
     }
 }
 
-/// Returns a number of bytes or elements.
+/// Returns a number of bytes or elements as text.
 fn amount(amount: u64, unit: &str) -> String {
     if unit == "bytes" { size(amount) } else { format!("{amount} {unit}") }
 }
@@ -209,7 +209,7 @@ mod tests {
         for bytes in [80, 144, 304, 816, 2608, 7216, 20_528, 65_584, 196_656, 655_408] {
             stats.sizes += bytes;
         }
-        // By redis-cli 8.0-m01, on keys of these sizes.
+        // This is the output of redis-cli 8.0-m01 for keys of these sizes.
         let expected = "Key size Percentile Total keys\n-------- ---------- -----------\n     48B    0.0000%          20\n    \
                         144B   75.0000%          25\n   7.05K   87.5000%          29\n  64.05K   93.7500%          31\n \
                         192.05K   96.8750%          32\n 640.06K  100.0000%          33\n\

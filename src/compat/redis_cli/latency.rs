@@ -1,6 +1,5 @@
-//! `--latency` and `--latency-history`.
-//!
-//! `--intrinsic-latency SEC`: the longest gap in a busy loop on this machine. The mode needs no server.
+//! `--latency` and `--latency-history`, which print the round trips of PINGs. Also `--intrinsic-latency SECONDS`, which
+//! prints the longest gap in a busy loop on this machine and needs no server.
 
 use std::{
     ops::ControlFlow,
@@ -24,17 +23,17 @@ use crate::{
     stats::Latency,
 };
 
-/// The duration of `--latency` without a terminal and without `-i`.
+/// The default duration of `--latency` without a terminal.
 const ONE_LINE: Duration = Duration::from_secs(1);
-/// The window of `--latency-history` without `-i`.
+/// The default length of a window of `--latency-history`.
 const HISTORY: Duration = Duration::from_secs(15);
-/// The window of a `--latency` that runs until Ctrl-C: a year.
+/// The length of the window of `--latency` on a terminal, which runs until Ctrl-C: a year.
 const UNTIL_STOPPED: Duration = Duration::from_secs(365 * 86_400);
 
-/// Runs one of the two modes.
+/// Runs `--latency` or `--latency-history`.
 pub(super) fn run(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -> anyhow::Result<()> {
-    // Lines of the standard format are redrawn at each tick; lines of other formats are written once, when the window
-    // is full.
+    // A line in the standard format is redrawn at each tick. A line in another format is written when the window is
+    // full.
     let format = if streams.is_tty || plan.format != Format::Standard { plan.format } else { Format::Raw };
     let is_redrawn = format == Format::Standard;
     let history = plan.mode == Mode::LatencyHistory;
@@ -47,7 +46,7 @@ pub(super) fn run(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -
         let text =
             if is_redrawn { redrawn(plan, window, moment) } else { written(plan, window, moment, format) };
         streams.print(&text)?;
-        // A redrawn line shows the waits itself.
+        // A redrawn line marks the waits itself.
         if !is_redrawn
             && moment != Moment::Grew
             && let Some(note) = window.note()
@@ -81,7 +80,7 @@ fn written(plan: &Plan, window: &Window, moment: Moment, format: Format) -> Stri
     }
 }
 
-/// The shortest time between two printed maxima: short enough for a person, and without disturbing the loop.
+/// The shortest time between two printed maxima: long enough that printing does not disturb the busy loop.
 const TICK: Duration = Duration::from_millis(50);
 
 /// Runs the mode for `length`.
@@ -99,7 +98,7 @@ pub(super) fn run_intrinsic(
     probe.run(length);
     let mut gaps = Latency::default();
     let mut printed_us = 0;
-    // The probe reports every tick, so this waits for a tick at most; the loop ends with the probe's last report.
+    // The probe sends a report every tick, so `recv` waits for a tick at most. The last report ends the loop.
     while let Ok(message) = inbox.recv() {
         let Message::Intrinsic(report) = message else { continue };
         gaps.merge(&report.body.gaps);
@@ -118,7 +117,7 @@ pub(super) fn run_intrinsic(
     Ok(streams.print(&summary(&gaps))?)
 }
 
-/// Returns the end of the output. The average is computed over the time in which the loop really ran.
+/// Returns the last lines of the output. The average is over the time for which the busy loop really ran.
 fn summary(gaps: &Latency) -> String {
     let (runs, mean_ns) = (gaps.count(), gaps.mean_ns());
     let worst = if runs == 0 { 0.0 } else { gaps.max_ns() as f64 / mean_ns };
@@ -154,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn elsewhere_there_is_one_line_a_window() {
+    fn without_a_terminal_there_is_one_line_per_window() {
         let history = plan(Mode::LatencyHistory);
         assert_eq!(written(&history, &window(), Moment::Grew, Format::Csv), "");
         assert_eq!(written(&history, &window(), Moment::Full, Format::Csv), "0.104,0.104,0.104,1\n");
@@ -173,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_was_stopped_at_once_divides_by_nothing() {
+    fn the_summary_of_a_run_without_samples_has_zeros() {
         assert!(summary(&Latency::default()).starts_with("\n0 total runs (avg latency: 0.0000 "));
     }
 }

@@ -1,4 +1,4 @@
-//! A window's figures as one line, in redis-cli's four formats. Pure.
+//! The figures of a window as one line, in redis-cli's four formats. Pure.
 //!
 //! Figures are in milliseconds with three decimals, so their precision is a microsecond.
 
@@ -8,11 +8,11 @@ use super::{
 };
 use crate::stats::Latency;
 
-/// Returns the line for a window, without a line end. A window without samples has no figures: the line says that, and
-/// contains no zeros.
+/// Returns the line for a window, without a line end. For a window without samples, the line has `-`, nothing or `null`
+/// in place of figures, not zeros.
 ///
-/// PINGs that are unanswered at the end of the window are included with their wait so far. The standard format marks,
-/// with `>`, each figure that is therefore a lower bound; the minimum is that of the answered PINGs only.
+/// PINGs that are unanswered at the end of the window are included with their wait so far. A figure that includes such
+/// a wait is a lower bound; the standard format marks it with `>`. The minimum is that of the answered PINGs only.
 pub(super) fn line(window: &Window, percentiles: &[Percentile], format: Format) -> String {
     let (all, unanswered) = (window.all(), &window.unanswered);
     let absent = match format {

@@ -1,4 +1,4 @@
-//! Windows of pings: sums of the ping probe's reports until a window is full.
+//! Windows of PINGs. A window is the sum of the ping probe's reports, until it is full.
 
 use std::{
     ops::ControlFlow,
@@ -18,7 +18,7 @@ use crate::{
     units,
 };
 
-/// The longest tick: a line is redrawn at least ten times per second.
+/// The longest tick, so that a line is redrawn at least ten times per second.
 const LONGEST_TICK: Duration = Duration::from_millis(100);
 
 /// The time limit for the diagnosis of a server that sent no PONGs.
@@ -29,7 +29,7 @@ const REACH_LIMIT: Duration = Duration::from_millis(300);
 pub(super) struct Window {
     /// The round trips in the window so far.
     pub rtt: Latency,
-    /// The waits of PINGs that are unanswered at the end of the window, if these waits are longer than usual.
+    /// The waits of PINGs that are unanswered at the end of the window, if the longest wait exceeds twice the median.
     pub unanswered: Latency,
     /// The length of the window so far, in nanoseconds.
     pub length_ns: u64,
@@ -46,7 +46,7 @@ impl Window {
         self.rtt.is_empty() && self.unanswered.is_empty()
     }
 
-    /// Returns the warning that the figures of the window include waits, if they do.
+    /// Returns the warning about the waits that the figures of the window include, if there are any.
     pub(super) fn note(&self) -> Option<String> {
         let (pings, are, they) = match self.unanswered.count() {
             0 => return None,
@@ -94,7 +94,8 @@ pub(super) fn windows(
     let probe = PingProbe::start(ping, Clock::start(), messages).context("cannot start the ping thread")?;
     let mut next = ControlFlow::Continue(());
     while next.is_continue() && stop.try_recv().is_err() {
-        // The probe reports every tick, so this waits for a tick at most. Reports end only when the probe does.
+        // The probe sends a report every tick, so `recv` waits for a tick at most. It fails only when the probe has
+        // ended.
         let message = inbox.recv().context("the ping thread ended before its time")?;
         trouble.hear(&message, streams)?;
         if let Message::Ping(report) = &message {
@@ -105,7 +106,7 @@ pub(super) fn windows(
     }
     drop(probe);
     if next.is_continue() {
-        // After a stop from outside, the figures include the tick in progress.
+        // After a signal, the figures also include the tick in progress.
         for message in inbox {
             trouble.hear(&message, streams)?;
             if let Message::Ping(report) = &message {
@@ -124,8 +125,8 @@ pub(super) fn windows(
     Ok(trouble.sum_up(streams)?)
 }
 
-/// Returns a cause of missing replies that PINGs alone do not show: only one side uses TLS, or the server is of another
-/// kind.
+/// Returns a cause of missing replies that PINGs alone do not show: only one side uses TLS, or the server is not of the
+/// expected kind.
 fn wrong_protocol(plan: &Plan) -> String {
     use ReachError::{Memcached, Redis, SpeaksPlain, SpeaksTls, TooOld};
     match reach(&plan.target, REACH_LIMIT) {
@@ -136,7 +137,7 @@ fn wrong_protocol(plan: &Plan) -> String {
     }
 }
 
-/// The present window.
+/// The current window, and the settings of all windows.
 struct Windows {
     tick: Duration,
     length_ns: u64,
@@ -168,7 +169,7 @@ impl Windows {
         self.open.length_ns += report.end_ns.saturating_sub(report.start_ns);
         self.end_ns = report.end_ns;
         self.answered.merge(&report.body.rtt);
-        // A ping that has just been sent does not mean a stall.
+        // A PING without a reply is usual for a short time, and is then no sign of a stall.
         let unusual_ns = self.answered.value_at_quantile(0.5).saturating_mul(2);
         let waits = &report.body.unanswered;
         self.open.unanswered = if waits.max_ns() > unusual_ns { waits.clone() } else { Latency::default() };
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_is_a_whole_number_of_ticks_of_a_tenth_of_a_second_at_most() {
+    fn a_window_consists_of_whole_ticks_of_at_most_a_tenth_of_a_second() {
         for (length_ms, tick_ms) in [(1_000, 100), (250, 83), (10, 10), (15_000, 100)] {
             let windows = Windows::new(Duration::from_millis(length_ms));
             assert_eq!(windows.tick.as_millis() as u64, tick_ms);
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_are_in_a_window_while_they_last_and_once_they_are_longer_than_usual() {
+    fn waits_that_are_longer_than_usual_are_in_a_window_until_they_end() {
         let mut windows = Windows::new(Duration::from_secs(1));
         let mut unanswered_after = |rtt: Latency, unanswered: Latency| {
             let body = Ping { rtt, unanswered, ..Ping::default() };
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_follow_each_other_and_one_that_was_slept_through_does_not_shift_the_next() {
+    fn a_late_report_does_not_shift_the_windows_after_it() {
         let mut windows = Windows::new(Duration::from_millis(200));
         let tick = 100_000_000;
         let ticks = [(1, tick), (tick, 2 * tick), (2 * tick, 5 * tick), (5 * tick, 6 * tick)];

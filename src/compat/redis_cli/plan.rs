@@ -15,17 +15,17 @@ const LONGEST: Duration = Duration::from_secs(365 * 86_400);
 /// One of redis-cli's modes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// `--latency`: on a terminal, one line that is redrawn until Ctrl-C (or until the end of `-i`), otherwise one line
-    /// after 1 s or `-i`.
+    /// `--latency`: on a terminal, one line that is redrawn until Ctrl-C or for the time of `-i`; without a terminal,
+    /// one line after 1 s or `-i`.
     #[default]
     Latency,
     /// `--latency-history`: a line for each window of 15 s or `-i`.
     LatencyHistory,
-    /// `--latency-dist`: a row of coloured characters each second or `-i`.
+    /// `--latency-dist`: a row of coloured characters for each window of 1 s or `-i`.
     LatencyDist,
     /// `--intrinsic-latency`: the longest gap in a busy loop of this length. The mode needs no server.
     IntrinsicLatency(Duration),
-    /// `--stat`: a line of INFO's figures each second or `-i`.
+    /// `--stat`: a line with figures of INFO, every second or at the interval of `-i`.
     Stat,
     /// `--bigkeys`: the key of each type with the most elements.
     BigKeys,
@@ -43,11 +43,11 @@ pub enum Format {
     /// The format for people on a terminal; without a terminal, the same as `Raw`.
     #[default]
     Standard,
-    /// `--raw`: separated by spaces.
+    /// `--raw`: figures separated by spaces.
     Raw,
-    /// `--csv`: separated by commas.
+    /// `--csv`: figures separated by commas.
     Csv,
-    /// `--json`: an object per line.
+    /// `--json`: a JSON object per line.
     Json,
 }
 
@@ -91,17 +91,17 @@ pub struct Plan {
     pub format: Format,
     /// `-i`: the length of a window.
     pub interval: Option<Duration>,
-    /// `--latency-percentiles`; empty by default. As in redis-cli, each percentile is printed however few samples are
-    /// above it: the count is next to the percentiles.
+    /// `--latency-percentiles`; empty by default. As in redis-cli, a percentile is printed even if few samples are
+    /// above it; the number of samples is printed next to the percentiles.
     pub percentiles: Vec<Percentile>,
-    /// `--memkeys-samples`: how many elements of a collection MEMORY USAGE looks at; `None` leaves it to the server, 0
-    /// means all.
+    /// `--memkeys-samples`: the number of elements of a collection that MEMORY USAGE samples; 0 means all, and with
+    /// `None` the server decides.
     pub memory_samples: Option<u64>,
-    /// `--keystats-samples`: the same for [`Mode::KeyStats`].
+    /// `--keystats-samples`: the number of elements of a collection that MEMORY USAGE samples for [`Mode::KeyStats`].
     pub stats_samples: Option<u64>,
-    /// `--cursor`: where [`Mode::KeyStats`] begins.
+    /// `--cursor`: the SCAN cursor at which [`Mode::KeyStats`] begins.
     pub cursor: Option<u64>,
-    /// `--top`: how many of the biggest keys [`Mode::KeyStats`] shows; 10 by default.
+    /// `--top`: the number of biggest keys that [`Mode::KeyStats`] shows; 10 by default.
     pub top: Option<usize>,
     /// Whether [`Mode::LatencyDist`] uses shades of grey instead of colours from grey over yellow to red.
     pub is_mono: bool,
@@ -110,7 +110,7 @@ pub struct Plan {
 /// An invalid plan.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum PlanError {
-    /// The option has no meaning in this mode.
+    /// The option has no effect in this mode.
     #[error("{option} has no effect with {mode}{instead}; leave it out")]
     NoMeaning {
         /// The option.
@@ -123,7 +123,7 @@ pub enum PlanError {
     /// The value of `-i` is out of range.
     #[error("-i must be between 0.01 s and a year")]
     Interval,
-    /// A run with an invalid length.
+    /// The length of the run is invalid.
     #[error("--intrinsic-latency needs a number of seconds above 0, up to a year")]
     Length,
     /// A text is not a percentile.
@@ -154,8 +154,8 @@ impl Plan {
         Self { target, mode, ..Self::default() }
     }
 
-    /// Checks that the options fit together. [`run`](fn@super::run) checks this too; a command line checks first, to
-    /// report a mistake as bad usage.
+    /// Checks that the options do not contradict each other. [`run`](fn@super::run) checks this, too. The command line
+    /// checks first, to report a mistake as bad usage.
     ///
     /// # Errors
     /// The first mistake, in one line.
@@ -199,20 +199,20 @@ impl Plan {
     }
 }
 
-/// ONE-SHOT: what `redis-cli --latency` and its like do, with the same output.
+/// ONE-SHOT: the modes of redis-cli, such as `redis-cli --latency`, with the same output.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "As redis-cli does, without the screen")]
 pub struct OneshotArgs {
     /// Send PINGs and print their round-trip times
     #[arg(long, group = "mode")]
     pub latency: bool,
-    /// Print PING round-trip times, a line every 15 s
+    /// Print round-trip times of PINGs, a line every 15 s
     #[arg(long, group = "mode")]
     pub latency_history: bool,
-    /// Print a spectrum of PING round-trip times, a row every second
+    /// Print a spectrum of the round-trip times of PINGs, a row every second
     #[arg(long, group = "mode")]
     pub latency_dist: bool,
-    /// Measure for this many seconds the latency that this machine itself adds; needs no server
+    /// Measure the latency that this machine itself adds, for this many seconds; needs no server
     #[arg(long, group = "mode", value_name = "SECONDS", value_parser = parse_seconds)]
     pub intrinsic_latency: Option<Duration>,
     /// Print the server's figures, a line every second
@@ -224,35 +224,35 @@ pub struct OneshotArgs {
     /// Find the key of each type with the most memory
     #[arg(long, group = "mode")]
     pub memkeys: bool,
-    /// Memory and elements of all keys: the biggest, and their distributions
+    /// Print memory and elements of all keys: the biggest keys, and the distributions
     #[arg(long, group = "mode")]
     pub keystats: bool,
-    /// Find the most used keys, under an LFU policy of eviction
+    /// Find the most used keys; needs an LFU eviction policy
     #[arg(long, group = "mode")]
     pub hotkeys: bool,
-    /// Elements of a collection that --memkeys looks at; 0 is all, which may stop the server for seconds
+    /// Number of elements of a collection that --memkeys samples; 0 means all, which may stop the server for seconds
     #[arg(long, value_name = "N")]
     pub memkeys_samples: Option<u64>,
-    /// The same for --keystats
+    /// Number of elements of a collection that --keystats samples; 0 means all
     #[arg(long, value_name = "N")]
     pub keystats_samples: Option<u64>,
-    /// Begin --keystats at this cursor, which an interrupted one prints
+    /// Begin --keystats at this cursor, which an interrupted --keystats prints
     #[arg(long, value_name = "N")]
     pub cursor: Option<u64>,
-    /// Biggest keys that --keystats shows [default: 10]
+    /// Number of biggest keys that --keystats shows [default: 10]
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
     /// Length of a window in seconds; also for the ping windows on the screen [default there: 15]. With --bigkeys and
-    /// its like a pause after 100 SCANs, in place of pauses that leave 98 % of the server to others
+    /// similar modes: the pause after 100 SCANs [default there: pauses of 98 % of the time]
     #[arg(short = 'i', value_name = "SECONDS", value_parser = parse_seconds)]
     pub interval: Option<Duration>,
-    /// Figures separated by spaces
+    /// Separate figures by spaces
     #[arg(long, requires = "mode", conflicts_with_all = ["csv", "json"])]
     pub raw: bool,
-    /// Figures separated by commas
+    /// Separate figures by commas
     #[arg(long, requires = "mode", conflicts_with = "json")]
     pub csv: bool,
-    /// Percentiles to print as well, 50,99,99.9
+    /// Also print these percentiles, such as 50,99,99.9
     #[arg(long, requires = "mode", value_name = "LIST", value_delimiter = ',')]
     pub latency_percentiles: Vec<Percentile>,
     /// Use shades of grey in the spectrum
@@ -261,7 +261,8 @@ pub struct OneshotArgs {
 }
 
 impl OneshotArgs {
-    /// Returns the plan, if one of the modes was requested. `json` is an option that sessions have as well.
+    /// Returns the plan, if one of the modes was requested. `json` is whether `--json` is given, which is also an
+    /// option of sessions.
     ///
     /// # Errors
     /// When options contradict each other.
@@ -298,7 +299,7 @@ impl OneshotArgs {
             (self.memkeys, Mode::MemKeys),
             (self.keystats, Mode::KeyStats),
             (self.hotkeys, Mode::HotKeys),
-            // As in redis-cli, these are modes of their own as well.
+            // As in redis-cli, these two options also choose a mode.
             (self.memkeys_samples.is_some(), Mode::MemKeys),
             (self.keystats_samples.is_some(), Mode::KeyStats),
         ];
@@ -319,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn options_without_a_meaning_are_refused_and_named() {
+    fn options_without_effect_are_refused_and_named() {
         let intrinsic = Mode::IntrinsicLatency(Duration::from_secs(1));
         assert_eq!(
             refused(Mode::LatencyDist, |plan| plan.format = Format::Csv),

@@ -1,4 +1,4 @@
-//! Runs a plan: chooses the mode, and the destination of figures and warnings.
+//! Runs a plan. Chooses the mode and the destinations of figures and warnings.
 
 use std::{
     io::{self, Write},
@@ -45,8 +45,8 @@ impl Streams<'_> {
     }
 }
 
-/// Runs a plan until it is done, or until `stop` receives a signal (Ctrl-C, SIGTERM): then prints the figures so far.
-/// Figures go to stdout (`is_tty`: whether stdout is a terminal), warnings to stderr.
+/// Runs a plan until it is done, or until `stop` receives a signal (Ctrl-C, SIGTERM). After a signal, prints the
+/// figures so far. Figures go to stdout, warnings to stderr; `is_tty` is whether stdout is a terminal.
 ///
 /// # Errors
 /// When the plan is invalid (a [`PlanError`](super::PlanError)), when no sample was taken (with a diagnosis), when stdout cannot

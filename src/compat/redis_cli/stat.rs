@@ -1,4 +1,4 @@
-//! `--stat`: a line of figures from INFO each second or `-i`.
+//! `--stat`: a line with figures of INFO, every second or at the interval of `-i`.
 
 use std::{
     sync::mpsc::{Receiver, RecvTimeoutError},
@@ -11,14 +11,14 @@ use crate::{
     signals::Signal,
 };
 
-/// The time between two lines without `-i`.
+/// The default time between two lines.
 const EVERY: Duration = Duration::from_secs(1);
-/// The number of lines below a heading.
+/// The number of lines after which the heading is repeated.
 const LINES: u32 = 20;
 const HEADING: &str = "------- data ------ --------------------- load -------------------- - child -\n\
                        keys       mem      clients blocked requests            connections          \n";
 
-/// Runs the mode until it is stopped. A lost connection is opened again at the time of the next line.
+/// Runs the mode until `stop` receives a signal. If the connection is lost, it is opened again for the next line.
 pub(super) fn run(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -> anyhow::Result<()> {
     let mut line = Some(DirectLine::open(&plan.target)?);
     let (mut lines, mut requests) = (0, None);
@@ -41,7 +41,7 @@ pub(super) fn run(plan: &Plan, stop: &Receiver<Signal>, streams: &mut Streams) -
     }
 }
 
-/// Returns a line; `before` is the number of requests in the line before.
+/// Returns a line; `before` is the number of requests in the previous line.
 fn row(info: &Info, before: Option<u64>) -> String {
     let number = |name| info.number::<u64>(name).unwrap_or_default();
     let (keys, requests) = (info.keys_by_db().values().sum::<u64>(), number("total_commands_processed"));

@@ -1,4 +1,4 @@
-//! Trouble while pinging: reported on stderr at once, and summed up at the end.
+//! Errors and outages during PINGs: reported on stderr at once, and summed up at the end.
 //!
 //! ```text
 //! redyno: no connection to 127.0.0.1:6379 since 3.20 s: refused: Connection refused (os error 111)
@@ -14,26 +14,26 @@ use crate::{clock::seconds, probe::Message};
 
 use super::run::Streams;
 
-/// The trouble so far.
+/// The errors and outages so far.
 #[derive(Debug, Default)]
 pub(super) struct Trouble {
     address: String,
-    /// The name of a reply to a ping.
+    /// The server's name for the reply to a PING.
     pong: &'static str,
     errors: BTreeMap<String, u64>,
-    /// The time since which there has been no connection, in nanoseconds.
+    /// The time at which the connection was lost, in nanoseconds; `None` while connected.
     lost_ns: Option<u64>,
-    /// The last reported cause, without its time.
+    /// The cause of the last reported error or outage, without its time.
     last_cause: Option<String>,
 }
 
 impl Trouble {
-    /// Creates the state without trouble, for the server at `address`; `pong` is the name of its reply to a ping.
+    /// Creates the state for the server at `address`, without errors; `pong` is its name for the reply to a PING.
     pub(super) fn new(address: String, pong: &'static str) -> Self {
         Self { address, pong, ..Self::default() }
     }
 
-    /// Handles a message, and reports its news.
+    /// Handles a message of the probe. Reports an error reply, a lost connection or a new connection.
     pub(super) fn hear(&mut self, message: &Message, streams: &mut Streams) -> io::Result<()> {
         let news = match message {
             Message::Ping(report) => {
@@ -68,7 +68,7 @@ impl Trouble {
         streams.warn(&news)
     }
 
-    /// Reports the answers and errors that were not counted as samples, if there are any.
+    /// Reports the number of errors of each kind, which were not counted as samples, if there are any.
     pub(super) fn sum_up(&self, streams: &mut Streams) -> io::Result<()> {
         match self.counts() {
             Some(counts) => streams.warn(&format!("not counted as samples: {counts}")),
@@ -81,7 +81,7 @@ impl Trouble {
         (!counts.is_empty()).then(|| counts.join(", "))
     }
 
-    /// Returns why there was no sample in `length_ns`.
+    /// Returns the reason why there was no sample in `length_ns` nanoseconds.
     pub(super) fn diagnosis(&self, length_ns: u64) -> String {
         let (address, pong, length) = (&self.address, self.pong, seconds(length_ns));
         let counts = self.counts().map(|counts| format!("; instead: {counts}")).unwrap_or_default();
@@ -118,7 +118,7 @@ mod tests {
             trouble.hear(message, &mut streams).unwrap();
         }
         trouble.sum_up(&mut streams).unwrap();
-        assert!(out.is_empty(), "trouble is no figure");
+        assert!(out.is_empty(), "errors are no figures");
         (String::from_utf8(err).unwrap(), trouble)
     }
 
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outage_is_reported_with_its_cause_its_begin_and_its_length() {
+    fn an_outage_is_reported_with_its_cause_its_start_and_its_length() {
         let lost = |at_ns, kind: &str, cause: &str| Message::Lost {
             at_ns,
             kind: kind.to_owned(),
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn silence_has_a_diagnosis_too() {
+    fn a_server_that_never_replies_gets_a_diagnosis() {
         let (text, trouble) = reported(&[]);
         assert_eq!(text, "");
         assert!(trouble.diagnosis(1).contains("does not reply"));

@@ -7,7 +7,7 @@ use crate::{
     stats::Latency,
 };
 
-/// Returns a second of 1000 GETs and 100 SETs.
+/// Returns the results of a second with 1000 GETs and 100 SETs.
 fn results(requests: &Requests) -> Results {
     let latencies = |n: u64| Latency::of(&(1..=n).map(|n| n * 10_000).collect::<Vec<_>>());
     let part = |ops| OperationInterval {
@@ -41,7 +41,7 @@ fn a_page_is_that_of_memtier_benchmark() {
 }
 
 #[test]
-fn commands_of_ones_own_have_no_hits_and_the_percentiles_are_those_asked_for() {
+fn the_table_of_user_commands_has_no_hits_and_has_the_requested_percentiles() {
     let page =
         page("--command set --command hgetall --print-percentiles 50,99.95 -n allkeys --key-maximum 9");
     let lines: Vec<_> = page.lines().collect();

@@ -40,7 +40,7 @@ fn the_defaults_are_memtiers() {
 }
 
 #[test]
-fn what_is_no_option_is_refused_in_a_line() {
+fn invalid_options_are_refused_in_a_line() {
     for (line, expected) in [
         ("--zz", "redyno memtier: unrecognized option '--zz'"),
         ("-z", "redyno memtier: invalid option -- 'z'"),
@@ -96,7 +96,7 @@ fn what_is_no_option_is_refused_in_a_line() {
 }
 
 #[test]
-fn what_is_not_there_says_so_whether_or_not_a_value_follows() {
+fn an_absent_option_is_refused_with_or_without_a_value() {
     assert!(
         refused("--transaction --command exec --cluster-mode").contains("is not supported in cluster mode")
     );
@@ -114,7 +114,7 @@ fn what_is_not_there_says_so_whether_or_not_a_value_follows() {
 }
 
 #[test]
-fn who_and_where_may_be_said_in_a_uri_which_precedes() {
+fn a_uri_overrides_the_options_for_address_and_credentials() {
     let asked = asked("-a ann:pw:x -p 7 --uri redis://bob:secret@db:99/3");
     assert_eq!(
         (asked.server.user.as_deref(), asked.server.password.as_deref()),
@@ -127,7 +127,7 @@ fn who_and_where_may_be_said_in_a_uri_which_precedes() {
 }
 
 #[test]
-fn what_has_no_effect_beside_others_says_so() {
+fn an_option_without_effect_gets_a_warning() {
     let warnings = |line: &str| without_effect(&asked(line)).join(" ");
     assert_eq!(
         warnings("--command get --expiry-range 1-2"),
@@ -146,7 +146,7 @@ fn what_has_no_effect_beside_others_says_so() {
 }
 
 #[test]
-fn bounds_of_buckets_are_those_that_a_histogram_of_two_digits_tells_apart() {
+fn bounds_of_buckets_must_be_in_different_slots_of_the_histogram() {
     for bad in ["5,3", "0.001,100000", "1e-7", "86300,86400", "0.001,0.001001", "1,,2", "x", ""] {
         let line = refused(&format!("--prometheus-port 0 --prometheus-latency-buckets={bad}"));
         assert!(line.starts_with("error: --prometheus-latency-buckets must be 1-64 comma"), "{line}");
@@ -159,7 +159,7 @@ fn bounds_of_buckets_are_those_that_a_histogram_of_two_digits_tells_apart() {
 }
 
 #[test]
-fn labels_have_names_of_prometheus() {
+fn labels_must_have_names_that_prometheus_accepts() {
     for (line, expected) in [
         ("--prometheus-port 70000", "error: prometheus-port must be a number in the range [0-65535]."),
         (

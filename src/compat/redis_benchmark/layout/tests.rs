@@ -13,7 +13,7 @@ fn test(title: &str, commands: u64) -> Test {
     Test::of(title, Steps::default(), commands, 3)
 }
 
-/// Returns a thousand requests, most of them between 100 µs and 2 ms and some up to 12 ms.
+/// Returns the result of a thousand requests: most took between 100 µs and 2 ms, some up to 12 ms.
 fn end() -> End {
     let latencies: Vec<u64> =
         (0..1000_u64).map(|n| 100_000 + n * 1900 + if n % 100 == 99 { n * 10_000 } else { 0 }).collect();
@@ -74,7 +74,7 @@ fn a_line_and_a_row_are_those_of_redis_benchmark() {
 }
 
 #[test]
-fn as_json_it_is_the_last_record_of_a_session() {
+fn the_json_is_the_last_record_of_a_session() {
     let line: serde_json::Value = serde_json::from_str(&lines_as(Form::Json, 2)).unwrap();
     assert_eq!(
         (&line["kind"], &line["test"], &line["requests"], &line["summary"]["ops"]),
@@ -84,7 +84,7 @@ fn as_json_it_is_the_last_record_of_a_session() {
 }
 
 #[test]
-fn a_drawn_line_is_taken_away_by_as_many_spaces() {
+fn a_drawn_line_is_cleared_by_as_many_spaces() {
     let interval = Interval { ops_per_s: 1000.0, service: Latency::of(&[2_000_000]), ..Interval::default() };
     let of_two = test("GET", 2);
     let mut progress = Progress::new(&of_two, Behind::Nothing);
