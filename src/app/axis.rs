@@ -6,30 +6,30 @@
 //!   0.26 s            ▆▅▆▆▇▅▅▆▆▇▆▅▆▆▅▅▆▇▆▅▆▆▇▅    a twentieth longer, and room for what comes
 //!   2 s, and moves    ▅▆▆▇▆▅▆▆▅▅▆▇▆▅▆▆▇▅▆▆▇▅▅▆
 //! ```
-//! At first, a session fills the axis from the left, in columns of a quarter of a second. When the axis is full,
-//! columns grow in small steps, so that the whole session stays visible and the picture is seldom redrawn. A view
-//! of the last minutes moves once its columns have reached their largest length. Columns begin at whole multiples
-//! of their length, so the picture does not move between two steps: it is easy to read, and a slow terminal line
-//! has little to transfer.
+//! At first, a session fills the axis from the left, in columns of a quarter of a second. When the axis is full, the
+//! columns become longer in small steps, so that the whole session stays visible and the picture is seldom redrawn. A
+//! view that shows only the last minutes scrolls once its columns have reached their largest length. Columns begin at
+//! whole multiples of their length, so the picture does not move while the length stays the same. A still picture is
+//! easy to read and needs few bytes on a slow terminal connection.
 //!
-//! The vertical axis of a chart: the values that the axis shows, and when it changes.
+//! The vertical axis of a chart: its range of values, and when the range changes.
 //!
 //! ```text
 //!   high ┤╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌▲╌╌   beyond: clipped, with a mark
 //!        │      ▁▁▂▁▁▁▂▁▁▁▁▂▁█▁    what should be seen, with a margin on both sides
 //!    low ┤╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌
 //! ```
-//! If the axis followed its values, the picture would move all the time. So the axis changes only if an important
-//! value is beyond it, or if it is much longer than its values need.
+//! If the range followed the values, the picture would move all the time. So the range of the axis changes only if an
+//! important value is outside the range, or if the range is much longer than needed.
 
 use std::cmp::Ordering;
 
 use crate::session::{Timeline, timeline::Window};
 
-/// The stretch of time that each column of a chart shows.
+/// The horizontal axis of a chart: which period of time each column shows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimeAxis {
-    /// The number of the column after the last. Column 0 begins at the start of the session.
+    /// The number of the column after the last one on the axis. Column 0 begins at the start of the session.
     pub end: u64,
     /// The number of columns.
     pub columns: u16,
@@ -38,8 +38,8 @@ pub struct TimeAxis {
 }
 
 impl TimeAxis {
-    /// Returns an axis that contains the time `t_s` and has `columns` columns of `step_s` seconds each. The axis
-    /// begins at `begins_s` until it is full; from then on, `t_s` is in the last column.
+    /// Returns an axis that contains the time `t_s` and has `columns` columns of `step_s` seconds each. A session
+    /// that is shorter than the axis fills it from `begins_s` on; in a longer session, `t_s` is in the last column.
     pub fn holding(t_s: f64, begins_s: f64, columns: u16, step_s: f64) -> Self {
         let first = (begins_s / step_s + 1e-9) as u64;
         Self { end: (number_ending(t_s, step_s) + 1).max(first + u64::from(columns)), columns, step_s }
@@ -60,30 +60,30 @@ impl TimeAxis {
         f64::from(self.columns) * self.step_s
     }
 
-    /// Returns the end, in seconds, and the number of the columns that a session covers if it ends at `ends_s`.
+    /// Returns the end, in seconds, and the number of the columns that contain a session which ends at `ends_s`.
     pub fn until(&self, ends_s: f64) -> (f64, usize) {
         let shown = ((ends_s.min(self.to_s()) - self.from_s()) / self.step_s).ceil().max(0.0);
         (self.from_s() + shown * self.step_s, shown as usize)
     }
 
-    /// Returns the measurements in the columns, of a session that ends at `ends_s`.
+    /// Returns the measurements in the columns; measurements after `ends_s` are left out.
     pub fn window<'a>(&self, timeline: &'a Timeline, ends_s: f64) -> Window<'a> {
         let (to_s, shown) = self.until(ends_s);
         timeline.window(self.from_s(), to_s, shown).until(ends_s)
     }
 
-    /// Returns the time at which `column` begins, in seconds; it may be in the future.
+    /// Returns the time at which `column` begins, in seconds; this time may be in the future.
     pub fn start_s(&self, column: u16) -> f64 {
         (self.end - u64::from(self.columns) + u64::from(column)) as f64 * self.step_s
     }
 
-    /// Returns the column that contains the moment `t_s`; `None` when it is not on the axis. A moment between two
-    /// columns belongs to the later one.
+    /// Returns the column that contains the moment `t_s`; `None` if the axis does not contain this moment. A moment
+    /// between two columns belongs to the later one.
     pub fn column(&self, t_s: f64) -> Option<u16> {
         self.of_number((t_s.max(0.0) / self.step_s + 1e-9) as u64)
     }
 
-    /// Returns the column that ends at the moment `t_s` or contains it.
+    /// Returns the column that ends at or contains the moment `t_s`.
     pub fn column_ending(&self, t_s: f64) -> Option<u16> {
         self.of_number(number_ending(t_s, self.step_s))
     }
@@ -99,14 +99,14 @@ const SHORTEST_S: f64 = 0.25;
 /// The factor by which each step makes columns longer.
 const GROWTH: f64 = 1.05;
 
-/// Returns the smallest length of a column that growth in steps reaches and that is at least `least_s` seconds.
+/// Returns the length of a column, in seconds, after as many growth steps as make it at least `least_s`.
 pub(super) fn grown(least_s: f64) -> f64 {
     let times = ((least_s / SHORTEST_S).ln() / GROWTH.ln() - 1e-9).ceil();
     SHORTEST_S * GROWTH.powi(times.max(0.0) as i32)
 }
 
-/// Returns the number of the column that ends at `t_s` or contains it: a moment between two columns belongs to the
-/// earlier one.
+/// Returns the number of the column that ends at or contains `t_s`. A moment between two columns belongs to the
+/// earlier column.
 pub(super) fn number_ending(t_s: f64, step_s: f64) -> u64 {
     (t_s / step_s - 1e-6).max(0.0) as u64
 }
@@ -132,11 +132,12 @@ pub struct ValueAxis {
     pub spread: Spread,
 }
 
-/// The least length of a logarithmic axis, in decades: on a shorter one, noise would look large.
+/// The minimum length of a logarithmic axis, in decades. On a shorter axis, noise would look large.
 const LEAST_DECADES: f64 = 1.0;
 /// The margin below and above the important values, in decades.
 const MARGINS: (f64, f64) = (0.05, 0.08);
-/// A logarithmic axis is too long if more decades than this are empty at either end.
+/// The largest empty part at either end of a logarithmic axis, in decades; an axis with a larger empty part is
+/// replaced.
 const TOO_LONG: f64 = 0.35;
 
 /// Values that a linear axis should show.
@@ -144,19 +145,21 @@ const TOO_LONG: f64 = 0.35;
 pub struct Wanted {
     /// A typical value. A change by a tenth of this value should be visible.
     pub usual: f64,
-    /// Ranges, each from its lowest to its highest value; the most important range is last. The axis always shows
-    /// the last range. It shows another range if a change by a tenth of the typical value stays visible.
+    /// Ranges, each from its lowest to its highest value; the most important range is last. The axis always shows the
+    /// last range. The axis also shows the earlier ranges as long as a change by a tenth of the typical value stays
+    /// visible.
     pub ranges: Vec<(f64, f64)>,
 }
 
-/// The least length of a linear axis, as a share of the typical value: on a shorter one, noise would look large.
+/// The minimum length of a linear axis, as a share of the typical value. On a shorter axis, noise would look large.
 const LEAST_LENGTH: f64 = 0.5;
-/// The largest length of a new linear axis with optional ranges, and of one that is kept, as shares of the typical
-/// value. On a chart 16 dots high, a tenth of the typical value is then more than one dot.
+/// The maximum length of a linear axis that shows optional ranges, as a share of the typical value: first for a new
+/// axis, then for an axis that is kept. With these lengths, a tenth of the typical value is more than one dot on a
+/// chart 16 dots high.
 const MOST_LENGTH: (f64, f64) = (1.2, 1.5);
 /// The margin below and above the important values, as a share of their range.
 const MARGIN: f64 = 0.06;
-/// A linear axis is too long if it is more than this many times as long as needed.
+/// A linear axis is replaced if it is longer than needed by more than this factor.
 const TOO_MANY_TIMES: f64 = 1.6;
 
 impl ValueAxis {
@@ -187,7 +190,8 @@ impl ValueAxis {
         let usual = wanted.usual.max(f64::MIN_POSITIVE);
         let kept = kept.filter(|kept| kept.spread == Spread::Linear);
         let holds = |kept: &Self, (low, high): (f64, f64)| kept.low <= low && high <= kept.high;
-        // The limit for keeping a range is wider than the limit for adding it; otherwise the axis would alternate.
+        // The limit for keeping a range is wider than the limit for adding a range; otherwise the axis would
+        // alternate between two lengths.
         let most = |range| match kept.filter(|kept| holds(kept, range)) {
             Some(_) => MOST_LENGTH.1 * usual,
             None => MOST_LENGTH.0 * usual,
@@ -240,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_column_holds_now_and_the_border_of_a_second_belongs_to_it() {
+    fn the_last_column_contains_the_present_moment_and_its_own_end() {
         let axis = TimeAxis::holding(100.0, 0.0, 40, 1.0);
         assert_eq!((axis.start_s(39), axis.from_s(), axis.to_s()), (99.0, 60.0, 100.0));
         assert_eq!((axis.column(99.9), axis.column(60.0), axis.column(59.9)), (Some(39), Some(0), None));
@@ -252,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_young_session_fills_it_from_the_left() {
+    fn a_young_session_fills_the_axis_from_the_left() {
         let axis = TimeAxis::holding(2.5, 0.0, 10, 1.0);
         assert_eq!((axis.start_s(0), axis.start_s(2), axis.start_s(9)), (0.0, 2.0, 9.0));
         assert_eq!((axis.column(0.0), axis.column(2.4)), (Some(0), Some(2)));
@@ -285,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn it_holds_what_should_be_seen_with_a_margin_and_is_a_decade_at_the_least() {
+    fn a_log_axis_contains_the_values_with_a_margin_and_is_at_least_a_decade_long() {
         let axis = log(290e3, 9e6);
         assert!(axis.low < 290e3 && axis.low > 240e3 && axis.high > 9e6 && axis.high < 11e6, "{axis:?}");
         let narrow = log(100e3, 110e3);
@@ -294,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn it_stays_while_values_wobble_and_changes_once_when_they_leave_it_or_leave_it_empty() {
+    fn a_log_axis_changes_only_when_values_leave_it_or_a_large_part_of_it_is_empty() {
         let mut axis = log(300e3, 5e6);
         let first = axis;
         for n in 0..100 {
@@ -316,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_linear_axis_shows_all_as_long_as_a_tenth_can_be_seen_beside_it() {
+    fn a_linear_axis_shows_all_ranges_while_a_change_by_a_tenth_stays_visible() {
         let around = linear(None, 160.0, &[(150.0, 170.0)]);
         assert!(around.low > 100.0 && around.high < 220.0, "{around:?}");
         let with_a_dip = linear(None, 160.0, &[(0.0, 170.0), (150.0, 170.0)]);
@@ -346,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_the_way_back_from_its_value() {
+    fn share_is_the_inverse_of_value() {
         let linear = ValueAxis { low: 0.0, high: 200.0, spread: Spread::Linear };
         for axis in [log(1e3, 1e6), linear] {
             for share in [0.0, 0.25, 1.0] {

@@ -1,9 +1,7 @@
 //! The Overview's charts: their content and their vertical axes.
 //!
-//! The range of the throughput chart fits one segment. It includes the other segments if that one stays visible in
-//! detail.
-//!
-//! That segment is the last one in view, or in a frozen view the one at the cursor.
+//! The range of the throughput chart fits one segment: the last segment in view, or in a frozen view the segment at
+//! the cursor. The range also includes the other segments if the details of this segment stay visible.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +11,7 @@ use super::{
 };
 use crate::session::timeline::{Level, LoadCell, Quantiles, Segments, Timed};
 
-/// The content of the charts, and the axes of the picture drawn last.
+/// The content of the charts, and the axes of the last drawn picture.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Charts {
     /// Whether latencies are response or service times.
@@ -28,13 +26,13 @@ pub struct Charts {
 const BELOW: f64 = 0.01;
 /// The share of a segment's p99.9 values that the axis contains.
 const MOST: f64 = 0.85;
-/// For a segment with fewer columns than this, the axis fits p99 in place of p99.9, which the change of a knob may
-/// have raised.
+/// For a segment with fewer columns than this, the axis fits p99 and not p99.9: the change of a knob may have raised
+/// the first p99.9 values.
 const FEW: usize = 4;
 
 impl Charts {
-    /// Returns the axis for these columns of latencies, from a little below the lowest p50 to a little above most
-    /// p99.9 values of each segment. Neither a stall nor a short segment determines the axis. `None` without
+    /// Returns the axis for these columns of latencies. The axis goes from a little below the lowest p50 to a little
+    /// above most p99.9 values of each segment. Stalls and short segments do not determine the axis. `None` without
     /// measurements.
     pub fn latency_axis(
         &self,
@@ -75,14 +73,14 @@ impl Charts {
     }
 }
 
-/// Returns a latency that most columns of a segment do not exceed with their p99.9.
+/// Returns a latency that is at least as long as the p99.9 of most columns of a segment.
 fn tail(columns: &[&Quantiles]) -> Option<u64> {
     let level = if columns.len() < FEW { Level::P99 } else { Level::P999 };
     at(MOST, columns.iter().filter_map(|column| known(column, level)).collect(), u64::cmp)
 }
 
-/// Returns the column's percentile `level`. If it has too few samples, returns the next lower percentile that has
-/// enough, or else the maximum.
+/// Returns the column's percentile `level`. If this percentile has too few samples, returns the next lower percentile
+/// that has enough, or else the maximum.
 fn known(column: &Quantiles, level: Level) -> Option<u64> {
     let below = Level::ALL.iter().rev().skip_while(|other| **other != level);
     below.copied().find_map(|level| column.get(level)).or_else(|| column.get(Level::Max))
@@ -99,8 +97,8 @@ pub(super) struct Rates {
     asked: Option<f64>,
 }
 
-/// The share of a segment's columns that may be below the visible range, and the share that may be above it. So
-/// neither the first moments of a segment nor a stall determine the range.
+/// The share of a segment's columns that may be below the visible range, and the share that may be above it. With
+/// this limit, a stall or the start of a segment does not determine the range.
 const OUTLIERS: f64 = 0.05;
 
 /// Returns the segments in view. The segment at `cursor_s`, if it is in view, is moved to the end.
@@ -198,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_axis_and_one_reply_has_one() {
+    fn there_is_no_axis_without_replies_and_one_reply_is_enough() {
         assert_eq!(axis_of(&[None, None]), None);
         let one = Some(Quantiles::of(&latency_of([70_000])));
         assert!((0.0..1.0).contains(&axis_of(&[None, one]).unwrap().share(70_000.0)));
@@ -234,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_segment_is_seen_closely_and_others_where_they_are_near() {
+    fn the_last_segment_is_shown_in_detail_and_others_if_their_values_are_near() {
         let near = rates(&[120e3; 10], (110e3, 130e3));
         let far = rates(&[900e3; 10], (880e3, 910e3));
         let last = rates(&[160e3; 10], (150e3, 170e3));
@@ -248,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_requested_rate_is_seen_where_it_is_near_and_a_stall_down_to_nothing_too() {
+    fn a_requested_rate_is_shown_if_it_is_near_and_so_is_a_stall_down_to_zero() {
         let last = Rates { asked: Some(100e3), ..rates(&[88e3; 30], (80e3, 90e3)) };
         assert!(shows(of(None, Spread::Linear, &[last]).unwrap(), 100e3));
         let overloaded = Rates { asked: Some(1e6), ..rates(&[88e3; 30], (80e3, 90e3)) };

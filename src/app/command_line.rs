@@ -25,7 +25,7 @@ pub fn quoted(word: &str) -> String {
 }
 
 impl Program {
-    /// Returns the program with its target and fixed options, as far as the recording of a session contains them.
+    /// Returns the program with the target and the fixed options that the recording contains.
     fn of_recording(server: &ServerIdentity) -> Self {
         let mut words = "redyno".to_owned();
         if !server.built_in {
@@ -96,7 +96,8 @@ fn workload(asked: &Workload) -> Option<String> {
     Some(option + &receivers + prefill(known, asked)?)
 }
 
-/// Returns the prefill option that turns the `known` workload into the one `asked` for; empty if none is needed.
+/// Returns the option that gives the `known` workload the same prefill as the `asked` workload; empty if both are
+/// equal.
 fn prefill(known: &Workload, asked: &Workload) -> Option<&'static str> {
     if known.prefill == asked.prefill {
         return Some("");

@@ -1,4 +1,4 @@
-//! The server's parameters in the panel: which one is selected, and how the user changes it.
+//! The server's parameters in the panel: the selected parameter, and how the user changes it.
 
 use super::{Direction, Entry, Mode, Model, Order, Purpose, Question, Setting, Tone, panel::Turned};
 use crate::{
@@ -8,8 +8,7 @@ use crate::{
     server::{PARAMETERS, Parameter, Values, value_words},
 };
 
-/// The threshold of the latency monitor in milliseconds, the same as the slow log's default: shorter events are not what
-/// people call slow.
+/// The threshold for the server's latency monitor, in milliseconds; the slow log has the same default.
 const LATENCY_MS: &str = "10";
 
 impl Model {
@@ -33,21 +32,21 @@ impl Model {
         Setting { parameter, from: from.to_owned(), to, harm }
     }
 
-    /// Sets a parameter; the user has agreed to it.
+    /// Sets a parameter after the user has agreed.
     pub(super) fn set_parameter(&mut self, Setting { parameter, from, to, .. }: Setting) {
         self.interrupt_experiment(Interruption::Turned);
         self.panel.keep(Turned::Config { parameter, from, to: to.clone() });
         self.ask(Order::SetConfig { parameter, to });
     }
 
-    /// Undoes the last change of a knob or parameter, or shows why that is impossible.
+    /// Undoes the last change of a knob or parameter, or shows why the change cannot be undone.
     pub(super) fn undo(&mut self) {
         self.interrupt_experiment(Interruption::Turned);
         match self.panel.undo() {
             Some(Turned::Knobs(knobs)) => self.ask(Order::SetKnobs(knobs)),
             Some(Turned::Config { parameter, from, to }) => {
                 match self.parameter_before(parameter, &from, &to) {
-                    // Undoing a change may do harm as well, so the user is asked about that, too.
+                    // Undoing a change may also do harm; in this case, the user is asked first.
                     Ok(setting) if setting.harm.is_some() => {
                         self.mode = Mode::Asking(Question::SetConfig(setting));
                     }
@@ -62,8 +61,8 @@ impl Model {
         }
     }
 
-    /// Returns the change that undoes a change of a parameter to `to`, unless another client has changed the
-    /// parameter since.
+    /// Returns the change that restores a parameter from `to` to `from`, or an error if another client has changed
+    /// the parameter since.
     fn parameter_before(
         &self,
         parameter: &'static Parameter,
@@ -91,14 +90,14 @@ impl Model {
         Ok(self.setting_of(parameter, from, to))
     }
 
-    /// Returns the change of the selected parameter to the typed value; `None` if the parameter has this value
-    /// already.
+    /// Returns the change of the selected parameter to the typed value, or `None` if the parameter already has this
+    /// value.
     pub(super) fn typed_parameter(&self, text: &str) -> Result<Option<Setting>, String> {
         let setting = self.parameter_typed(self.config.selected(), text)?;
         Ok(Some(setting).filter(|setting| setting.to != setting.from))
     }
 
-    /// Returns the change of a parameter to the typed value, even if the parameter has this value already.
+    /// Returns the change of a parameter to the typed value, even if the parameter already has this value.
     pub(super) fn parameter_typed(
         &self,
         parameter: &'static Parameter,
@@ -108,7 +107,7 @@ impl Model {
         Ok(self.setting_of(parameter, from, parameter.typed(text)))
     }
 
-    /// Asks the user whether to set a parameter, or shows why that is impossible.
+    /// Asks the user whether to set a parameter, or shows why the parameter cannot be set.
     pub(super) fn ask_to_set(&mut self, wanted: Result<Option<Setting>, String>) {
         match wanted {
             Ok(Some(setting)) => self.mode = Mode::Asking(Question::SetConfig(setting)),
@@ -130,7 +129,7 @@ impl Model {
         }
     }
 
-    /// Opens an entry for a value of the selected parameter, or the list of its values if they are words.
+    /// Opens an entry for a value of the selected parameter. If its values are words, opens the list of these words.
     pub(super) fn type_parameter(&mut self) {
         let parameter = self.config.selected();
         match parameter.values {
@@ -178,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn the_latency_monitor_is_turned_on_after_a_question_and_one_that_is_on_is_left_alone() {
+    fn the_latency_monitor_is_turned_on_after_a_question_unless_it_is_already_on() {
         let parameter = Parameter::named("latency-monitor-threshold").unwrap();
         let with = |ms: &str| {
             let mut model = Model::new(Knobs::default(), TimelineOptions::default());
@@ -201,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn undo_takes_the_last_change_back_whether_a_knob_was_turned_or_a_parameter_set() {
+    fn undo_reverts_the_last_change_of_a_knob_or_a_parameter() {
         let mut model = set();
         report(&mut model, "allkeys-lru");
         let turned = Knobs { clients: 100, ..Knobs::default() };
@@ -215,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_else_has_set_since_is_left_alone_and_what_was_refused_is_no_change() {
+    fn undo_leaves_a_value_that_another_client_has_set_and_ignores_refused_changes() {
         let mut model = set();
         report(&mut model, "volatile-ttl");
         assert_eq!(press(&mut model, "u"), []);

@@ -1,4 +1,4 @@
-//! The Curve screen's content: the knob on its horizontal axis, its points, and the result of an experiment.
+//! The content of the Curve screen: the knob on the horizontal axis, the points, and the result of an experiment.
 
 use std::collections::BTreeSet;
 
@@ -13,9 +13,9 @@ use crate::{
 pub struct Bounds {
     /// The limit, such as `p99<1ms`.
     pub limit: String,
-    /// The highest value that keeps the limit.
+    /// The highest value of the knob that keeps the limit.
     pub lower: Option<u64>,
-    /// The lowest value that does not keep the limit.
+    /// The lowest value of the knob that does not keep the limit.
     pub upper: Option<u64>,
 }
 
@@ -24,7 +24,7 @@ impl Model {
         self.experiment().map_or(Drawn::Segments, |experiment| experiment.drawn())
     }
 
-    /// Returns the pairs of an A/B comparison, to show in place of a curve.
+    /// Returns the pairs of an A/B comparison, which the screen shows in place of a curve.
     pub fn pairs_shown(&self) -> Option<Pairs> {
         self.experiment().filter(|_| self.curve_over.is_none())?.pairs()
     }
@@ -46,7 +46,7 @@ impl Model {
         }
     }
 
-    /// Returns the values at which a curve over this dimension will have points, if known.
+    /// Returns all values at which a sweep over this dimension will measure a point; empty if the values are unknown.
     pub fn curve_values(&self, dimension: Dimension) -> &[u64] {
         self.points(dimension).map_or(&[], |points| points.values)
     }
@@ -60,14 +60,14 @@ impl Model {
         self.curve_over.or(of_experiment).or_else(|| self.turned_most())
     }
 
-    /// Returns the knob or parameter with the most values in the segments; `None` if none was changed.
+    /// Returns the knob or parameter with the most values in the segments; `None` if nothing was changed.
     fn turned_most(&self) -> Option<Dimension> {
         let all = self.dimensions_turned();
         let most = all.iter().map(|(_, values)| *values).max()?;
         all.into_iter().find(|(_, values)| *values == most).map(|(dimension, _)| dimension)
     }
 
-    /// Returns the dimensions with more than one value in the segments, and the number of values.
+    /// Returns each dimension that has more than one value in the segments, with the number of its values.
     fn dimensions_turned(&self) -> Vec<(Dimension, usize)> {
         let values = |dimension: Dimension| {
             let points = Curve::values_of(dimension, self.segments().iter());
@@ -76,7 +76,7 @@ impl Model {
         Dimension::all().map(values).filter(|(_, values)| *values > 1).collect()
     }
 
-    /// Draws the curve over the next dimension that was changed.
+    /// Draws the curve over the next dimension that was changed in this session.
     pub(super) fn turn_dimension(&mut self, towards: Direction) {
         let all: Vec<_> = self.dimensions_turned().into_iter().map(|(dimension, _)| dimension).collect();
         let now = self.curve_dimension().and_then(|now| all.iter().position(|known| *known == now));
@@ -95,7 +95,7 @@ impl Model {
         }
     }
 
-    /// Returns the bounds of a search over this dimension: the running one, or the last one of the session.
+    /// Returns the bounds of the running search over this dimension, or of the last search in the session.
     pub fn curve_bounds(&self, dimension: Dimension) -> Option<Bounds> {
         if let Drawn::Bounds(bounds) = self.drawn()
             && bounds.dimension == dimension

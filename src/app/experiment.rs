@@ -1,7 +1,8 @@
-//! The current or last experiment. The user begins it by a command; a key or a change of a knob ends it.
+//! The current or last experiment. The user begins an experiment with a command, and ends it with a key or a change
+//! of a knob.
 //!
 //! ```text
-//!  text ─► Asked ─► a question, if it sets parameters ─► begun ─► each delivery: its orders go to the session
+//!  text ─► spec ─► a question, if it sets parameters ─► begun ─► each delivery: its orders go to the session
 //!                                                              └─► over: its result is shown until it is closed
 //! ```
 
@@ -23,12 +24,12 @@ impl Model {
         self
     }
 
-    /// Returns the running experiment, or a finished one until the user closes its result.
+    /// Returns the running experiment, or a finished experiment whose result is still shown.
     pub fn experiment(&self) -> Option<&dyn Experiment> {
         self.experiment.as_ref().map(|begun| &*begun.experiment)
     }
 
-    /// Begins an experiment, or asks the user first, or shows why that is impossible.
+    /// Begins an experiment, or asks the user first, or shows why the experiment is impossible.
     pub(super) fn propose_experiment(&mut self, asked: ExperimentSpec) {
         if self.experiment().is_some_and(|experiment| !experiment.is_over()) {
             return self.say(Tone::Warning, "an experiment runs; c stops it");
@@ -39,7 +40,7 @@ impl Model {
         }
     }
 
-    /// Begins the script in this file, or shows why that is impossible.
+    /// Begins the script with this text, or shows why the script cannot run.
     pub(super) fn propose_script(&mut self, name: &str, text: Result<String, String>) {
         let text = text.map_err(|error| format!("{name} cannot be read: {error}"));
         let asked = text.and_then(|text| {
@@ -51,7 +52,7 @@ impl Model {
         }
     }
 
-    /// Returns the question to ask before the experiment, if one is needed.
+    /// Returns the question that the user must answer before the experiment, if there is one.
     fn question_of(&self, asked: &ExperimentSpec) -> Option<String> {
         let set = asked.parameters();
         set.first().map(|(parameter, to)| {
@@ -66,11 +67,11 @@ impl Model {
     pub(super) fn begin_experiment(&mut self, asked: ExperimentSpec) {
         let mut experiment = asked.begin();
         let now_s = self.timeline().now_s;
-        // The experiment must know the present segment, as if it had been fed from the beginning.
+        // The experiment must know the present segment, so it gets a record of this segment first.
         let present = self.timeline().segments.current().map(|segment| segment.start.clone());
         let begin = present.map(|segment| Record::Segment(Segment { t_s: now_s, ..segment }));
         let orders = begin.map_or_else(Vec::new, |begin| experiment.take(&Delivery::Record(Arc::new(begin))));
-        // The next curve has the experiment's own dimension.
+        // From now on, the curve shows the experiment's own dimension.
         self.curve_over = None;
         self.experiment = Some(Begun { experiment, before: self.panel.wanted.clone() });
         self.carry_on(orders);
@@ -81,7 +82,7 @@ impl Model {
         self.conduct(|experiment| experiment.take(delivery));
     }
 
-    /// Stops the experiment, or closes its result if it is over.
+    /// Stops a running experiment, or closes the result of a finished experiment.
     pub(super) fn stop_experiment(&mut self) {
         if self.experiment().is_some_and(Experiment::is_over) {
             self.experiment = None;
@@ -90,17 +91,17 @@ impl Model {
         self.conduct(|experiment| experiment.stop());
         let Some(begun) = &self.experiment else { return };
         let is_back = Knobs { load: begun.before.load, ..self.panel.wanted.clone() } == begun.before;
-        let knobs = if is_back { "as before it" } else { "as it left them" };
+        let knobs = if is_back { "as before the experiment" } else { "as the experiment left them" };
         let text = format!("{} was stopped; the knobs are {knobs}", begun.experiment.title());
         self.say(Tone::Info, text);
     }
 
-    /// Ends the experiment, if one runs, because of a user's action.
+    /// Ends a running experiment because of an action of the user.
     pub(super) fn interrupt_experiment(&mut self, why: Interruption) {
         self.conduct(|experiment| experiment.interrupt(why));
     }
 
-    /// Runs `act` on the experiment, unless it is over, and carries out its orders.
+    /// Calls `act` with the experiment, unless the experiment is over, and carries out the returned orders.
     fn conduct(&mut self, act: impl FnOnce(&mut dyn Experiment) -> Vec<Order>) {
         let Some(begun) = self.experiment.as_mut().filter(|begun| !begun.experiment.is_over()) else {
             return;
@@ -109,8 +110,8 @@ impl Model {
         self.carry_on(orders);
     }
 
-    /// Carries out the experiment's orders. When the experiment ends, a message reports it, and one undo restores
-    /// the knobs from before it.
+    /// Carries out the experiment's orders. When the experiment ends, a message shows the result, and one undo
+    /// restores the knobs from before the experiment.
     fn carry_on(&mut self, orders: Vec<Order>) {
         for order in orders {
             if let Order::SetKnobs(knobs) = &order {
@@ -253,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_stops_it_and_the_knobs_are_as_before() {
+    fn a_key_stops_an_experiment_and_the_knobs_are_as_before() {
         let mut session = Session::begun();
         let before = session.knobs.clone();
         for typed in [":find p99<1ms\n", ":ab pipeline 16\n"] {
@@ -264,7 +265,7 @@ mod tests {
             assert!(!session.is_running());
             assert_eq!((&session.knobs, &session.model.panel.wanted), (&before, &before));
             assert!(
-                session.said().ends_with("was stopped; the knobs are as before it"),
+                session.said().ends_with("was stopped; the knobs are as before the experiment"),
                 "{}",
                 session.said()
             );
@@ -273,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn it_ends_when_a_person_turns_a_knob_which_holds() {
+    fn an_experiment_ends_when_the_user_changes_a_knob_and_the_change_stays() {
         let mut session = Session::begun();
         for typed in [":find p99<1ms\n", ":ab pipeline 16\n"] {
             session.press(typed);
@@ -295,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_is_read_and_played_from_then_on_and_a_person_may_turn_what_it_does_not() {
+    fn a_script_runs_from_the_moment_of_its_start_and_the_user_may_change_other_knobs() {
         let mut session = Session::begun();
         session.press(":script ramp.script");
         let effects = update(&mut session.model, Msg::Key(Key::plain(KeyCode::Enter)));
@@ -321,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_sets_parameters_of_the_server_is_asked_for() {
+    fn an_experiment_that_sets_server_parameters_begins_after_a_question() {
         let mut session = Session::begun();
         session.press(":ab config appendfsync always\n");
         let Mode::Asking(Question::Experiment { question, .. }) = &session.model.mode else {

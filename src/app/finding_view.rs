@@ -1,11 +1,11 @@
-//! The findings at the moment shown, and those that the user has read.
+//! The findings at the moment shown, and the findings that the user has folded.
 
 use super::{Model, Tone, View};
 use crate::diagnose::{Finding, Severity, Spent, of_segment};
 
 impl Model {
     /// Returns the findings, the most important first. A live view has the present findings; a frozen view and a
-    /// recording have those of the whole segment shown.
+    /// recording have the findings of the whole segment shown.
     pub fn findings(&self) -> Vec<Finding> {
         if self.is_live() {
             return self.track().findings.now();
@@ -15,19 +15,19 @@ impl Model {
         shown.segment().map_or_else(Vec::new, |segment| of_segment(&segment.start, &segment.total, session))
     }
 
-    /// Returns where the time of requests goes at present; empty in a frozen view and in a recording.
+    /// Returns how the time of requests is divided at present; empty in a frozen view and in a recording.
     pub fn spent(&self) -> Vec<Spent> {
         let is_present = self.view == View::Live && self.playback.is_none();
         if is_present { self.track().findings.spent() } else { Vec::new() }
     }
 
-    /// Returns whether the user has read this finding, so that only the header shows it.
+    /// Returns whether the user has folded this finding: a folded finding is shown only in the header.
     pub fn is_folded(&self, finding: &Finding) -> bool {
         self.folded.contains(finding.rule)
     }
 
-    /// Folds the first finding of the status line that is not folded yet; if there is none, shows all of them again. A
-    /// standstill is always shown.
+    /// Folds the first finding of the status line that is not folded yet. If all findings are folded, shows all of
+    /// them again. Findings of severity [`Problem`](Severity::Problem) cannot be folded.
     pub(super) fn fold_finding(&mut self) {
         let findings = self.findings();
         let can_fold = |finding: &&Finding| finding.severity < Severity::Problem && !self.is_folded(finding);
@@ -38,7 +38,7 @@ impl Model {
         }
     }
 
-    /// Forgets the folded findings that have ended: the next one of their rules is shown again.
+    /// Unfolds the findings that have ended: when the same rule finds something again, the status line shows it.
     pub(super) fn unfold_ended(&mut self) {
         if !self.folded.is_empty() && self.view == View::Live {
             let present: Vec<_> = self.findings().into_iter().map(|finding| finding.rule).collect();

@@ -1,4 +1,4 @@
-//! The view of the server's keys: what has been seen of them, and the orders to look at them.
+//! The view of the server's keys: the orders to sample the keys, and the results.
 
 use super::{Mode, Model, Order, Question, Tone};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 };
 
 impl Model {
-    /// Returns what the last look at the keys has seen.
+    /// Returns the results of the last sampling of the keys.
     pub fn keys_seen(&self) -> Option<&KeysSeen> {
         self.keys.as_ref()
     }
@@ -19,7 +19,7 @@ impl Model {
         Some(self.node_row(self.keys_of, track).address)
     }
 
-    /// Opens the view of the keys, or shows why there is none.
+    /// Opens the view of the keys, or shows why the keys cannot be sampled.
     pub(super) fn open_keys(&mut self) {
         let status = self.track().timeline.status().filter(|status| !status.body.dialect().has_config());
         let missing = status.map(|status| {
@@ -28,7 +28,7 @@ impl Model {
         });
         match () {
             () if self.playback.is_some() => {
-                self.say(Tone::Info, "a recording holds no names of keys; a live session can look at them");
+                self.say(Tone::Info, "a recording contains no names of keys; a live session can sample keys");
             }
             () if missing.is_some() => self.say(Tone::Info, missing.unwrap_or_default()),
             () => {
@@ -40,10 +40,10 @@ impl Model {
         }
     }
 
-    /// Begins to look at the keys; before MONITOR, asks the user.
+    /// Begins to sample the keys; before MONITOR, asks the user.
     pub(super) fn look_at_keys(&mut self, way: KeyWay) {
         if self.keys_go_on() {
-            return self.say(Tone::Info, "a look at the keys goes on; x stops it");
+            return self.say(Tone::Info, "the keys are being sampled already; x stops this");
         }
         if way != KeyWay::Monitor {
             return self.begin_look(way);
@@ -66,14 +66,14 @@ impl Model {
         }
     }
 
-    /// Begins to look at the keys.
+    /// Begins to sample the keys.
     pub(super) fn begin_look(&mut self, way: KeyWay) {
         self.mode = Mode::Keys;
         self.keys = Some(KeysSeen { way, ..KeysSeen::default() });
         self.ask(Order::LookAtKeys { node: self.keys_of, way });
     }
 
-    /// Ends a look at the keys that goes on.
+    /// Stops the sampling of the keys if sampling is running.
     pub(super) fn stop_keys(&mut self) {
         if self.keys_go_on() {
             self.ask(Order::StopKeys);
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_asked_before_a_key_says_so_and_closing_the_view_stops_a_look() {
+    fn keys_are_sampled_only_after_a_key_press_and_closing_the_view_stops_the_sampling() {
         let mut model = model(10.0);
         assert_eq!(press(&mut model, "d"), []);
         assert_eq!((&model.mode, model.keys_seen()), (&Mode::Keys, None));
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn monitor_is_asked_about_and_not_offered_on_a_busy_server() {
+    fn monitor_runs_after_a_question_and_never_on_a_busy_server() {
         let mut busy = model(20_001.0);
         assert_eq!(press(&mut busy, "dm"), []);
         assert!(busy.message().unwrap().text.starts_with("no MONITOR at 20.0 k"), "{:?}", busy.message());
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_and_memcached_have_no_keys_to_look_at_and_a_refusal_is_shown() {
+    fn a_recording_has_no_keys_to_sample_and_a_refusal_is_shown() {
         let mut replay = Model::replaying(Playback::new("a.rdyn".to_owned()), TimelineOptions::default());
         press(&mut replay, "d");
         assert_eq!(replay.mode, Mode::Screen);

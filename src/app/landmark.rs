@@ -5,11 +5,11 @@ use crate::session::timeline::{Measure, SegmentTotal, Worst};
 
 /// The length of a minute, in seconds.
 const MINUTE_S: f64 = 60.0;
-/// The number of minutes that the list of the worst ones has: more than a person looks at.
+/// The maximum number of minutes in the list of the worst minutes.
 const WORST_MINUTES: usize = 10;
 
 impl Model {
-    /// Moves the cursor to a landmark, or returns the reason why there is none.
+    /// Moves the cursor to the destination of a jump, or returns the reason why there is no such moment.
     pub(super) fn jump(&mut self, to: Landmark) -> Result<(), &'static str> {
         let now_s = self.now_s();
         let at_s = self.cursor_s().unwrap_or(now_s);
@@ -36,7 +36,7 @@ impl Model {
         let t_s = found?;
         let length_s = self.axis(self.columns).length_s();
         self.put_cursor(t_s);
-        // A moment more than a screen away is shown with its surroundings.
+        // If the moment is more than a screen away, the view is centred on it.
         if (t_s - at_s).abs() > length_s
             && let View::Frozen { cursor_s, .. } = self.view
         {
@@ -45,7 +45,7 @@ impl Model {
         Ok(())
     }
 
-    /// Returns the worst moment; if the cursor is at one of the worst moments, the next of them.
+    /// Returns the worst moment. If the cursor is already at one of the worst moments, returns the next worst moment.
     fn next_worst_s(&self) -> Option<f64> {
         let moments = self.worst_moments();
         let is_here = |t_s: &f64| self.cursor_s().is_some_and(|cursor_s| (cursor_s - t_s).abs() < 1e-6);
@@ -53,7 +53,7 @@ impl Model {
         moments.get(next).or(moments.first()).copied()
     }
 
-    /// Returns the worst moments of the worst minutes, the worst first.
+    /// Returns the worst moment of each of the worst minutes, the worst first.
     fn worst_moments(&self) -> Vec<f64> {
         let is_measured = |measure: &Measure| self.track().timeline.worst(*measure).is_some();
         let Some(measure) = [Measure::Service, Measure::Ping].into_iter().find(is_measured) else {
@@ -65,12 +65,12 @@ impl Model {
         let mut worst: Vec<_> =
             (0..minutes as usize).filter_map(|minute| window.worst(measure, minute)).collect();
         worst.sort_by_key(|worst| std::cmp::Reverse(worst.ns));
-        // A coarse cell of the history may belong to several minutes.
+        // One coarse cell of the history may cover several minutes.
         worst.dedup_by_key(|worst| worst.t_s);
         worst.into_iter().take(WORST_MINUTES).map(|worst| self.placed(measure, worst)).collect()
     }
 
-    /// Returns the time of a long latency as a moment in the column that shows it.
+    /// Returns the moment to jump to for a long latency: a moment in the column that shows this latency.
     fn placed(&self, measure: Measure, worst: Worst) -> f64 {
         let step_s = self.step_s(self.columns);
         let starts_s = number_ending(worst.t_s, step_s) as f64 * step_s;
@@ -80,8 +80,8 @@ impl Model {
     }
 }
 
-/// Returns a moment a second after the beginning of a segment, when there are measurements; its end if it is
-/// shorter.
+/// Returns the moment one second after the beginning of a segment, when there are measurements. In a shorter segment,
+/// returns its end.
 pub(super) fn inside_s(segment: &SegmentTotal, now_s: f64) -> f64 {
     (segment.start.t_s + 1.0).min(segment.ended_s.unwrap_or(now_s))
 }

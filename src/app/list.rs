@@ -1,13 +1,15 @@
-//! Moves through the rows of a list: up to the ends, or from one end to the other.
+//! How a selection moves through the rows of a list: it stops at the ends, or continues at the other end.
 
 use super::Direction;
 
-/// Returns the row `by` rows after row `at` in a list of `len` rows; it never leaves the list.
+/// Returns the number of the row `by` rows after row `at` in a list of `len` rows, limited to the first and the last
+/// row.
 pub(super) fn moved(at: usize, by: i16, len: usize) -> usize {
     at.saturating_add_signed(by.into()).min(len.saturating_sub(1))
 }
 
-/// Returns the item after item `at` of `len`, or before it. The first item follows the last; `len` is at least 1.
+/// Returns the number of the next or previous item after item `at` of `len` items. The first item follows the last;
+/// `len` is at least 1.
 pub(super) fn turned(at: usize, towards: Direction, len: usize) -> usize {
     (at + if towards == Direction::Up { 1 } else { len - 1 }) % len
 }

@@ -13,11 +13,11 @@ impl Model {
     pub(super) fn look(&mut self, action: Action) {
         match action {
             Action::Show(screen) if self.screens().any(|shown| shown == screen) => self.show(screen),
-            Action::Show(_) => self.say(Tone::Info, "this session has one server only; Nodes shows several"),
+            Action::Show(_) => self.say(Tone::Info, "this session has only one server; Nodes shows several"),
             Action::TurnScreen(by) => {
                 let screens: Vec<_> = self.screens().collect();
                 let at = screens.iter().position(|screen| *screen == self.screen).unwrap_or(0);
-                // One step back is written as all steps but one.
+                // A step back is written as a step forward over all other screens.
                 let by = if by == 1 { 1 } else { screens.len() - 1 };
                 self.show(screens[(at + by) % screens.len()]);
             }
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_take_the_arrows_and_no_knob_turns_unseen() {
+    fn arrow_keys_move_in_lists_and_do_not_change_hidden_knobs() {
         let mut model = model();
         for screen in ['4', '5'] {
             let keys = [KeyCode::Char(screen), KeyCode::Up, KeyCode::Left, KeyCode::Right, KeyCode::Enter];

@@ -16,14 +16,15 @@ use crate::{
 };
 
 impl Model {
-    /// Returns the text typed so far for the search in the log, in lower case; it may be empty.
+    /// Returns the text of the search in the log, in lower case. While the user types a search, returns the text
+    /// typed so far.
     pub fn needle(&self) -> String {
         let typed = self.entry(Purpose::Search).map(Entry::text);
         typed.unwrap_or_else(|| self.log_view.needle.clone()).to_lowercase()
     }
 
-    /// Returns the lines of the log that pass its filter, oldest first. A frozen view has the lines up to the
-    /// moment at which it was frozen, even if the cursor is earlier.
+    /// Returns the lines of the log that pass its filter, oldest first. In a frozen view, the log contains all lines
+    /// up to the moment of freezing, even lines after the cursor.
     pub fn log_lines(&self) -> Vec<LogLine<'_>> {
         let mut lines = self.events_and_errors();
         let until_s = self.track().shown_until_s();
@@ -56,7 +57,7 @@ impl Model {
                 },
             });
         }
-        // Errors without a first message have only their last count.
+        // For errors without an event, only the count and the time of the last error are known.
         lines.extend(unseen.into_iter().map(|error| error_line(error.1.last_s as f64, error)));
         lines
     }
@@ -76,7 +77,8 @@ impl Model {
         Some(self.log_view.selected.map_or(last, |selected| selected.min(last)))
     }
 
-    /// Moves the selection by this many lines. Once the newest line is selected, the selection follows new lines.
+    /// Moves the selection by this many lines. While the newest line is selected, the selection moves on to each new
+    /// line.
     pub(super) fn select_line(&mut self, by: i16) {
         let lines = self.log_lines().len();
         let Some(at) = self.selected_line(lines) else { return };
@@ -102,10 +104,10 @@ impl Model {
         }
     }
 
-    /// Goes to the next match, down or up; after the last line, the search continues at the first.
+    /// Goes to the next match, down or up. After the last line, the search continues at the first line.
     pub(super) fn find_next(&mut self, direction: Direction) {
         if self.log_view.needle.is_empty() {
-            self.say(Tone::Info, "no search yet; / begins one");
+            self.say(Tone::Info, "no search yet; / begins a search");
             return;
         }
         self.find(direction, 1);
@@ -118,7 +120,7 @@ impl Model {
         let n = lines.len();
         let place =
             |by: usize| if direction == Direction::Down { (from + by) % n } else { (from + n - by) % n };
-        // The selected line itself comes last: it may be the only match.
+        // The selected line itself is searched last, since it may contain the only match.
         let found = (skipped..=n).map(place).find(|at| !lines[*at].hits(&needle).is_empty());
         match found {
             Some(at) => self.put_line(at, n),
@@ -132,14 +134,14 @@ impl Model {
         let Some(at) = self.selected_line(lines.len()) else { return };
         let t_s = lines[at].t_s;
         let in_full = self.entry_of(&lines[at]).and_then(|event| self.slow_command(event));
-        // Charts move with the cursor, but the selected line must stay where it is.
+        // The charts move to the cursor, but the selection stays on the same line.
         self.log_view.selected = Some(at);
         self.put_cursor(t_s);
         self.say(Tone::Info, "the cursor is at the moment of this line; 1 shows the Overview");
         self.mode = in_full.map_or(Mode::Screen, |text| Mode::InFull { title: "slow log", text });
     }
 
-    /// Returns the event of this line, or the last of several equal ones.
+    /// Returns the event of this line, or the last event if the line stands for several equal events.
     fn entry_of(&self, line: &LogLine) -> Option<&Event> {
         let lines = folded(self.track().timeline.events());
         let is_it = |it: &&Folded| it.last.from_s.total_cmp(&line.t_s).is_eq() && it.text == line.text;
@@ -212,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_stands_in_time_order_and_an_error_with_its_count_and_first_message() {
+    fn lines_are_in_time_order_and_an_error_has_its_count_and_first_message() {
         let mut model = model();
         assert_eq!(names(&model), ["segment 1", "mark", "slowlog", "OOM", "slowlog"]);
         assert_eq!(model.log_lines()[3].text, "×1.20 k, last 00:00:05: OOM command not allowed");
@@ -240,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_finds_whatever_the_case_goes_round_the_ends_and_says_when_there_is_nothing() {
+    fn a_search_ignores_case_continues_at_the_other_end_and_reports_no_match() {
         let mut model = model();
         let look_for = |model: &mut Model, text: &str| {
             model.take_search(text.to_owned());
@@ -259,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn hits_are_places_on_screen_and_do_not_overlap() {
+    fn hits_are_positions_on_screen_and_do_not_overlap() {
         let line = LogLine::new(0.0, LogKind::Event, "aaa", "µA aa");
         assert_eq!(line.hits("aa"), [0..2, 7..9]);
         assert_eq!(line.hits("a"), [0..1, 1..2, 2..3, 5..6, 7..8, 8..9]);
@@ -267,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn enter_puts_the_cursor_to_the_line() {
+    fn enter_moves_the_cursor_to_the_moment_of_the_line() {
         let mut model = model();
         model.select_line(-2);
         model.go_to_line();

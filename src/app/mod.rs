@@ -1,12 +1,12 @@
-//! The screen's state: its content, its requests, and the effects of keys. This code uses no ratatui, no I/O and no
-//! clock.
+//! The state of the screen: its content, its requests to the session, and the effects of keys. This code uses no
+//! ratatui, no I/O and no clock.
 //!
 //! ```text
 //!   Source ──records, notices──► Msg ─► update(Model) ─► Effect ──► Source
 //!   keys   ────────────────────►           │
 //!                                          └─► Model ─► tui draws it
 //! ```
-//! A live engine and a replayed file are both a [`Source`], and screens cannot distinguish them.
+//! A live session and a replayed file are both a [`Source`], and the screens treat both in the same way.
 
 mod axis;
 mod charts;

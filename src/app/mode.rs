@@ -1,7 +1,6 @@
-//! What receives the keys: the screen, a question, or an entry (also the one in the help). There is one receiver at
-//! a time.
+//! What receives the keys: the screen, a question, or an entry for text. There is one receiver at a time.
 //!
-//! A short text that is being typed: the code for all entries of the screen.
+//! All entries of the screen use the same [`Entry`]: a short text that is being typed, with a caret.
 
 use super::{Context, Setting};
 use crate::experiment::ExperimentSpec;
@@ -16,7 +15,7 @@ pub enum Mode {
     Asking(Question),
     /// A text that is being typed.
     Typing(Typing),
-    /// A command line, shown for copying.
+    /// The box with a command line to copy.
     CommandLine(String),
     /// An entry of the slow log, or a client, in full.
     InFull {
@@ -29,7 +28,7 @@ pub enum Mode {
     Keys,
 }
 
-/// A question before something is done.
+/// A question to the user before redyno does something.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Question {
     /// Whether redyno may write to this server; the text is the reason for the question.
@@ -105,7 +104,7 @@ impl Mode {
     }
 }
 
-/// Which characters may be typed into an entry.
+/// The kind of an entry, which determines the characters that the user may type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Quantity,
@@ -113,8 +112,8 @@ enum Kind {
 }
 
 impl Kind {
-    /// Returns the largest length in characters. The longest usual value is a list of save points, `3600 1 300 100
-    /// 60 10000`; a sentence must fit in a line.
+    /// Returns the maximum length in characters. The longest common quantity is a list of save points, `3600 1 300
+    /// 100 60 10000`. A sentence must fit in a line.
     fn longest(self) -> usize {
         match self {
             Self::Quantity => 24,
@@ -139,12 +138,12 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Creates an entry for a quantity; it contains `text` at first.
+    /// Creates an entry for a quantity, with `text` as its first content.
     pub fn quantity(text: &str) -> Self {
         Self::of(text, Kind::Quantity)
     }
 
-    /// Creates an entry for words; it contains `text` at first.
+    /// Creates an entry for words, with `text` as its first content.
     pub fn sentence(text: &str) -> Self {
         Self::of(text, Kind::Sentence)
     }
@@ -165,7 +164,7 @@ impl Entry {
         (&self.before, &self.after)
     }
 
-    /// Inserts a character at the caret, if it is allowed and there is room.
+    /// Inserts a character at the caret, if the entry allows this character and has room.
     pub(super) fn insert(&mut self, c: char) {
         let length = self.before.chars().count() + self.after.chars().count();
         if length < self.kind.longest() && self.kind.takes(c) {
@@ -190,7 +189,7 @@ impl Entry {
         }
     }
 
-    /// Moves the caret by this many characters; it stays within the text.
+    /// Moves the caret by this many characters, at most to the ends of the text.
     pub(super) fn move_caret(&mut self, by: i16) {
         for _ in 0..by.unsigned_abs() {
             if by < 0 {
@@ -211,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_typed_and_removed_where_the_caret_stands() {
+    fn text_is_typed_and_removed_at_the_caret() {
         let mut entry = Entry::sentence("größe");
         entry.move_caret(-2);
         entry.insert('x');
@@ -228,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pasted_text_stands_in_one_line_and_no_entry_grows_beyond_its_length() {
+    fn a_pasted_text_becomes_one_line_and_no_entry_exceeds_its_maximum_length() {
         let mut entry = Entry::sentence("");
         entry.paste("\n two\tlines\nof it\x1b \n");
         assert_eq!(entry.text(), "two lines of it");
@@ -237,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quantity_takes_what_a_quantity_is_written_with() {
+    fn a_quantity_accepts_only_the_characters_of_quantities() {
         let mut entry = Entry::quantity("");
         entry.paste("1.5M/s,\"µ");
         assert_eq!(entry.text(), "1.5M/s");

@@ -14,7 +14,7 @@ use crate::{
     session::{Timeline, TimelineOptions},
 };
 
-/// The state of the load now, and pending changes.
+/// The present state of the load, or the state of a pending change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoadState {
     /// The load is on.
@@ -32,12 +32,12 @@ pub enum LoadState {
 /// Whether a session continues.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Course {
-    /// More records come.
+    /// The session is running, and more records will arrive.
     #[default]
     Running,
-    /// No more records come; the screen stays.
+    /// The session has ended; the screen stays open.
     Ended,
-    /// No more records come; the screen closes.
+    /// The session has ended; the screen closes.
     Over,
 }
 
@@ -86,7 +86,7 @@ pub struct Tour {
 }
 
 impl Tour {
-    /// Creates a tour that presses its keys by itself.
+    /// Creates a tour that presses the keys itself.
     pub fn that_plays() -> Self {
         Self { plays: true, ..Self::default() }
     }
@@ -107,13 +107,13 @@ const USUAL_COLUMNS: u16 = 60;
 /// The model: all state of the screen.
 #[derive(Debug, Clone, Default)]
 pub struct Model {
-    /// The tracks: one per node, or a single one. The first track always exists, and is that of the load.
+    /// The tracks: one track for each node. The first track always exists; its node gets the load.
     pub tracks: Vec<Track>,
     /// The number of the track that figures and tables show.
     pub node: usize,
     /// The moment that is shown.
     pub view: View,
-    /// The length of the time stretch that is shown.
+    /// The length of the period that is shown.
     pub zoom: Zoom,
     /// The number of columns of the screen's charts.
     pub columns: u16,
@@ -125,7 +125,7 @@ pub struct Model {
     pub screen: Screen,
     /// The pane that fills the screen; `None` shows all panes.
     pub maximised: Option<Pane>,
-    /// The stretch that the Latency screen shows.
+    /// The period that the Latency screen shows.
     pub stretch: Lookback,
     /// The position of the first visible operation in its list.
     pub first_operation: usize,
@@ -135,8 +135,8 @@ pub struct Model {
     pub node_table: NodeTable,
     /// The log.
     pub log_view: LogView,
-    /// The dimension of the curve. `None` until the user selects a dimension: the curve then has that of the
-    /// experiment, or the one changed most.
+    /// The dimension of the curve. `None` until the user selects a dimension; until then, the curve has the dimension
+    /// of the experiment, or the dimension with the most values.
     pub(super) curve_over: Option<Dimension>,
     /// The panel of the knobs.
     pub panel: Panel,
@@ -161,13 +161,13 @@ pub struct Model {
     /// Whether more records come.
     pub course: Course,
     pub(super) message: Option<Message>,
-    /// The rules whose findings the user has read: only the header shows them, until they end.
+    /// The rules whose findings the user has folded: until such a finding ends, only the header shows it.
     pub(super) folded: BTreeSet<&'static str>,
-    /// What the last look at the server's keys has seen.
+    /// The results of the last sampling of the server's keys.
     pub(super) keys: Option<KeysSeen>,
-    /// The number of the node of [`keys`](Self::keys).
+    /// The number of the node whose keys are in [`keys`](Self::keys).
     pub(super) keys_of: usize,
-    /// The tour, until it is over.
+    /// The tour; `None` without a tour or after its last step.
     pub(super) tour: Option<Tour>,
     /// The effects requested while the present message is handled.
     pub(super) effects: Vec<Effect>,
@@ -183,7 +183,7 @@ impl Model {
             tracks: vec![Track::new(Timeline::new(options))],
             columns: USUAL_COLUMNS,
             panel: Panel::new(knobs.clone()),
-            // Before the first segment, no setting is in force.
+            // Before the first segment, the load is off.
             initial: Knobs { load: false, ..knobs },
             options,
             ..Self::default()
@@ -221,13 +221,13 @@ impl Model {
         self.view == View::Live && self.playback.is_none()
     }
 
-    /// Returns the session so far of the first node, which gets the load. Figures of the node that is shown are those of
-    /// [`shown`](Self::shown) and [`track`](Self::track).
+    /// Returns the timeline of the first node, which gets the load. For the node that is shown, use
+    /// [`shown`](Self::shown) or [`track`](Self::track).
     pub fn timeline(&self) -> &Timeline {
         &self.tracks[0].timeline
     }
 
-    /// Returns the first track's session, after the screen has closed.
+    /// Returns the timeline of the first track, after the screen has closed.
     pub fn into_timeline(mut self) -> Timeline {
         self.tracks.swap_remove(0).into_timeline()
     }
@@ -237,8 +237,8 @@ impl Model {
         &self.track().reachability
     }
 
-    /// Returns the knobs in force: those of the current segment, or in a recording those of the segment shown.
-    /// Before the first segment, these are the knobs at the start.
+    /// Returns the knobs in force: the knobs of the current segment, or in a recording the knobs of the segment
+    /// shown. Before the first segment, returns the knobs from the start of the session, without load.
     pub fn in_force(&self) -> &Knobs {
         let segments = &self.timeline().segments;
         let segment = match self.cursor_s().filter(|_| self.playback.is_some()) {
@@ -248,7 +248,8 @@ impl Model {
         segment.map_or(&self.initial, |segment| &segment.start.knobs)
     }
 
-    /// Returns the knobs to show: those that the user wants, or in a frozen view those of the segment at the cursor.
+    /// Returns the knobs to show: the knobs that the user wants, or in a frozen view the knobs of the segment at the
+    /// cursor.
     pub fn knobs_shown(&self) -> &Knobs {
         let Some(cursor_s) = self.cursor_s() else { return &self.panel.wanted };
         let segment = self.timeline().segments.holding_at(cursor_s);
@@ -292,7 +293,7 @@ impl Model {
 
     /// Returns the message to show at present.
     pub fn message(&self) -> Option<&Message> {
-        // While a recording is shown, the session's time does not measure how long a message has been visible.
+        // In a recording, session time is not wall-clock time, so a message stays until the next key.
         let stands = |since_s: f64| self.playback.is_some() || self.timeline().now_s - since_s < MESSAGE_S;
         self.message.as_ref().filter(|message| stands(message.since_s))
     }
@@ -326,7 +327,8 @@ impl Model {
         self.mode = Mode::Typing(Typing { purpose, entry });
     }
 
-    /// Changes the typed text. Afterwards, the palette selects its best offer, and the help shows its first lines.
+    /// Changes the typed text. After a change, the palette selects its best offer, and the help scrolls to its first
+    /// line.
     pub(super) fn edit(&mut self, change: impl FnOnce(&mut Entry)) {
         if let Mode::Typing(Typing { purpose, entry }) = &mut self.mode {
             let before = entry.text();

@@ -1,4 +1,4 @@
-//! The moment of a session that is shown, and the length of the stretch of time around it.
+//! The moment of a session that is shown, and the length of the period around this moment.
 
 /// The moment that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -8,18 +8,18 @@ pub enum View {
     Live,
     /// The view shows a moment of the past. The measurement continues.
     Frozen {
-        /// The moment of figures and tables, in seconds of the session.
+        /// The moment that figures and tables show, in seconds of the session.
         cursor_s: f64,
         /// The end of the axis, in seconds of the session.
         to_s: f64,
     },
 }
 
-/// The length of the stretch that the axis shows; at most the whole session.
+/// The length of the period that the time axis shows; at most the whole session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Zoom {
-    /// The last minutes, in columns of two seconds, or longer ones if the view would be too short. In these
-    /// columns, the effect of a knob is soon visible. A shorter session is shown as a whole.
+    /// The last minutes, in columns of two seconds, which soon show the effect of a knob. On a narrow screen, the
+    /// columns are longer, so that the view covers at least 75 s. A shorter session is shown as a whole.
     #[default]
     Lately,
     /// Columns of a common length.
@@ -28,7 +28,7 @@ pub enum Zoom {
     Whole,
 }
 
-/// A stretch that ends at the moment shown and lies within one segment.
+/// A period that ends at the moment shown and lies within one segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Lookback {
     /// The last second.
@@ -41,7 +41,7 @@ pub enum Lookback {
 }
 
 impl Lookback {
-    /// Returns the name of the stretch.
+    /// Returns the name of the period.
     pub fn name(self) -> &'static str {
         match self {
             Self::Now => "now, the last second",
@@ -50,7 +50,7 @@ impl Lookback {
         }
     }
 
-    /// Returns the next stretch; the first follows the last.
+    /// Returns the next period; the first period follows the last.
     pub fn turned(self) -> Self {
         match self {
             Self::Now => Self::Minute,

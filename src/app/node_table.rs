@@ -15,15 +15,15 @@ use crate::{
 pub const NODE_GAUGES: [Gauge; 5] =
     [Gauge::Cpu, Gauge::UsedMemory, Gauge::Clients, Gauge::ReplicaLag, Gauge::MeasuredLag];
 
-/// What the screen Nodes shows of one node at the moment shown.
+/// A row of the Nodes screen: the figures of one node at the moment shown.
 #[derive(Debug, Clone)]
 pub struct NodeRow<'a> {
     /// The number of the node, from 0.
     pub number: usize,
     /// The address of the node; empty until the session's first record arrives.
     pub address: &'a str,
-    /// The role, as the server says it: `master` or `slave`; `left` if it has no part in the cluster any more; empty if it
-    /// is unknown.
+    /// The role that the server reports: `master` or `slave`. The role is `left` if the node has left its cluster,
+    /// and empty if the role is unknown.
     pub role: &'a str,
     /// Whether the server is a node of a cluster.
     pub is_of_cluster: bool,
@@ -31,26 +31,26 @@ pub struct NodeRow<'a> {
     pub server: String,
     /// How many slots of a cluster the node owns; `None` without a cluster.
     pub slots: Option<u32>,
-    /// The load on the node; `None` without a load on a cluster.
+    /// The load on the node; `None` unless redyno generates load on a cluster.
     pub load: Option<NodeLoad>,
-    /// Requests of the load per second; without a load on a cluster, commands per second as the node counts them.
+    /// The load's requests per second. Without a load on a cluster, the commands per second that the node reports.
     pub ops_per_s: Option<f64>,
-    /// The share of the load; without a load on a cluster, of the commands of all its primaries. `None` for a replica, and
-    /// if the primaries are idle.
+    /// The node's share of the load. Without a load on a cluster, a primary's share of the commands of all primaries;
+    /// `None` for a replica and if the primaries are idle.
     pub share: Option<f64>,
-    /// The round trip times of PING in the last minute: at few PINGs a second, a shorter time has no p99.
+    /// The round trip times of PING in the last minute. A shorter period would have too few PINGs for a p99.
     pub ping: Latency,
     /// The counts of the PINGs in the last minute.
     pub pings: PingCell,
-    /// The text of a gauge: its present value, with its unit.
+    /// The present values of the gauges in [`NODE_GAUGES`], as text with units.
     pub gauges: [Option<String>; NODE_GAUGES.len()],
-    /// The values of these gauges.
+    /// The present values of the gauges in [`NODE_GAUGES`], as numbers.
     pub values: [Option<f64>; NODE_GAUGES.len()],
-    /// The busiest slots, if the server keeps statistics of them.
+    /// The busiest slots, if the server keeps statistics of slots.
     pub busy_slots: &'a [SlotUse],
     /// The time of the last event, in seconds of the session, and its text.
     pub event: Option<(f64, String)>,
-    /// Since when the node has not answered, in seconds of the session, and the cause; `None` if it answers.
+    /// The start of the node's present outage, in seconds of the session, and its cause; `None` if the node answers.
     pub outage: Option<(f64, String)>,
     /// The findings about the node, the most important first.
     pub findings: Vec<Finding>,
@@ -59,21 +59,21 @@ pub struct NodeRow<'a> {
 /// A column of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeColumn {
-    /// The address; sorted by the number of the node.
+    /// The address. Sorting by this column sorts by the number of the node.
     Node,
     /// The role.
     Role,
     /// The slots of a cluster that the node owns.
     Slots,
-    /// The share of the load or, without load, of the commands of all primaries.
+    /// The node's share of the load; without load, a primary's share of the commands of all primaries.
     Share,
-    /// The requests of the load per second or, without load, the commands per second.
+    /// The load's requests per second; without load, the node's commands per second.
     Ops,
     /// A percentile of the load's service times.
     Load(Level),
     /// A percentile of the round trips of PING.
     Ping(Level),
-    /// A gauge, by its place in [`NODE_GAUGES`].
+    /// The gauge at this position in [`NODE_GAUGES`].
     Gauge(usize),
     /// The last event.
     Event,
@@ -121,7 +121,8 @@ impl NodeTable {
         (self.sorted_by() != Node) != self.is_reversed
     }
 
-    /// Sorts by the next column to the left or right that has a value in a row; the first column follows the last.
+    /// Sorts by the next column to the left or right that has a value in at least one row. The first column follows
+    /// the last.
     pub(super) fn sort_by_next(&mut self, direction: Direction, rows: &[NodeRow]) {
         for _ in 0..NODE_COLUMNS.len() {
             self.sorted_by = turned(self.sorted_by, direction, NODE_COLUMNS.len());
@@ -151,7 +152,7 @@ impl NodeTable {
 }
 
 impl NodeRow<'_> {
-    /// Returns the value of a column, by which rows are sorted; `None` if it is unknown.
+    /// Returns the value by which a column sorts this row, or `None` if the value is unknown.
     pub fn value(&self, column: NodeColumn) -> Option<f64> {
         match column {
             Node => Some(self.number as f64),

@@ -1,4 +1,4 @@
-//! The nodes of a session: a row for each on the screen Nodes, and the node that all other screens show.
+//! The nodes of a session: the rows of the Nodes screen, and the node that all other screens show.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,9 @@ use crate::{
 
 /// The largest number of nodes that are shown. A recording may have more.
 const MOST_TRACKS: usize = 128;
-/// A node has an uneven share of the requests if its share is this many times an even share.
+/// A node has an uneven share of the requests if its share is at least this many times the mean share.
 const UNEVEN: f64 = 1.5;
-/// With fewer requests a second than this in all, differences of the shares are chance.
+/// Below this total rate, in requests per second, differences between shares may be chance.
 const LEAST_PER_S: f64 = 100.0;
 
 impl Model {
@@ -30,7 +30,7 @@ impl Model {
         };
         let options = TimelineOptions { nodes: next + new, ..self.options };
         self.tracks.extend((0..new).map(|_| Track::new(Timeline::new(options))));
-        // The track of a node that joins later begins with the first record that it would have had.
+        // The track of a node that joins later begins with the session record of this node.
         if new == 1
             && let Some(mut session) = self.tracks[0].timeline.session().cloned()
             && session.follow(record)
@@ -40,7 +40,7 @@ impl Model {
         for (node, track) in (0..).zip(&mut self.tracks) {
             match record {
                 Record::Session(session) => track.push(&Record::Session(session.of_node(node))),
-                // The first track has what is measured on this machine; the findings of each node need it.
+                // Measurements of this machine are in the first track only, but the findings of each node need them.
                 Record::Wake(_) | Record::Intrinsic(_) if node > 0 => drop(track.findings.push(record)),
                 record if record.is_of(node) => track.push(record),
                 // The first node's findings compare all nodes.
@@ -50,7 +50,8 @@ impl Model {
         }
     }
 
-    /// Returns the screens that have something to show: Nodes only if there are several, or agents.
+    /// Returns the screens of this session. The Nodes screen is included only if there are several nodes or any
+    /// agents.
     pub fn screens(&self) -> impl Iterator<Item = Screen> {
         let has_several = self.tracks.len() > 1 || self.tracks[0].reading(self.view).has_agents();
         Screen::ALL.into_iter().filter(move |screen| *screen != Screen::Nodes || has_several)
@@ -61,8 +62,8 @@ impl Model {
         self.node_table.selected.unwrap_or(self.node)
     }
 
-    /// Returns a row for each node, in the order of the table. A server that has taken over the name of node 0, a host name
-    /// or that of a service of Sentinels, has node 0's row and none of its own.
+    /// Returns a row for each node, in the order of the table. Node 0 may be known by a host name or by the name of a
+    /// Sentinel service. A server that has taken over this name has node 0's row, and no second row.
     pub fn node_rows(&self) -> Vec<NodeRow<'_>> {
         let mut rows: Vec<_> =
             self.tracks.iter().enumerate().map(|(number, track)| self.node_row(number, track)).collect();
@@ -101,7 +102,7 @@ impl Model {
             (_, Some((since_s, cause))) if !is_live => Some((since_s, cause.to_owned())),
             _ => None,
         };
-        // The events about members are on the axes of all nodes.
+        // Events about nodes that join or leave are in the tracks of all nodes.
         let membership = |event: &Event| match event.what {
             _ if usize::from(event.node) != number => None,
             EventKind::NodeLeft { .. } => Some("left"),
@@ -131,11 +132,13 @@ impl Model {
         }
     }
 
-    /// Returns a sentence about the node with the largest share of the requests; `None` if the share is about even.
+    /// Returns a sentence about the node with the largest share of the requests, or `None` if this share is about
+    /// even.
     pub fn uneven_node(rows: &[NodeRow]) -> Option<String> {
         let shares = || rows.iter().filter_map(|row| Some((row, row.share?, row.ops_per_s?)));
         let (row, share, _) = shares().max_by(|a, b| a.1.total_cmp(&b.1))?;
-        // Replicas may have other shares than primaries: one gets the reads, the other the writes.
+        // Primaries and replicas are not compared with each other: replicas may get the reads and primaries the
+        // writes.
         let peers = shares().filter(|(peer, ..)| peer.role == row.role);
         let (n, sum, total) =
             peers.fold((0, 0.0, 0.0), |(n, sum, total), (_, share, ops)| (n + 1, sum + share, total + ops));
@@ -160,7 +163,7 @@ impl Model {
         })
     }
 
-    /// Selects the row this many rows further.
+    /// Moves the selection by this many rows.
     pub(super) fn select_node(&mut self, rows: i16) {
         let selected = self.selected_node();
         let numbers: Vec<_> = self.node_rows().iter().map(|row| row.number).collect();
@@ -184,8 +187,7 @@ impl Model {
     }
 }
 
-/// Sets each primary's share of the commands of all primaries. Servers that have nothing to do with each other share no
-/// commands.
+/// Sets each primary's share of the commands of all primaries in a cluster. Servers outside a cluster get no share.
 fn share_commands(rows: &mut [NodeRow]) {
     let is_primary = |row: &&mut NodeRow| row.is_of_cluster && row.role == "master" && row.outage.is_none();
     let total: f64 = rows.iter_mut().filter(is_primary).filter_map(|row| row.ops_per_s).sum();
@@ -211,7 +213,7 @@ mod tests {
         ServerIdentity { address: address.to_owned(), ..ServerIdentity::default() }
     }
 
-    /// Returns a session of three nodes whose primaries run these many commands a second.
+    /// Returns a session with three primaries that run this many commands per second.
     fn model(ops: [f64; 3]) -> Model {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
         let nodes = ["b:2", "c:3"].map(identity).into();
@@ -247,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_takes_over_the_name_of_the_first_has_one_row_and_gets_its_own_back() {
+    fn a_server_that_takes_over_the_name_of_node_0_has_one_row_until_another_failover() {
         let mut model = model([1.0, 2.0, 3.0]);
         let mut numbers_after = |to: &str, by: &str| {
             let (from, to, by) = ("x:9".to_owned(), to.to_owned(), by.to_owned());
@@ -262,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_has_left_its_cluster_says_so_until_it_is_back() {
+    fn a_node_that_has_left_its_cluster_has_the_role_left_until_it_is_back() {
         let mut model = model([1.0, 2.0, 3.0]);
         let mut role = |what| {
             model.push(&Record::Event(Event::new(2.0, what)).at_node(1));
@@ -298,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn with_a_load_the_share_is_that_of_the_load_beside_that_of_the_slots() {
+    fn with_a_load_the_share_of_the_load_is_compared_with_the_share_of_the_slots() {
         let mut model = model([5.0, 5.0, 5.0]);
         for (node, slots) in [(0, 8192.0), (1, 4096.0), (2, 4096.0)] {
             let gauges = Gauges::from([(Gauge::Slots, slots)]);

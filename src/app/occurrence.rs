@@ -1,5 +1,5 @@
-//! Events as the Overview shows them. Each has a kind, a short label for the row of events, and a sentence for the
-//! text at the cursor.
+//! The events that the Overview shows. Each event has a kind, a short label for the row of events, and a sentence for
+//! the text at the cursor.
 
 use crate::{
     diagnose::Cause,
@@ -19,7 +19,7 @@ pub enum Kind {
     Lost,
     /// Replies took much longer than usual.
     Stall,
-    /// A person's note.
+    /// A mark: a note by the user.
     Mark,
     /// An error reply of a new kind.
     Error,
@@ -29,9 +29,9 @@ pub enum Kind {
     Fork,
     /// The server evicts keys or refuses connections.
     Eviction,
-    /// A recovery.
+    /// A recovery, such as a server that answers again.
     Back,
-    /// New knobs.
+    /// The beginning of a segment: a knob or a parameter has changed.
     Segment,
     /// Any other event of the session.
     Other,
@@ -46,14 +46,15 @@ pub struct Occurrence {
     pub kind: Kind,
     /// A short label: `slow 14.2 ms`.
     pub word: String,
-    /// When it ended, in seconds of the session: infinite while it lasts, `t_s` if it has no length.
+    /// The end of the event, in seconds of the session: infinite while the event lasts, `t_s` if the event has no
+    /// length.
     pub until_s: f64,
     /// The event in full: `slowlog 14.2 ms KEYS * from 127.0.0.1:5000`.
     pub sentence: String,
 }
 
 impl Occurrence {
-    /// Converts an event of the session, with the time for which it lasted.
+    /// Converts an event of the session that has a beginning and an end.
     pub fn episode(episode: &Episode) -> Self {
         Self { t_s: episode.from_s, until_s: episode.until_s, ..Self::event(episode.event) }
     }
@@ -74,7 +75,7 @@ impl Occurrence {
         }
     }
 
-    /// Converts a person's note.
+    /// Converts a mark of the user.
     pub fn mark(mark: &Mark) -> Self {
         Self {
             t_s: mark.t_s,
@@ -125,7 +126,7 @@ fn kind(what: &EventKind) -> Kind {
         "fork" | "save" | "aof rewrite" => Kind::Fork,
         "eviction" | "maxclients" => Kind::Eviction,
         "stall" => Kind::Stall,
-        // Replies take longer than usual.
+        // A level shift of PING: replies take longer than usual.
         _ if matches!(what, EventKind::Shifted { shift } if shift.figure.starts_with("ping_")) => Kind::Stall,
         _ => Kind::Other,
     }

@@ -1,5 +1,4 @@
-//! The files that the screen can write: figures of the session or of a segment in an export format, a report, and
-//! pictures of the screen.
+//! The files that the screen can write: exports of the session or of a segment, reports, and pictures of the screen.
 
 use std::fmt;
 
@@ -22,7 +21,7 @@ pub struct Outgoing {
 /// The forms of files that are made from records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// An export in a format. If the format is a table, the second field is the kind of its rows.
+    /// An export in this format. If the format is a table, the second field is the kind of the table's rows.
     Figures(Format, Rows),
     /// A report.
     Report(report::Form),
@@ -33,12 +32,12 @@ pub enum Form {
 pub enum Destination {
     /// A new file in the working directory with this name and the present time.
     Fresh(String),
-    /// The file that the user named, which must not exist.
+    /// The file that the user named. This file must not exist yet.
     Named(String),
 }
 
 impl Form {
-    /// Returns all forms: a format that is a table occurs once for each kind of rows.
+    /// Returns all forms. A format that is a table is returned once for each kind of rows.
     pub(super) fn all() -> impl Iterator<Item = Self> {
         let rows = |format: Format| if format.has_rows() { &Rows::ALL[..] } else { &Rows::ALL[..1] };
         let reports = [report::Form::Html, report::Form::Markdown].map(Self::Report);

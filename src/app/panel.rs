@@ -1,5 +1,5 @@
-//! The panel of the knobs and of the server's parameters: which one is selected, what the user wants, and which
-//! changes can be undone.
+//! The panels of the knobs and of the server's parameters: the selected row, the values that the user wants, and the
+//! changes that can be undone.
 
 use super::{Direction, Knob, TurnError, list::turned};
 use crate::{
@@ -13,7 +13,7 @@ const UNDO_DEPTH: usize = 100;
 /// A change that can be undone.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Turned {
-    /// A change of a knob; contains the settings before the change.
+    /// A change of knobs; the field contains all knobs before the change.
     Knobs(Knobs),
     /// A change of a parameter of the server.
     Config {
@@ -26,16 +26,16 @@ pub(super) enum Turned {
     },
 }
 
-/// The knobs as the user wants them.
+/// The panel of the knobs: the requested values, the selected knob, and the changes that can be undone.
 #[derive(Debug, Clone, Default)]
 pub struct Panel {
-    /// The knobs that the user wants. They may differ from the knobs in force, those of the current
-    /// segment.
+    /// The knobs that the user wants. The wanted knobs may differ from the knobs in force, which are the knobs of the
+    /// current segment.
     pub wanted: Knobs,
     pub(super) selected: Knob,
     undo: Vec<Turned>,
-    /// The settings that the user wants and for which no segment has begun yet, oldest first. The session may join
-    /// several changes into one segment, so some settings never get a segment.
+    /// The requested settings whose segment has not begun yet, oldest first. The session may join several changes
+    /// into one segment, so some settings never get a segment.
     awaited: Vec<Knobs>,
 }
 
@@ -50,7 +50,8 @@ impl Panel {
         Knob::of(&self.wanted)
     }
 
-    /// Returns the knob that the arrow keys change: the selected knob, or the first if that is no longer available.
+    /// Returns the knob that the arrow keys change: the selected knob, or the first knob if the selected knob is no
+    /// longer available.
     pub fn selected(&self) -> Knob {
         if self.knobs().contains(&self.selected) { self.selected } else { Knob::Clients }
     }
@@ -68,7 +69,7 @@ impl Panel {
         self.selected().turned(&self.wanted, direction, ops_per_s)
     }
 
-    /// Returns the knobs with the typed value for the selected knob; `None` if this changes nothing.
+    /// Returns the knobs with the typed value for the selected knob, or `None` if the value is unchanged.
     pub(super) fn typed(&self, text: &str) -> Result<Option<Knobs>, TurnError> {
         if text.is_empty() {
             return Ok(None);
@@ -77,12 +78,13 @@ impl Panel {
         Ok((typed != self.wanted).then_some(typed))
     }
 
-    /// Switches the load on or off. This change cannot be undone by `u`.
+    /// Switches the load on or off. Undo does not revert this change.
     pub(super) fn set_load(&mut self, load: bool) -> Knobs {
         self.change(Knobs { load, ..self.wanted.clone() })
     }
 
-    /// Undoes the last change, and restores a knob at once. Returns `None` if there is no change to undo.
+    /// Undoes and returns the last change, or returns `None` if there is no change. Knobs are restored here; a
+    /// parameter must be restored by the caller.
     pub(super) fn undo(&mut self) -> Option<Turned> {
         let before = self.undo.pop()?;
         Some(match before {
@@ -94,7 +96,7 @@ impl Panel {
         })
     }
 
-    /// Remembers a change, so that it can be undone.
+    /// Remembers a change for a later undo.
     pub(super) fn keep(&mut self, turned: Turned) {
         if self.undo.len() == UNDO_DEPTH {
             self.undo.remove(0);
@@ -110,20 +112,20 @@ impl Panel {
         }
     }
 
-    /// Shows settings that do not come from the user: those of a recording, or of an experiment.
+    /// Shows the knobs of a recording or an experiment, which the user has not requested.
     pub(super) fn follow(&mut self, knobs: Knobs) {
         self.wanted = knobs;
         self.awaited.clear();
     }
 
-    /// Returns to the settings in force, because the last change was refused.
+    /// Returns to the knobs in force, because the last change was refused.
     pub(super) fn take_back(&mut self, in_force: Knobs) {
         let is_before = |turned: &mut Turned| matches!(turned, Turned::Knobs(before) if *before == in_force);
         self.undo.pop_if(is_before);
         self.follow(in_force);
     }
 
-    /// Sets the knobs that the user wants. The change can be undone, unless it only switches the load.
+    /// Sets the knobs that the user wants. Undo can revert the change, unless the change only switches the load.
     pub(super) fn want(&mut self, knobs: Knobs) -> Knobs {
         if (Knobs { load: knobs.load, ..self.wanted.clone() }) != knobs {
             self.keep(Turned::Knobs(self.wanted.clone()));
@@ -139,8 +141,8 @@ impl Panel {
         knobs
     }
 
-    /// Handles a segment that begins with `knobs`. Returns whether the user has made a later change, whose segment
-    /// has not begun yet.
+    /// Handles a segment that begins with `knobs`. Returns whether the user has requested a later change whose
+    /// segment has not begun yet.
     pub(super) fn is_overtaken(&mut self, knobs: &Knobs) -> bool {
         let Some(at) = self.awaited.iter().rposition(|awaited| awaited == knobs) else { return false };
         self.awaited.drain(..=at);
@@ -185,7 +187,7 @@ mod tests {
     use crate::workload::preset;
 
     #[test]
-    fn undo_brings_the_last_setting_back_and_leaves_the_load_on() {
+    fn undo_restores_the_last_setting_and_leaves_the_load_on() {
         let mut panel = Panel::new(Knobs::default());
         panel.want(panel.turned(Direction::Up, None).unwrap());
         panel.want(Knobs { load: true, ..panel.wanted.clone() });
@@ -195,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_typed_changes_the_knob_or_nothing() {
+    fn a_typed_value_changes_the_knob_or_is_refused() {
         let panel = Panel::new(Knobs::default());
         assert!(panel.typed("0").is_err());
         assert_eq!(panel.typed("50"), Ok(None), "the same value is no change");
@@ -212,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_knob_that_is_no_more_is_not_selected() {
+    fn a_knob_that_is_no_longer_available_is_not_selected() {
         let mut panel = Panel::new(Knobs::default());
         panel.selected = Knob::Reads;
         panel.want(Knobs { workload: preset("ping").unwrap(), ..Knobs::default() });

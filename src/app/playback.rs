@@ -12,7 +12,7 @@ pub struct Playback {
     pub file: String,
     /// Whether the recording plays.
     pub is_playing: bool,
-    /// The share of the file that has been read, from 0 to 1; `None` when the whole file has been read.
+    /// The share of the file that has been read, from 0 to 1; `None` after the end of the file.
     pub read: Option<f64>,
     pub(super) closer: Closer,
     speed: usize,
@@ -24,8 +24,8 @@ impl Playback {
         Self { file, is_playing: false, read: Some(0.0), closer: Closer::default(), speed: 2 }
     }
 
-    /// Creates the state of a recording that has been read completely and now plays. Its `length_s` seconds play in
-    /// at most `most_s` seconds, at the lowest speed that is enough, or else at the highest.
+    /// Creates the state of a recording that has been read completely and now plays. The speed is the lowest at which
+    /// the `length_s` seconds of the recording play in at most `most_s` seconds, or else the highest.
     pub fn all_within(most_s: f64, length_s: f64, file: String) -> Self {
         let fits = |speed: &f64| length_s <= most_s * speed;
         let speed = SPEEDS.iter().position(fits).unwrap_or(SPEEDS.len() - 1);
@@ -46,10 +46,10 @@ impl Playback {
 /// The state of reading a part of a recording again, at a finer resolution.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) enum Closer {
-    /// No part was requested yet.
+    /// No part has been requested yet.
     #[default]
     Unasked,
-    /// This part was requested last; it may not have arrived yet.
+    /// The part that was requested last, which may not have arrived yet.
     Asked(Reread),
     /// The recording cannot be read again.
     Impossible,

@@ -5,12 +5,12 @@ use super::{Model, Order, Tone};
 use crate::{experiment::Interruption, knobs::Knobs, workload::Chosen};
 
 impl Model {
-    /// Requests `knobs` from the session. If they may do harm, the session asks the user first.
+    /// Requests a change to `knobs` from the session. If the change may do harm, the session asks the user first.
     pub(super) fn propose(&mut self, knobs: Knobs) {
         self.put_in_force(Order::SetKnobs(knobs));
     }
 
-    /// Requests the workload of a file, or shows what is wrong with the file.
+    /// Requests a change to the workload of a file, or shows what is wrong with the file.
     pub(super) fn propose_workload(&mut self, chosen: Result<Chosen, String>) {
         let knobs = chosen.and_then(|chosen| {
             if let Some(portion) = chosen.workload.portions().into_iter().next() {
@@ -26,7 +26,8 @@ impl Model {
         }
     }
 
-    /// Sends an order of the user to the session, and shows its knobs as wanted; an experiment ends.
+    /// Sends an order of the user to the session, and shows the requested knobs in the panel. A running experiment
+    /// ends.
     pub(super) fn put_in_force(&mut self, order: Order) {
         self.interrupt_experiment(Interruption::Turned);
         if let Order::SetKnobs(knobs) | Order::Prefill(knobs) = &order {
@@ -71,7 +72,7 @@ mod tests {
     };
 
     #[test]
-    fn a_dangerous_change_waits_for_yes_and_no_leaves_the_knob_where_it_was() {
+    fn a_dangerous_change_needs_a_yes_and_a_no_leaves_the_knob_unchanged() {
         let before = Knobs { load: true, rate: Some(1000), ..Knobs::default() };
         let big = Knobs { value_size: 65_536, ..before.clone() };
         let mut model = Model::new(before.clone(), TimelineOptions::default());

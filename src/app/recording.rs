@@ -1,9 +1,9 @@
-//! Plays a recording, and reads a part of it again if the columns of the view are finer than the timeline's
-//! resolution.
+//! Plays a recording, and reads a part of the recording again if the columns of the view are finer than the
+//! timeline's resolution.
 //!
 //! ```text
 //!   columns finer than the cells ─► Order::Refine ─► the recording, on another thread
-//!   the same, fine               ◄─ Delivery::Stretch ◄─┘    until then the coarse view is shown
+//!   a finer excerpt              ◄─ Delivery::Stretch ◄─┘    until then the coarse view is shown
 //! ```
 
 use std::sync::Arc;
@@ -11,15 +11,17 @@ use std::sync::Arc;
 use super::{Model, Order, Tone, playback::Closer};
 use crate::session::timeline::{Excerpt, Reread};
 
-/// The length of the time before the cursor that the figures at the cursor cover, in seconds.
+/// The longest period before the cursor that figures at the cursor need, in seconds.
 const MINUTE_S: f64 = 60.0;
-/// How much is read beyond each end of the axis, as a share of its length. So the cursor can move on at once.
+/// The length of the part that is read beyond each end of the axis, as a share of the axis length. The cursor can
+/// then move into this part without a delay.
 const BEYOND: f64 = 0.5;
-/// If less than this share of the axis has been read beyond an end of the view, the next part is requested.
+/// The next part is requested when less than this share of the axis length is left beyond either end of the view.
 const NEAR: f64 = 0.25;
 
 impl Model {
-    /// Requests the part of the recording that is shown, if the columns are finer than the timeline's resolution.
+    /// Requests a finer copy of the part of the recording that is shown, if the columns are finer than the timeline's
+    /// resolution.
     pub(super) fn look_closer(&mut self) {
         let Some(closer) = self.playback.as_ref().filter(|playback| playback.read.is_none()) else { return };
         let closer = closer.closer;
@@ -39,7 +41,7 @@ impl Model {
         self.ask(Order::Refine(asked));
     }
 
-    /// Shows a part that was read again, unless the view has moved to another part that is still being read.
+    /// Shows a part of the recording that was read again, unless the view has moved to another part in the meantime.
     pub(super) fn take_stretch(&mut self, stretch: &Arc<Excerpt>) {
         let (asked, (from_s, to_s)) = (stretch.asked, self.around(0.0));
         let is_last = self.playback.as_ref().is_some_and(|playback| playback.closer == Closer::Asked(asked));
@@ -55,8 +57,8 @@ impl Model {
         }
     }
 
-    /// Returns the beginning and end of the part to read: the axis, `share` of its length on both sides, and before
-    /// it the time that figures at the cursor need.
+    /// Returns the beginning and end of the part to read, in seconds: the axis, `share` of the axis length on both
+    /// sides, and one minute more at the beginning, which figures at the cursor need.
     fn around(&self, share: f64) -> (f64, f64) {
         let axis = self.axis(self.columns);
         let beside_s = axis.length_s() * share;
@@ -95,7 +97,7 @@ impl Model {
         self.play_on();
     }
 
-    /// Handles the news that playing has reached `t_s`.
+    /// Moves the cursor after the recording has played to `t_s`.
     pub(super) fn played_to(&mut self, t_s: f64) {
         let now_s = self.timeline().now_s;
         let Some(playback) = self.playback.as_mut().filter(|playback| playback.is_playing) else { return };
@@ -103,7 +105,7 @@ impl Model {
         self.put_cursor(t_s);
     }
 
-    /// Shows in the panel the knobs at the cursor of a recording.
+    /// Updates the panel of a recording, which shows the knobs at the cursor.
     pub(super) fn follow_recording(&mut self) {
         if self.playback.is_some() {
             let in_force = self.in_force().clone();
@@ -126,7 +128,7 @@ mod tests {
         Record::Interval(Box::new(own))
     }
 
-    /// Returns a recording of an hour that has been read, on 120 columns.
+    /// Returns a model with a recording of one hour, completely read.
     fn model() -> Model {
         let mut model = Model::replaying(Playback::new("x".to_owned()), TimelineOptions::default());
         (1..=3600).for_each(|s| model.push(&interval(s)));
@@ -134,7 +136,7 @@ mod tests {
         model
     }
 
-    /// Returns the requests of the next picture.
+    /// Returns the parts that the next picture requests.
     fn asked(model: &mut Model) -> Vec<Reread> {
         let effects = update(model, Msg::Columns(120));
         let refine = |effect| match effect {
@@ -188,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_stretch_is_read_before_the_cursor_reaches_it() {
+    fn the_next_part_is_read_before_the_cursor_reaches_it() {
         let mut model = zoomed();
         let [first] = asked(&mut model)[..] else { panic!("the stretch is asked for") };
         update(&mut model, read(first));
@@ -206,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_late_replaces_nothing_that_is_needed() {
+    fn a_part_that_arrives_late_does_not_replace_the_part_that_is_shown() {
         let mut model = zoomed();
         let [here] = asked(&mut model)[..] else { panic!("the stretch is asked for") };
         update(&mut model, read(here));
@@ -221,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_that_cannot_be_read_again_is_asked_once() {
+    fn a_recording_that_cannot_be_read_again_gets_one_request() {
         let mut model = zoomed();
         let [first] = asked(&mut model)[..] else { panic!("the stretch is asked for") };
         let refused = Delivery::Refused(Order::Refine(first), "it is a pipe".to_owned());

@@ -11,7 +11,8 @@ impl Model {
         rows
     }
 
-    /// Returns the number of the selected segment; if none is selected, that of the segment shown.
+    /// Returns the number of the selected segment. If no segment is selected, returns the number of the segment
+    /// shown.
     pub fn selected_segment(&self) -> Option<u32> {
         let chosen = self.segment_table.selected;
         let listed = chosen.filter(|number| self.segments().numbered(*number).is_some());
@@ -23,7 +24,7 @@ impl Model {
         self.segment_table.baseline.and_then(|number| self.segments().numbered(number))
     }
 
-    /// Moves the selection by this many rows; it stays within the table.
+    /// Moves the selection by this many rows, at most to the first or last row.
     pub(super) fn select_segment(&mut self, rows: i16) {
         let selected = self.selected_segment();
         let listed = self.segment_rows();
@@ -38,7 +39,7 @@ impl Model {
         let table = &mut self.segment_table;
         if selected.is_some() && table.baseline == selected {
             table.baseline = None;
-            self.say(Tone::Info, "no baseline");
+            self.say(Tone::Info, "the baseline is unpinned");
             return;
         }
         table.baseline = selected;
@@ -91,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_sorted_by_any_column_and_what_was_not_measured_is_last() {
+    fn rows_are_sorted_by_any_column_and_rows_without_a_value_are_last() {
         let mut model = model();
         assert_eq!(numbers(&model), [4, 3, 2, 1]);
         while model.segment_table.sorted_by() != figures::OPS_PER_S {

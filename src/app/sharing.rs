@@ -1,4 +1,4 @@
-//! Keeps and shares the measurements: marks, recordings, reports, exports.
+//! How the user keeps and shares measurements: marks, recordings, reports and exports.
 
 use super::{Destination, Effect, Entry, Form, Model, Order, Outgoing, Purpose, Screen, Tone, Written};
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     session::{Mark, file_name},
 };
 
-/// The message when the user tries to add to a recording.
+/// The message when the user tries to set a mark in a recording, or to record a recording.
 const NOT_LIVE: &str = "this is a recording already: no mark can be added, and nothing is recorded";
 
 impl Model {
@@ -43,7 +43,8 @@ impl Model {
         if self.screen == Screen::Segments { self.selected_segment() } else { shown() }
     }
 
-    /// Returns the first part of the names of this session's files; the second part is the time.
+    /// Returns the beginning of the names of this session's files: the name of the target, and the number of the
+    /// segment if there is one.
     pub(super) fn name_of_files(&self, segment: Option<u32>) -> String {
         let target = self.timeline().session().map_or("redyno", |session| session.target.address.as_str());
         let target = file_name(target);

@@ -8,8 +8,8 @@ pub trait Source {
     /// Returns the records and notices since the last call, in order. Does not block.
     fn poll(&mut self) -> Vec<Delivery>;
 
-    /// Takes an order. If the session refuses an order, a later poll returns the order with the reason. Does not
-    /// block.
+    /// Sends an order to the session. If the session refuses an order, a later poll returns the order with the
+    /// reason. Does not block.
     fn order(&mut self, order: Order);
 }
 
@@ -36,7 +36,7 @@ pub enum Effect {
     Write(Outgoing),
     /// Put a text on the terminal's clipboard.
     Copy {
-        /// What the text is, for messages.
+        /// A name for the text, which the message shows.
         what: &'static str,
         /// The text.
         text: String,

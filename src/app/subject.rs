@@ -1,24 +1,26 @@
-//! What the Overview's charts show, the load or the server with all its clients; and the axes of the charts.
+//! The subject of the Overview's charts, which is either the load or the server with all its clients; and the axes of
+//! the charts.
 
 use super::{Model, Spread};
 use crate::session::timeline::{SegmentTotal, Timed};
 
-/// What the Overview's charts show.
+/// The subject of the Overview's charts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Subject {
     /// The load: its throughput and latency.
     #[default]
     Load,
-    /// The server: the commands of all clients, and its answers to PING.
+    /// The server: the commands of all clients, and the latency of PING.
     Server,
 }
 
-/// After the load is switched off, the charts show it as long as it was on for at least this share of their time.
+/// After the load is switched off, the charts still show the load while it fills at least this share of the time
+/// axis.
 const LEAST: f64 = 0.25;
 
 impl Model {
-    /// Returns the load if it is on at the end of the charts, or was on for enough of their time; otherwise the
-    /// server. The position of the cursor makes no difference.
+    /// Returns the subject of the charts: the load if the load is on at the end of the time axis or was on for long
+    /// enough before, otherwise the server. The position of the cursor makes no difference.
     pub fn subject(&self) -> Subject {
         let axis = self.axis(self.columns);
         let (from_s, to_s) = (axis.from_s(), axis.to_s().min(self.ends_s()).min(self.known_s()));
@@ -63,7 +65,7 @@ impl Model {
     }
 
     /// Switches the latencies between response times, which count from when a request is due, and service times,
-    /// which count from when it is written.
+    /// which count from when the request is written.
     pub(super) fn turn_timed(&mut self) {
         self.charts.timed = match self.charts.timed {
             Timed::FromDue => Timed::FromWrite,
@@ -96,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_the_server_until_there_is_load_and_again_when_that_is_past() {
+    fn the_subject_is_the_server_before_the_load_and_some_time_after_it() {
         assert_eq!(Model::new(Knobs::default(), TimelineOptions::default()).subject(), Subject::Server);
         assert_eq!(model(&[(0.0, false)], 9.0).subject(), Subject::Server);
         assert_eq!(model(&[(0.0, false), (9.0, true)], 9.25).subject(), Subject::Load);
@@ -105,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cursor_of_a_frozen_view_does_not_change_it() {
+    fn the_cursor_of_a_frozen_view_does_not_change_the_subject() {
         let mut frozen = model(&[(0.0, false), (10.0, true)], 30.0);
         frozen.put_cursor(5.0);
         assert_eq!(frozen.subject(), Subject::Load);

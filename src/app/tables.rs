@@ -37,7 +37,7 @@ pub struct SegmentTable {
     /// Whether the highest value is in the first row.
     pub descending: bool,
     pub(super) selected: Option<u32>,
-    /// The number of the segment with which the others are compared.
+    /// The number of the segment with which the other segments are compared.
     pub baseline: Option<u32>,
 }
 
@@ -84,9 +84,9 @@ pub enum LogKind {
     Event,
     /// The first error of its kind, with the number of errors of that kind.
     Error,
-    /// A person's note.
+    /// A mark: a note by the user.
     Mark,
-    /// A changed knob.
+    /// The beginning of a segment, with the changed knobs.
     Segment,
 }
 
@@ -97,7 +97,7 @@ pub struct LogLine<'a> {
     pub t_s: f64,
     /// What the line reports.
     pub kind: LogKind,
-    /// A short name: that of the event, or the kind of the error.
+    /// A short name: the name of the event, or the kind of the error.
     pub name: Cow<'a, str>,
     /// The text after the name.
     pub text: Cow<'a, str>,
@@ -116,11 +116,11 @@ impl<'a> LogLine<'a> {
         Self { t_s, kind, name: name.into(), text: text.into(), is_recovery: false }
     }
 
-    /// Returns where `needle`, in lower case, occurs in this line: ranges of characters in `name text`. An empty
-    /// needle never occurs.
+    /// Returns the ranges of characters at which `needle`, a text in lower case, occurs in this line, written `name
+    /// text`. An empty needle never occurs.
     pub fn hits(&self, needle: &str) -> Vec<std::ops::Range<usize>> {
         let needle: Vec<char> = needle.chars().collect();
-        // Converting to lower case must yield one character for each, so that positions match the screen.
+        // Each character becomes exactly one lower-case character, so that positions match the screen.
         let lower = |c: char| c.to_lowercase().next().unwrap_or(c);
         let words: Vec<char> = self.words().chars().map(lower).collect();
         let mut hits: Vec<std::ops::Range<usize>> = Vec::new();
@@ -139,7 +139,7 @@ impl<'a> LogLine<'a> {
     }
 }
 
-/// The filters of the log; `None`, the first, shows everything.
+/// The filters of the log. The first filter, `None`, shows everything.
 pub(super) const FILTERS: [Option<LogKind>; 5] =
     [None, Some(LogKind::Event), Some(LogKind::Error), Some(LogKind::Mark), Some(LogKind::Segment)];
 

@@ -1,8 +1,8 @@
-//! The tour on the built-in server. Each step shows a line that explains the screen and names the next key, until
-//! the user presses it.
+//! The tour on the built-in server. Each step shows a line that explains the screen and names the next key. The line
+//! stays until the user presses this key.
 //!
-//! `redyno --tour` presses the keys itself, until the user presses one. The pauses of the tour are measured in the
-//! time of the session.
+//! `redyno --tour` presses the keys itself, until the user presses any key. The pauses of the tour are measured in
+//! session time.
 
 use super::{Key, KeyCode, Mode, Model, Purpose, Screen, Tour, View};
 
@@ -19,7 +19,7 @@ struct Step {
     text: &'static str,
     /// The keys.
     keys: &'static [KeyCode],
-    /// Returns whether the step is done: its keys, or others with the same result, were pressed.
+    /// Returns whether the step is done: the named keys, or other keys with the same result, have been pressed.
     is_done: fn(&Model) -> bool,
 }
 
@@ -77,7 +77,7 @@ impl Model {
         self.tour.as_ref().map(|tour| STEPS[tour.step].text)
     }
 
-    /// Shows the next step that is not done yet; after the last step, the tour is over.
+    /// Shows the next step that is not done yet. After the last step, the tour is over.
     pub(super) fn follow_tour(&mut self) {
         while let Some(tour) = self.tour.take() {
             let is_done = (STEPS[tour.step].is_done)(self);
@@ -91,7 +91,7 @@ impl Model {
         }
     }
 
-    /// Returns the key that the tour presses now, if it is time.
+    /// Returns the key that the tour presses now; `None` during a pause.
     pub(super) fn key_of_tour(&mut self) -> Option<Key> {
         let now_s = self.timeline().now_s;
         let is_under_load = self.in_force().load;

@@ -1,4 +1,4 @@
-//! A track is one session over time: live, recorded, or one node of several. Tracks are drawn on one time axis and
+//! A track is the data of one node over time, live or from a recording. All tracks are drawn on one time axis and
 //! share one cursor.
 //!
 //! ```text
@@ -21,7 +21,7 @@ use crate::{
 /// Whether the target answers.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Reachability {
-    /// Whether the target answers is not known yet.
+    /// It is not known yet whether the target answers.
     #[default]
     Unknown,
     /// The target answers.
@@ -31,7 +31,7 @@ pub enum Reachability {
     },
     /// The target does not answer.
     Down {
-        /// The time since when the target has not answered, in seconds of the session.
+        /// The time at which the outage began, in seconds of the session.
         since_s: f64,
         /// The cause of the outage.
         cause: String,
@@ -65,7 +65,7 @@ impl Track {
     pub(super) fn push(&mut self, record: &Record) {
         let answers = matches!(record, Record::Interval(interval) if interval.ops > 0)
             || matches!(record, Record::Ping(span) if !span.body.rtt.is_empty());
-        // Only the source ends an outage: this record may be from before the outage.
+        // A record does not end an outage, since it may be from before the outage; a notice of the source does.
         if answers && self.reachability == Reachability::Unknown {
             self.reachability = Reachability::Up { since_s: 0.0 };
         }
@@ -78,12 +78,12 @@ impl Track {
         self.timeline.refine(stretch, node);
     }
 
-    /// Keeps the state at the latest moment: a frozen view shows nothing later.
+    /// Keeps the present state for a frozen view, which shows nothing later.
     pub(super) fn hold(&mut self) {
         self.held = Some(Box::new(self.timeline.hold()));
     }
 
-    /// Drops the kept moment.
+    /// Drops the state that was kept for a frozen view.
     pub(super) fn release(&mut self) {
         self.held = None;
     }
@@ -97,23 +97,23 @@ impl Track {
         }
     }
 
-    /// Returns the last moment that can be shown: the latest moment, or in a frozen view the moment at which it was
-    /// frozen.
+    /// Returns the last moment that can be shown, in seconds of the session. A frozen view shows nothing after the
+    /// moment of freezing.
     pub fn known_s(&self) -> f64 {
         self.held.as_deref().map_or(self.timeline.now_s, |held| held.t_s)
     }
 
-    /// Returns the end of the time that is shown, in seconds of the session.
+    /// Returns the moment of freezing, in seconds of the session; infinite in a live view.
     pub(super) fn shown_until_s(&self) -> f64 {
         self.held.as_deref().map_or(f64::INFINITY, |held| held.t_s)
     }
 
-    /// Returns the segments as they were at the latest moment, or in a frozen view when it was frozen.
+    /// Returns the segments up to the latest moment, or in a frozen view up to the moment of freezing.
     pub fn segments(&self) -> &Segments {
         self.held.as_deref().map_or(&self.timeline.segments, |held| &held.segments)
     }
 
-    /// Returns the errors as they were at the latest moment, or in a frozen view when it was frozen.
+    /// Returns the errors up to the latest moment, or in a frozen view up to the moment of freezing.
     pub(super) fn errors(&self) -> &ErrorLog {
         self.held.as_deref().map_or(&self.timeline.errors, |held| &held.errors)
     }
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn each_node_has_a_track_one_cursor_goes_over_all_and_a_frozen_view_holds_each() {
+    fn each_node_has_a_track_all_share_one_cursor_and_a_frozen_view_stops_each() {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
         for (n, t_s) in [(0, 10.0), (1, 80.0), (0, 50.0), (7, 99.0)] {
             model.push(&event(n, t_s));

@@ -1,4 +1,4 @@
-//! How each message changes the model, and which effects it requests from outside.
+//! How each message changes the model, and which effects the model requests.
 
 mod mouse;
 
@@ -35,18 +35,18 @@ pub enum Msg {
     Mouse(Mouse),
     /// The terminal pasted a text.
     Paste(String),
-    /// A file was written from the records, or could not be written; the error is the reason.
+    /// The result of writing a file from the records: the file, or the reason why it could not be written.
     Written(Result<Written, String>),
     /// The result of an effect on the terminal, as a message to show.
     Say(Tone, String),
-    /// The text of a script that was requested, or the reason why it cannot be read.
+    /// The text of a script that was requested, or the reason why the script cannot be read.
     Script {
         /// The file.
         name: String,
         /// The text of the script, or the error.
         text: Result<String, String>,
     },
-    /// The workload of a file that was requested, or the error in it.
+    /// The workload of a file that was requested, or the error in the file.
     Workload(Result<Chosen, String>),
     /// The screen is about to draw a picture whose charts have this many columns.
     Columns(u16),
@@ -118,8 +118,8 @@ fn on_delivery(model: &mut Model, delivery: &Delivery) {
     }
 }
 
-/// Returns whether a session begins without load although the user wants load: it waits for the server or for the
-/// user's answer.
+/// Returns whether a session begins without load although the user wants load. Such a session waits for the server or
+/// for the user's answer.
 fn is_held_back(model: &Model, first: &Segment) -> bool {
     let wanted = &model.panel.wanted;
     let is_first = model.timeline().segments.current().is_none();
@@ -133,8 +133,7 @@ fn on_record(model: &mut Model, record: &Record) {
         && model.panel.wanted == *model.in_force()
         && !is_held_back(model, segment)
     {
-        // The user has requested no change, so the panel shows the settings in force: those of a replay, or after a
-        // warm-up.
+        // No request of the user is pending, so the panel shows the knobs in force.
         model.panel.follow(segment.knobs.clone());
     }
     model.push(record);
@@ -191,7 +190,7 @@ impl Model {
             }
             Notice::Played(to_s) => self.played_to(to_s),
             Notice::Leave => self.course = Course::Over,
-            // The screen is closed by then; the caller of the screen prints these notices.
+            // These notices arrive after the screen has closed; the caller of the screen prints them.
             Notice::Cleaning(_) | Notice::Undone(_) => {}
         }
     }
@@ -203,7 +202,7 @@ impl Model {
         contexts
     }
 
-    /// Returns the key context of the present screen, if it applies now.
+    /// Returns the key context of the present screen, if this context applies now.
     fn context_of_screen(&self) -> Option<Context> {
         let screen = self.screen;
         // Parameters of a past moment cannot be changed.
@@ -295,7 +294,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
             model.ask(Effect::Copy { what: "the summary", text });
         }
         Action::CopyCommandLine => model.copy_command_line(),
-        // The key contains the character itself.
+        // `on_key` handles this action, since it knows the character.
         Action::Insert => {}
         Action::Erase => model.edit(Entry::erase),
         Action::Delete => model.edit(Entry::delete),
@@ -308,7 +307,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
     }
 }
 
-/// Carries out what the open question asks, after the answer yes.
+/// Carries out the action of the open question, after the answer yes.
 fn agree(model: &mut Model) {
     match std::mem::take(&mut model.mode) {
         Mode::Asking(Question::SetConfig(setting)) => model.set_parameter(setting),
@@ -347,7 +346,7 @@ fn accept(model: &mut Model) {
         Purpose::Search => model.take_search(text),
         Purpose::Mark { t_s } => model.set_mark(&text, t_s),
         Purpose::Intrinsic => run_intrinsic(model, &text),
-        // An offer is selected even if the user typed nothing; in that case, Enter does not carry it out.
+        // The first offer is selected by default, but Enter carries it out only after the user has typed something.
         Purpose::Command { chosen: 0 } if text.trim().is_empty() => {
             model.say(Tone::Info, "type a command, or choose one with the arrows");
         }
@@ -367,7 +366,8 @@ fn run_intrinsic(model: &mut Model, text: &str) {
     }
 }
 
-/// Types pasted text into the open entry; without an entry, the text is ignored. Pasted text never counts as keys.
+/// Inserts pasted text into the open entry. Without an entry, the text is ignored, since pasted text must not trigger
+/// keys.
 fn paste(model: &mut Model, text: &str) {
     model.message = None;
     match model.mode {
@@ -386,7 +386,7 @@ fn dismiss(model: &mut Model) {
             model.ask(Order::SetKnobs(knobs));
         }
         Mode::Asking(Question::SetConfig(_)) => model.say(Tone::Info, "nothing was set"),
-        Mode::Asking(Question::Experiment { .. }) => model.say(Tone::Info, "nothing was begun"),
+        Mode::Asking(Question::Experiment { .. }) => model.say(Tone::Info, "the experiment was not begun"),
         Mode::Asking(Question::Danger(_)) => model.take_proposal_back(),
         Mode::Asking(Question::Monitor(_)) => model.mode = Mode::Keys,
         Mode::Keys => model.stop_keys(),

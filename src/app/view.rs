@@ -1,14 +1,14 @@
-//! The part of the session that is shown: the present moment or that of a cursor, and the time that the axis
-//! covers.
+//! The part of the session that is shown: the present moment or the moment of the cursor, and the period that the
+//! time axis covers.
 //!
 //! ```text
 //!              ├──────── axis: columns × step ────────┤
 //!   session ───┼───────────────────│──────────────────┼─────── now, continues
 //!                               cursor               to
 //! ```
-//! There is one timeline, which grows during the session. When the user freezes the view, it keeps the present
-//! moment and the sums up to it ([`Latest`](crate::session::timeline::Latest)). A frozen view shows nothing later,
-//! until the user moves it there.
+//! The timeline of a track grows during the session. When the user freezes the view, the track keeps the present
+//! state ([`Latest`](crate::session::timeline::Latest)). A frozen view shows nothing later, until the user moves the
+//! cursor to a later moment.
 
 use super::{Model, TimeAxis, Track, View, Zoom, axis::number_ending};
 use crate::session::timeline::{Reading, Segments};
@@ -20,19 +20,19 @@ impl Model {
         if self.node == 0 { shown } else { shown.beside(self.tracks[0].reading(self.view)) }
     }
 
-    /// Returns the segments as they were at the latest moment, or in a frozen view when it was frozen.
+    /// Returns the segments up to the latest moment, or in a frozen view up to the moment of freezing.
     pub fn segments(&self) -> &Segments {
         self.track().segments()
     }
 
-    /// Returns the last moment of all tracks that can be shown: the latest moment, or in a frozen view the moment
-    /// at which it was frozen.
+    /// Returns the last moment of any track that can be shown, in seconds of the session. A frozen view shows nothing
+    /// after the moment of freezing.
     pub fn known_s(&self) -> f64 {
         self.tracks.iter().map(Track::known_s).fold(0.0, f64::max)
     }
 
-    /// Returns the time at which the session begins, in seconds. It is above 0 for the second and later files of a
-    /// recording.
+    /// Returns the time of the first measurement, in seconds of the session. The second and later files of a
+    /// recording begin at a time above 0.
     pub(super) fn begins_s(&self) -> f64 {
         self.track().timeline.begins_s().min(self.known_s())
     }
@@ -50,8 +50,8 @@ impl Model {
         }
     }
 
-    /// Returns the time after which nothing is shown, in seconds: in a frozen view of a live session, the end of
-    /// the view; otherwise infinity.
+    /// Returns the time after which nothing is shown, in seconds of the session. In a frozen view of a live session,
+    /// this is the end of the view; otherwise the time is infinite.
     pub fn ends_s(&self) -> f64 {
         match (self.view, self.zoom) {
             (View::Frozen { to_s, .. }, Zoom::Lately | Zoom::Step(_)) if self.playback.is_none() => {
@@ -77,7 +77,7 @@ impl Model {
         TimeAxis::holding(to_s, self.begins_s(), columns, self.step_s(columns))
     }
 
-    /// Freezes the view at the latest moment, if it is live.
+    /// Freezes a live view at the latest moment.
     pub(super) fn freeze(&mut self) {
         if self.view == View::Live {
             let now_s = self.now_s();
@@ -93,7 +93,7 @@ impl Model {
         }
     }
 
-    /// Makes the view live: it shows the latest moment again.
+    /// Makes the view live, so that it shows the latest moment again.
     pub(super) fn go_live(&mut self) {
         self.view = View::Live;
         self.tracks.iter_mut().for_each(Track::release);
@@ -108,15 +108,15 @@ impl Model {
         self.put_cursor(end as f64 * step_s);
     }
 
-    /// Keeps the cursor of a frozen view on the axis after the width of the charts has changed; moves the axis as
-    /// little as needed.
+    /// Moves the axis of a frozen view as little as needed, so that the axis contains the cursor after the width of
+    /// the charts has changed.
     pub(super) fn keep_cursor_in_view(&mut self) {
         if let View::Frozen { cursor_s, .. } = self.view {
             self.put_cursor(cursor_s);
         }
     }
 
-    /// Freezes the view with the cursor at this moment, and moves the axis as little as needed to show it.
+    /// Freezes the view with the cursor at this moment, and moves the axis as little as needed to show the cursor.
     pub fn put_cursor(&mut self, t_s: f64) {
         self.freeze();
         let cursor_s = t_s.clamp(self.begins_s(), self.now_s());
@@ -151,7 +151,7 @@ pub(super) mod tests {
     /// A zoom with columns of a second.
     pub(in crate::app) const SECONDS: Zoom = Zoom::Step(3);
 
-    /// Returns 1000 s with a segment every 100 s and a long latency at 321 s.
+    /// Returns a session of 1000 s with a new segment every 100 s and a long latency at 321 s.
     pub(in crate::app) fn model() -> Model {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
         for s in 1_u32..=1000 {

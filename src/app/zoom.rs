@@ -1,4 +1,4 @@
-//! How much time the charts show: the last minutes, columns of a common length, or the whole session.
+//! The length of the period that the charts show: the last minutes, columns of a common length, or the whole session.
 
 use super::{Model, TimeAxis, View, Zoom, axis::grown};
 
@@ -6,12 +6,14 @@ use super::{Model, TimeAxis, View, Zoom, axis::grown};
 const STEPS_S: [f64; 16] =
     [0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0, 14_400.0];
 
-/// The length of a column in the view of the last minutes, and the least length of that whole view, in seconds.
+/// The minimum length of a column in the view of the last minutes, and the minimum length of this view, both in
+/// seconds.
 const LATELY_S: (f64, f64) = (2.0, 75.0);
-/// The zoom skips a common length that differs from that of the view of the last minutes by less than this factor.
+/// Zooming skips a common column length that differs by less than this factor from the column length in the view of
+/// the last minutes.
 const AS_GOOD_AS: f64 = 1.5;
 
-/// The view can be zoomed in until it shows at most this time, in seconds.
+/// The view can be zoomed in until it shows at most this many seconds.
 const SHORTEST_S: f64 = 10.0;
 
 impl Model {
@@ -25,7 +27,7 @@ impl Model {
         }
     }
 
-    /// Returns the least length of a column with which the charts show the whole session, in seconds.
+    /// Returns the shortest length of a column, in seconds, with which the charts show the whole session.
     fn whole_s(&self, columns: u16) -> f64 {
         let begins_s = self.begins_s();
         // Columns begin at multiples of their length, so the first column may lie partly before the session.
@@ -64,7 +66,7 @@ impl Model {
         match longer.min_by(|a, b| a.1.total_cmp(&b.1)) {
             Some((zoom, _)) => Ok(zoom),
             None if self.zoom == Zoom::Whole => Err("the whole session is shown".to_owned()),
-            // This zoom shows the whole session for now, and its last minutes when it gets longer.
+            // This zoom shows the whole session for now, and only the last minutes once the session is longer.
             None if lately_s(self.columns) >= whole_s && self.zoom != Zoom::Lately => Ok(Zoom::Lately),
             None => Ok(Zoom::Whole),
         }
@@ -130,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn charts_are_full_soon_and_stay_so_and_a_whole_session_spans_them() {
+    fn charts_are_soon_full_and_stay_full_and_a_whole_session_fills_them() {
         // The widths of charts on screens of 80x24, 120x36 and 200x60.
         for (columns, full_s) in [(32, 36.0), (70, 36.0), (110, 45.0), (144, 45.0)] {
             for length_s in [full_s, 70.0, 100.0, 3_600.0, 28_800.0, 1e6] {
@@ -146,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_goes_on_is_drawn_anew_at_few_of_its_ticks_until_it_moves_by_the_column() {
+    fn the_axis_of_a_growing_session_changes_seldom_until_it_scrolls_by_columns() {
         let mut starts = Vec::new();
         for tick in 1..=1200 {
             let axis = lasting(f64::from(tick) * 0.25).axis(70);
@@ -160,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn zooming_out_comes_back_to_the_last_minutes_and_then_to_the_whole() {
+    fn zooming_out_returns_to_the_last_minutes_and_then_to_the_whole_session() {
         let mut model = lasting(3600.0);
         for (closer, expected) in [(true, SECONDS), (false, Zoom::Lately), (false, Zoom::Step(5))] {
             model.zoom_by(closer).unwrap();

@@ -1,12 +1,13 @@
-//! Asks the terminal for its background (OSC 11), before the screen begins.
+//! Queries the background colour of the terminal (OSC 11), before the screen begins.
 //!
 //! ```text
 //!   redyno   ESC ] 11 ; ? ESC \   ESC [ c
 //!   terminal ESC ] 11 ; rgb:1818/1b1b/2121 ESC \   ESC [ ? 6 2 c
 //! ```
-//! The second question is one that nearly every terminal answers: its answer shows that the first one has none. Before
-//! it goes a text without effect, which a slow line cannot pass on within the wait: without an answer, the line is taken
-//! to be slow. What the user types meanwhile is kept. An answer that comes after the wait is dropped by [`Late`].
+//! Nearly every terminal answers the second query, so its answer shows that no answer to the first query will follow.
+//! Before the second query, redyno sends 1 kB of text without effect, which a slow connection cannot transfer within
+//! the timeout. Without an answer in time, the connection counts as slow. Keys typed during the wait are kept.
+//! [`Late`] drops an answer that arrives after the timeout.
 
 use std::{
     io,
@@ -21,29 +22,30 @@ use rustix::{
 
 use super::wire::Wire;
 
-/// The longest wait for the answer. A terminal at the end of a slow line has the colours for a dark background.
+/// The timeout for the answer. After a timeout, redyno uses the colours for a dark background.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// The questions for the background and for the kind of terminal.
+/// The queries for the background colour and for the kind of terminal.
 const QUESTIONS: [&str; 2] = ["\x1b]11;?\x1b\\", "\x1b[c"];
-/// A text without effect: it sets the default colours, which are set already. A kilobyte takes 0.25 s at 4 kB/s.
+/// A text without effect: it sets the default colours, which are set already. At 4 kB/s, a slow connection needs 0.25
+/// s for 1 kB of this text.
 const BALLAST: &str = "\x1b[m";
 const BALLASTS: usize = 340;
 
 /// The answer of the terminal.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Background {
-    /// Whether it is light; `None` if the terminal did not answer in time.
+    /// Whether the background is light; `None` if the terminal did not answer in time.
     pub is_light: Option<bool>,
-    /// What was typed meanwhile, without escape sequences.
+    /// The keys typed during the wait, without escape sequences.
     pub typed: Vec<u8>,
-    /// Whether the end of an answer is still to come.
+    /// Whether an answer was incomplete at the timeout, so that its end may still arrive.
     pub is_cut: bool,
-    /// Whether all was answered in time, so that the line is not slow.
+    /// Whether the second query was answered in time, so that the connection is not slow.
     pub is_quick: bool,
 }
 
-/// Asks the terminal, which must be in raw mode. The colour is asked only `for_colour`.
+/// Queries the terminal, which must be in raw mode. The background colour is queried only if `for_colour` is set.
 pub fn ask(wire: &mut Wire, for_colour: bool) -> Background {
     let first = if for_colour { QUESTIONS[0] } else { "" };
     let question = format!("{first}{}{}", BALLAST.repeat(BALLASTS), QUESTIONS[1]);
@@ -55,7 +57,7 @@ pub fn ask(wire: &mut Wire, for_colour: bool) -> Background {
     parted(&answer)
 }
 
-/// Reads what is there; waits for it until `deadline`. Returns the number of bytes, 0 at the deadline.
+/// Reads the available input; waits for input until `deadline`. Returns the number of bytes, or 0 at the deadline.
 fn read_until(deadline: Instant, into: &mut Vec<u8>) -> io::Result<usize> {
     let left = deadline.saturating_duration_since(Instant::now());
     let left = Timespec::try_from(left).map_err(io::Error::other)?;
@@ -68,7 +70,7 @@ fn read_until(deadline: Instant, into: &mut Vec<u8>) -> io::Result<usize> {
     Ok(n)
 }
 
-/// Returns the place of the answer that begins with `head` and ends with one of `ends`.
+/// Returns the range of bytes of the answer that begins with `head` and ends with one of `ends`.
 fn found(bytes: &[u8], head: &[u8], ends: &[&[u8]]) -> Option<std::ops::Range<usize>> {
     let from = bytes.windows(head.len()).position(|window| window == head)?;
     let after = from + head.len();
@@ -77,12 +79,12 @@ fn found(bytes: &[u8], head: &[u8], ends: &[&[u8]]) -> Option<std::ops::Range<us
     Some(from..ends.iter().filter_map(end).min()?)
 }
 
-/// Returns whether the answer to the second question is there.
+/// Returns whether the input contains a complete answer to the second query.
 fn is_whole(bytes: &[u8]) -> bool {
     found(bytes, b"\x1b[?", &[b"c"]).is_some()
 }
 
-/// Divides what was read into the background and what was typed.
+/// Divides the input into the background colour and the typed keys.
 fn parted(bytes: &[u8]) -> Background {
     let mut typed = bytes.to_vec();
     if let Some(place) = found(&typed, b"\x1b[?", &[b"c"]) {
@@ -92,7 +94,7 @@ fn parted(bytes: &[u8]) -> Background {
     let colour: Option<Vec<u8>> = place.map(|place| typed.drain(place).collect());
     let is_light = colour.and_then(|colour| is_light(&String::from_utf8_lossy(&colour)));
     let escape = typed.iter().position(|byte| *byte == 0x1b);
-    // What follows an escape that is not whole belongs to it, and is no key.
+    // Bytes after the start of an incomplete escape sequence belong to this sequence and are not keys.
     let is_cut = escape.is_some();
     typed.truncate(escape.unwrap_or(typed.len()));
     Background { is_light, typed, is_cut, is_quick: is_whole(bytes) }
@@ -112,19 +114,19 @@ fn is_light(answer: &str) -> Option<bool> {
     Some(0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.5)
 }
 
-/// The longest pause within an answer.
+/// The longest pause between two bytes of an answer.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Drops the keys of which an answer consists that comes after the wait: crossterm knows no OSC, and reads Alt-] and
-/// characters.
+/// Drops an answer that arrives after the timeout. crossterm does not recognize OSC sequences: it reports such an
+/// answer as the key Alt-] and further characters.
 #[derive(Debug, Default)]
 pub struct Late {
-    /// The time of the last key of an answer that has not ended.
+    /// The time of the last key of an incomplete answer.
     within: Option<Instant>,
 }
 
 impl Late {
-    /// Begins within an answer if its end is still to come.
+    /// Creates a filter. If `background` has an incomplete answer, the filter also drops the rest of this answer.
     pub fn of(background: &Background) -> Self {
         Self { within: background.is_cut.then(Instant::now) }
     }
@@ -152,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_background_is_read_and_what_was_typed_is_kept() {
+    fn the_background_is_read_and_typed_keys_are_kept() {
         let of = |text: &str| parted(text.as_bytes());
         let all = |is_light, typed: &str, is_quick| Background {
             is_light,
@@ -173,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_answer_is_no_key_and_the_next_key_is() {
+    fn a_late_answer_is_dropped_and_the_next_key_is_not() {
         let now = Instant::now();
         let key = |c, modifiers| KeyEvent::new(KeyCode::Char(c), modifiers);
         let plain = |c| key(c, KeyModifiers::NONE);

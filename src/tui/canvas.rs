@@ -1,9 +1,9 @@
-//! The screen's content: it is drawn into a buffer, and only changes are sent, a frame in one write.
+//! The screen's content. Each frame is drawn into a buffer, and the changes are sent to the terminal in one write.
 //!
 //! A frame contains the changes since the previous frame, inside a synchronized update. At most one frame is being
-//! sent. The next frame is drawn when the terminal has taken the last one, so the changes always apply to what the
-//! terminal shows. ratatui's own `Terminal` is not used: it flushes in several writes, and its `clear` queries the
-//! position of the cursor, to which a terminal may never reply.
+//! sent. The next frame is drawn after the terminal has accepted the last frame, so the changes always apply to what
+//! the terminal shows. ratatui's own `Terminal` is not used: it flushes in several writes, and its `clear` queries
+//! the position of the cursor, to which a terminal may never reply.
 
 use std::{
     io::{self, Write},
@@ -25,31 +25,31 @@ use super::{
     terminal::{MOUSE_ON, PASTE_ON},
 };
 
-/// A screen to draw on. The canvas remembers its content and sends only changes. A write to `W` may accept only a
-/// part of the bytes, as with [`Wire`](super::wire::Wire).
+/// A screen to draw on. The canvas keeps its content and sends only changes. A write to `W` may accept only a part of
+/// the bytes, as with [`Wire`](super::wire::Wire).
 #[derive(Debug)]
 pub struct Canvas<W> {
     out: W,
     shown: Buffer,
     next: Buffer,
     repaint: bool,
-    /// The bytes of the last frame, and how many of them the terminal has taken.
+    /// The bytes of the last frame, and the number of these bytes that the terminal has accepted.
     bytes: Vec<u8>,
     taken: usize,
-    /// The number of bytes that the terminal has taken so far.
+    /// The number of bytes that the terminal has accepted since the start.
     pub sent: u64,
     /// Whether the terminal reports the mouse.
     pub mouse: bool,
-    /// Output that draws nothing; it is sent with the next frame.
+    /// Output that draws nothing, to be sent with the next frame.
     aside: Vec<u8>,
     /// The row with which the next frame begins. Rows that did not fit into the last frame come first.
     from: u16,
-    /// Whether the last frame left rows out.
+    /// Whether some rows of the last frame have not been sent yet.
     pub is_part: bool,
 }
 
 impl<W: Write> Canvas<W> {
-    /// Creates an empty screen of `area`'s size that sends each frame to `out` in one write.
+    /// Creates an empty screen with the size of `area`. The screen sends each frame to `out` in one write.
     pub fn new(out: W, area: Rect) -> Self {
         Self {
             out,
@@ -66,7 +66,7 @@ impl<W: Write> Canvas<W> {
         }
     }
 
-    /// Sends `bytes` with the next frame; they must draw nothing.
+    /// Sends `bytes` with the next frame. The bytes must not draw anything.
     pub fn aside(&mut self, bytes: &[u8]) {
         self.aside.extend_from_slice(bytes);
     }
@@ -83,7 +83,7 @@ impl<W: Write> Canvas<W> {
         self.repaint = true;
     }
 
-    /// Begins the screen: alternate screen, no cursor. Drops earlier output that is not sent yet.
+    /// Switches to the alternate screen and hides the cursor. Drops earlier output that has not been sent yet.
     ///
     /// # Errors
     /// When the terminal cannot be written to.
@@ -98,7 +98,7 @@ impl<W: Write> Canvas<W> {
         self.push().map(drop)
     }
 
-    /// Continues to send pending output. Returns whether the terminal has taken all output.
+    /// Continues to send pending output. Returns whether the terminal has accepted all output.
     ///
     /// # Errors
     /// When the terminal cannot be written to.
@@ -119,8 +119,8 @@ impl<W: Write> Canvas<W> {
         Ok(true)
     }
 
-    /// Draws a frame and sends the changes, unless the last frame is still being sent. After `most` bytes no further row
-    /// begins: the next frame sends the rest. Returns whether the terminal has taken all output.
+    /// Draws a frame and sends the changes, unless the last frame is still being sent. After `most` bytes, no further
+    /// row is begun, and the next frame sends the rest. Returns whether the terminal has accepted all output.
     ///
     /// # Errors
     /// When the terminal cannot be written to.
@@ -163,7 +163,7 @@ impl<W: Write> Canvas<W> {
         self.push()
     }
 
-    /// Returns the places of a row's cells.
+    /// Returns the range of the cells of a row in the buffer.
     fn row(&self, y: u16) -> Range<usize> {
         let width = usize::from(self.next.area.width);
         let begin = usize::from(y) * width;
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_new_is_nothing_sent_and_a_resize_paints_all_again() {
+    fn without_changes_nothing_is_sent_and_a_resize_sends_everything() {
         let mut canvas = Canvas::new(Wire::default(), Rect::new(0, 0, 10, 2));
         say(&mut canvas, "same");
         say(&mut canvas, "same");
@@ -225,7 +225,7 @@ mod tests {
         assert!(last.contains("\x1b[2J") && last.contains("same"), "{last:?}");
     }
 
-    /// A terminal that accepts this many bytes, and then none until the test releases it.
+    /// A terminal that accepts `room` bytes, and then no more until the test gives it more room.
     #[derive(Default)]
     struct Slow {
         room: usize,
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_is_composed_only_when_the_terminal_has_taken_the_one_before() {
+    fn a_frame_is_drawn_only_after_the_terminal_has_accepted_the_previous_frame() {
         let mut canvas = Canvas::new(Slow::default(), Rect::new(0, 0, 10, 2));
         canvas.out.room = 7;
         let mut painted = Vec::new();
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_is_too_long_is_sent_in_parts_and_no_row_waits_forever() {
+    fn a_long_frame_is_sent_in_parts_and_every_row_is_sent_in_the_end() {
         let mut canvas = Canvas::new(Wire::default(), Rect::new(0, 0, 1, 5));
         let mut rows = Vec::new();
         for text in ["a", "b", "c", "d", "e", "f"] {

@@ -1,7 +1,7 @@
-//! Draws lines of dots. A braille character has two columns and four rows of dots. Without braille, a cell of the
+//! Draws lines of dots. A braille character has two columns and four rows of dots. Without braille, each cell of the
 //! terminal is one dot.
 //!
-//! Also maps values to heights on a scale.
+//! This module also contains scales, which map values to heights in a chart.
 
 use ratatui::layout::Rect;
 
@@ -13,7 +13,7 @@ use super::{
 /// The dots of the left and the right column of a braille cell, from the bottom up.
 const BITS: [[u8; 4]; 2] = [[0x40, 0x04, 0x02, 0x01], [0x80, 0x20, 0x10, 0x08]];
 
-/// The dots of an area, counted from its left and from its bottom.
+/// The dots of an area. Columns are counted from the left, and rows from the bottom.
 #[derive(Debug, Clone, Copy)]
 pub struct Dots {
     area: Rect,
@@ -53,8 +53,8 @@ impl Dots {
         (self.area.x + x / self.wide, self.area.bottom() - 1 - up / self.high)
     }
 
-    /// Draws a line with steps: a height for each column of cells, and vertical dots where heights differ. If lines
-    /// do not differ in colour, the end of the line shows `mark`.
+    /// Draws a line with steps: a horizontal part for each column of cells, and vertical dots where heights differ.
+    /// If the theme has no colours, the end of the line shows `mark`.
     pub fn steps(
         self,
         paint: &mut Paint,
@@ -110,7 +110,7 @@ impl LogScale {
         if highest == 0 {
             return Self { lowest_ns: 10_000, highest_ns: 10_000_000 };
         }
-        // An hour in nanoseconds has 13 digits; the powers stay far within 64 bits.
+        // An hour in nanoseconds has 13 digits, so these powers fit easily into 64 bits.
         let round = |power: u64| [1, 2, 5, 10].map(|step| step * power);
         let around = |ns: u64| round(10_u64.pow(ns.ilog10()));
         let lowest_ns = around(lowest).into_iter().rfind(|round| *round <= lowest).unwrap_or(1);
@@ -119,8 +119,8 @@ impl LogScale {
         Self { lowest_ns, highest_ns }
     }
 
-    /// Returns the height of `ns` on this scale, from 1 to `steps`. A measured value is always visible, because the
-    /// lowest height is 1.
+    /// Returns the height of `ns` on this scale, from 1 to `steps`. Values outside the scale get the lowest or
+    /// highest height.
     pub fn step(&self, ns: u64, steps: usize) -> usize {
         let decades = (self.highest_ns as f64 / self.lowest_ns as f64).log10();
         let share = (ns.max(1) as f64 / self.lowest_ns as f64).log10() / decades;
@@ -135,7 +135,7 @@ pub fn linear_top(highest: f64) -> f64 {
         return 1.0;
     }
     let power = 10_f64.powf(highest.log10().floor());
-    // A value slightly above a round number, because of a rounding error, does not need a taller axis.
+    // A value that exceeds a round number only by a rounding error does not need a taller axis.
     let steps = [1.0, 1.2, 1.6, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0].map(|step| step * power);
     steps.into_iter().find(|top| highest <= top * (1.0 + 1e-9)).unwrap_or(10.0 * power)
 }
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn dots_share_a_cell_and_a_mark_stands_for_one_without_braille() {
+    fn dots_share_a_cell_and_without_braille_a_mark_replaces_a_dot() {
         assert_eq!(drawn(GlyphSet::Unicode), Buffer::with_lines([" \u{2808}", "\u{28c0} "]));
         assert_eq!(drawn(GlyphSet::Ascii), Buffer::with_lines([" *", "**"]));
     }
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_measured_is_never_drawn_as_nothing() {
+    fn every_measured_value_is_visible() {
         let scale = LogScale { lowest_ns: 1_000, highest_ns: 1_000_000 };
         assert_eq!((scale.step(0, 8), scale.step(1_000, 8), scale.step(1_000_000, 8)), (1, 1, 8));
         assert_eq!(scale.step(u64::MAX, 16), 16);

@@ -1,7 +1,8 @@
-//! The bytes that change cells of a terminal, as few as possible: on a slow line they decide how soon a key shows.
+//! Encodes changed cells for the terminal in as few bytes as possible. On a slow connection, the number of bytes
+//! determines how soon the effect of a key is visible.
 //!
-//! Only what differs from the cell before is sent, with the short forms of the sixteen colours, and moves within a row
-//! are relative.
+//! For each cell, only the differences from the previous cell are sent. The sixteen basic colours have short codes,
+//! and the cursor moves relatively within a row.
 
 use ratatui::{
     buffer::Cell,
@@ -11,14 +12,14 @@ use ratatui::{
 
 use super::theme::colours::parameters_of;
 
-/// The attributes that redyno uses, with the numbers of SGR that set them.
+/// The text attributes that redyno uses, each with its SGR number.
 const ATTRIBUTES: [(Modifier, u8); 3] = [(Modifier::BOLD, 1), (Modifier::DIM, 2), (Modifier::REVERSED, 7)];
 
-/// The numbers of SGR with which the colours of characters and of their background begin.
+/// The first SGR numbers of foreground and background colours.
 const FOREGROUND: u8 = 30;
 const BACKGROUND: u8 = 40;
 
-/// A look of cells.
+/// The colours and attributes of a cell.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Look {
     fg: Color,
@@ -26,8 +27,9 @@ struct Look {
     modifier: Modifier,
 }
 
-/// Appends the output for `cells`, row by row, until `out` has `most` bytes: the row that is begun then is the last one.
-/// Returns the number of cells in the output. Before it and after it the terminal has its default look.
+/// Appends the output for `cells`, row by row. Once `out` has `most` bytes, the current row is finished and no
+/// further row is begun. Returns the number of cells in the output. The output expects and restores the terminal's
+/// default colours and attributes.
 pub fn encode(out: &mut Vec<u8>, cells: &[(u16, u16, &Cell)], most: usize) -> usize {
     let mut text = String::new();
     let (mut at, mut look, mut encoded) = (None, Look::default(), 0);
@@ -48,7 +50,7 @@ pub fn encode(out: &mut Vec<u8>, cells: &[(u16, u16, &Cell)], most: usize) -> us
             look = wanted;
         }
         text.push_str(cell.symbol());
-        // After a character of another width, the place of the cursor is left open.
+        // After a character that is not one column wide, the position of the cursor is not relied on.
         at = (Span::raw(cell.symbol()).width() == 1).then_some((x + 1, y));
     }
     if look != Look::default() {
@@ -64,13 +66,13 @@ fn push(text: &mut String, parameters: &str, end: char) {
     text.push(end);
 }
 
-/// Returns a parameter; 1 is the default.
+/// Returns a number as the parameter of an escape sequence; 1 is the default and is left out.
 fn number(n: u16) -> String {
     if n == 1 { String::new() } else { n.to_string() }
 }
 
 impl Look {
-    /// Returns the parameters of SGR that change this look to `wanted`.
+    /// Returns the SGR parameters that change these colours and attributes to `wanted`.
     fn change_to(self, wanted: Self) -> String {
         if wanted == Self::default() {
             return String::new();
@@ -78,7 +80,7 @@ impl Look {
         let mut parameters = Vec::new();
         let mut from = self;
         if !(from.modifier - wanted.modifier).is_empty() {
-            // To set all again is as short as to take one back.
+            // A reset is as short as switching off a single attribute.
             from = Self::default();
             parameters.push("0".to_owned());
         }
@@ -100,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_differs_is_sent_and_the_look_is_taken_back() {
+    fn only_differences_are_sent_and_the_default_look_is_restored() {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 12, 2));
         buffer.set_string(0, 0, "ab", Style::new().bold().green());
         buffer.set_string(2, 0, "cd", Style::new().green().bg("237".parse().unwrap()));

@@ -25,10 +25,10 @@ use rustix::{
 use super::background::{Background, Late};
 use crate::app::{Gesture, Key, KeyCode};
 
-/// The interval at which the reader checks whether the screen is closed.
+/// The interval at which the reader thread checks whether the screen is closed.
 const LOOK: Duration = Duration::from_millis(40);
 
-/// The longest time that the start waits for the reader thread to listen to the terminal.
+/// The timeout for the start of the reader thread.
 const LONGEST: Duration = Duration::from_secs(1);
 
 /// An event of the terminal.
@@ -46,21 +46,21 @@ pub enum Event {
 
 /// The source of events: the terminal, or a script in a test.
 pub trait Events {
-    /// Waits at most `wait` for the next event and returns it, or `None` if there was none.
+    /// Returns the next event, or `None` if no event arrives within `wait`.
     ///
     /// # Errors
     /// When the terminal is gone.
     fn next(&mut self, wait: Duration) -> io::Result<Option<Event>>;
 }
 
-/// The terminal on standard input, read by a separate thread. crossterm blocks in an incomplete escape sequence,
-/// and reads for ever from a terminal that is gone (a dropped SSH line). Because of the thread, neither stops the
-/// screen.
+/// The terminal on standard input, read by a separate thread. crossterm may block in an incomplete escape sequence,
+/// or forever if the terminal is gone, such as after a dropped SSH connection. With a separate thread, a blocked read
+/// does not stop the screen.
 #[derive(Debug)]
 pub struct TerminalEvents {
     events: Receiver<io::Result<Option<Event>>>,
     is_over: Arc<AtomicBool>,
-    /// The keys that were pressed before the thread listened.
+    /// The keys that were pressed before the thread began to read.
     typed: VecDeque<Event>,
 }
 
@@ -76,8 +76,8 @@ fn typed_key(byte: u8) -> Option<Event> {
 }
 
 impl TerminalEvents {
-    /// Begins to listen, after the question for the background. From then on, every change of the terminal's size is an event: crossterm receives SIGWINCH
-    /// only while it listens.
+    /// Begins to read events, after the query for the background. From then on, every change of the terminal's size
+    /// is an event; crossterm does not receive SIGWINCH earlier.
     ///
     /// # Errors
     /// When the terminal is gone.
@@ -89,7 +89,7 @@ impl TerminalEvents {
         thread::Builder::new().name("keys".into()).spawn(move || listen(&sender, late, &over))?;
         let typed = before.typed.iter().filter_map(|byte| typed_key(*byte)).collect();
         let begun = Self { events, is_over, typed };
-        // The thread's first message only says that it listens.
+        // The thread's first message only reports that it reads events.
         begun.events.recv_timeout(LONGEST).map_or(Ok(()), |event| event.map(drop))?;
         Ok(begun)
     }
@@ -110,15 +110,15 @@ impl Events for TerminalEvents {
 }
 
 impl Drop for TerminalEvents {
-    /// Waits until the thread has stopped reading, so that later keys go to the shell; but not for a read that
-    /// never returns.
+    /// Waits until the thread has stopped reading, so that later keys go to the shell. The wait also ends when the
+    /// terminal is gone.
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
         while check_terminal().is_ok() && self.events.recv_timeout(2 * LOOK).is_ok() {}
     }
 }
 
-/// Sends the terminal's events. The thread sends `None` first, once it listens.
+/// Sends the terminal's events. The first message is `None` and reports that the thread reads events.
 fn listen(events: &Sender<io::Result<Option<Event>>>, mut late: Late, is_over: &AtomicBool) {
     let mut sent = events.send(event::poll(Duration::ZERO).map(|_| None));
     while sent.is_ok() && !is_over.load(Ordering::Relaxed) {
@@ -141,7 +141,7 @@ fn check_terminal() -> io::Result<()> {
         terminals.push(PollFd::new(&stdin, PollFlags::empty()));
     }
     match poll(&mut terminals, Some(&Timespec::default())) {
-        // A signal interrupted the wait.
+        // A signal interrupted the system call.
         Ok(_) | Err(Errno::INTR) => {}
         Err(error) => return Err(error.into()),
     }
@@ -154,8 +154,8 @@ fn gone() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "it hung up")
 }
 
-/// Returns the event in the app's types; `None` for events that redyno ignores: key releases, drags, focus, unknown
-/// keys.
+/// Returns the event in the app's types; `None` for events that redyno ignores, such as key releases, drags, focus
+/// changes and unknown keys.
 fn decode(raw: &Raw) -> Option<Event> {
     match raw {
         Raw::Resize(..) => Some(Event::Resize),
@@ -194,7 +194,7 @@ fn decode_key(key: &KeyEvent) -> Option<Key> {
         RawCode::F(1) => KeyCode::F1,
         _ => return None,
     };
-    // Keys with Alt and similar modifiers are different keys, which have no meaning here.
+    // Keys with Alt and similar modifiers have no function in redyno.
     let others = KeyModifiers::ALT | KeyModifiers::SUPER | KeyModifiers::META | KeyModifiers::HYPER;
     (!key.modifiers.intersects(others))
         .then(|| Key { code, ctrl: key.modifiers.contains(KeyModifiers::CONTROL) })
@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn presses_count_releases_and_alt_do_not() {
+    fn key_presses_are_events_but_releases_and_alt_keys_are_not() {
         let press = |code, modifiers| decode(&Raw::Key(KeyEvent::new(code, modifiers)));
         let q = Key::plain(KeyCode::Char('q'));
         assert_eq!(press(RawCode::Char('q'), KeyModifiers::NONE), Some(Event::Key(q)));

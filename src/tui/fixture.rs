@@ -15,7 +15,7 @@ use crate::{
     stats::{Latency, Recorder},
 };
 
-/// Returns pings with these round trip times, of which the part between kernel timestamps is four fifths.
+/// Returns pings with these round trip times. The part between the kernel timestamps is 80 % of each round trip time.
 fn stamped(rtt: Latency) -> Ping {
     let part = |hundredths: u64| {
         let mut recorder = Recorder::new();
@@ -43,7 +43,7 @@ pub struct MadeUp {
     segment: u32,
     knobs: Knobs,
     recorder: Recorder,
-    /// The commands per second of other clients.
+    /// The commands per second that other clients send.
     others: f64,
 }
 
@@ -132,7 +132,7 @@ impl MadeUp {
             let ops = (rate * length_s) as u64;
             let segment = self.segment;
             let clients = self.knobs.clients;
-            // A request that is due first waits for a connection.
+            // A due request may have to wait for a free connection.
             let response = self.knobs.rate.map(|_| self.latency(2600, median_us * 1.4));
             let behind_us = if self.knobs.rate.is_some() { (self.random() * 900.0) as u64 } else { 0 };
             let interval = Interval {
@@ -256,8 +256,8 @@ impl MadeUp {
         Record::Event(Event::new(self.now_s(), what))
     }
 
-    /// Replaces the figures in `record` by those of a tick without a connection; returns whether such a tick has
-    /// this record.
+    /// Replaces the figures in `record` by the figures of a tick without connections. Returns whether a tick without
+    /// connections has a record of this kind.
     fn is_out(&self, record: &mut Record) -> bool {
         if let Record::Interval(interval) = record {
             let Interval { t_s, length_s, segment, .. } = **interval;
@@ -319,15 +319,16 @@ fn config() -> BTreeMap<String, String> {
     values.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
 }
 
-/// Returns the recording in the README's pictures, of a real server. Its 70 s have 50 clients, then 100 with a
-/// stall of a second, a fork and a note, then pipeline 16, then an open loop with a slow script.
+/// Returns the recording of a real server that the README's pictures show. Its 70 s contain a period with 50 clients,
+/// then 100 clients with a stall of one second, a fork and a mark, then pipeline 16, then an open loop with a slow
+/// script.
 pub fn recorded() -> Vec<Record> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/session.jsonl");
     let mut reader = Reader::open(Path::new(path)).expect("the recording is there");
     std::iter::from_fn(|| reader.next_record().expect("it can be read")).collect()
 }
 
-/// Returns a minute of a server that gets no load from redyno, while other clients send 90 000 commands per second.
+/// Returns a minute without load from redyno, in which other clients send 90 000 commands per second.
 pub fn monitored() -> Vec<Record> {
     let (made, mut records) = MadeUp::new(Knobs::default());
     let mut made = MadeUp { others: 90_000.0, ..made };
@@ -335,8 +336,8 @@ pub fn monitored() -> Vec<Record> {
     records
 }
 
-/// Returns 35 s under load with events that the other recording lacks: a second and a half without any measurement,
-/// errors, an intrinsic probe, and an outage of two seconds.
+/// Returns 35 s under load with 1.5 s without any measurement, errors, an intrinsic probe, and an outage of two
+/// seconds.
 pub fn outage() -> Vec<Record> {
     let (mut made, mut records) = MadeUp::new(Knobs { load: true, clients: 200, ..Knobs::default() });
     for tick in 1..=140 {

@@ -1,4 +1,4 @@
-//! The layout: computes from the size of the terminal where each part of the screen is. Pure arithmetic.
+//! The layout: computes the position of each part of the screen from the size of the terminal. Pure arithmetic.
 //!
 //! ```text
 //!  header                                     ┐ always
@@ -13,28 +13,29 @@
 //!  news, server line: in a frozen view, the values at the cursor
 //!  footer
 //! ```
-//! On a small terminal, whole parts are left out, the least important first. No part gets fewer rows than it needs.
+//! On a small terminal, whole parts are left out, the least important parts first. A part that is shown always has
+//! the rows that it needs.
 
 use ratatui::layout::Rect;
 
 use super::paint::row;
 use crate::app::{Pane, Subject};
 
-/// The tier of a screen size: which parts fit.
+/// The class of a screen size, which determines the parts that are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tier {
-    /// Charts next to a panel.
+    /// Room for charts with a panel at their right.
     Panel,
-    /// Charts, the knobs in one or two lines.
+    /// Room for charts, with the knobs in one or two lines below.
     Compact,
-    /// Numbers, one line of chart.
+    /// Room for numbers with sparklines.
     Numbers,
-    /// A single line.
+    /// Room for a single line.
     #[default]
     Line,
 }
 
-/// The columns that all charts share: a moment is at the same column in each chart.
+/// The widths that all charts share, so that a moment is at the same column in each chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Columns {
     /// Width of the names and axis labels left of the plot.
@@ -43,24 +44,25 @@ pub struct Columns {
     pub plot: u16,
     /// Width of the names right of the plot, with the mark and the blank before each name.
     pub name: u16,
-    /// The number of figures right of the names, at most three: now, 60 s, segment.
+    /// The number of figures right of each name, at most three: now, 60 s and segment.
     pub values: u16,
     /// Width of each figure.
     pub value: u16,
 }
 
-/// The plan of the screen, made once for each frame, for drawing and for the mouse.
+/// The layout of the screen: the areas of its parts. The layout is computed once for each frame, and used for drawing
+/// and for the mouse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Plan {
     /// The whole screen.
     pub area: Rect,
-    /// The tier.
+    /// The class of the screen's size.
     pub tier: Tier,
-    /// Target, load, time.
+    /// The header: target, load and time.
     pub header: Rect,
-    /// The status sentence.
+    /// The status line.
     pub status: Rect,
-    /// The rows between status and footer: the inside of a screen.
+    /// The rows between status line and footer, which each screen fills with its own content.
     pub body: Rect,
     /// The throughput: a horizontal rule and the chart.
     pub throughput: Rect,
@@ -68,17 +70,18 @@ pub struct Plan {
     pub commands: Rect,
     /// The latency: a horizontal rule and the chart.
     pub latency: Rect,
-    /// The lanes of probes and server, below a rule if there is room for one.
+    /// The lanes of probes and server, below a horizontal rule if there is room.
     pub probes: Rect,
-    /// Rows of each probe lane.
+    /// The height of each lane, in rows.
     pub probe_rows: u16,
-    /// Whether the probes have a rule above them.
+    /// Whether the lanes have a horizontal rule above them.
     pub probe_rule: bool,
-    /// The time axis. Three rows high: segments, events and times; two rows high: segments with events, and times.
+    /// The time axis. With three rows, the axis shows segments, events and times; with two rows, segments and events
+    /// share a row.
     pub axis: Rect,
     /// Knobs and tables next to the charts.
     pub panel: Rect,
-    /// The knobs in one or two lines, where no panel shows them.
+    /// The knobs in one or two lines, on a screen whose panel does not show knobs.
     pub knob_line: Rect,
     /// The latest events; empty if there is no room.
     pub news: Rect,
@@ -92,31 +95,32 @@ pub struct Plan {
 
 /// The largest number of lanes for probes and server.
 pub const PROBE_LANES: u16 = 8;
-/// Up to this number, the lanes have no rule above them.
+/// Up to this number of lanes, there is no rule above the lanes.
 const LANES_WITHOUT_RULE: u16 = 2;
-/// Below this width, there is no panel: charts next to it would have fewer than 56 columns.
+/// The minimum width of a screen with a panel. On a narrower screen, charts next to a panel would have fewer than 56
+/// columns.
 const PANEL_MIN_WIDTH: u16 = 106;
-/// Below this height, there is no panel: the knobs alone would fill it.
+/// The minimum height of a screen with a panel. On a screen with fewer rows, the knobs alone would fill the panel.
 const PANEL_MIN_HEIGHT: u16 = 18;
-/// The least width and height for charts. They need rules, five rows of latency, two of throughput, and one each of
-/// ping, axis and knobs.
+/// The minimum width and height of a screen with charts. The charts need rules, five rows for latency, two rows for
+/// throughput, and one row each for ping, axis and knobs.
 const COMPACT_MIN: (u16, u16) = (46, 14);
-/// The least width and height for numbers: a header, and four rows of two figures with their names.
+/// The minimum width and height of a screen with numbers: a header, and four rows of two figures with their names.
 const NUMBERS_MIN: (u16, u16) = (24, 5);
 
 impl Plan {
     /// Returns the number of columns of the charts.
     pub fn chart_columns(&self) -> u16 {
         match self.columns.plot {
-            // Without a chart, any width will do.
+            // Without a chart, the number of columns does not matter.
             0 => self.area.width,
             plot => plot,
         }
     }
 }
 
-/// Returns the plan for a terminal of `area`'s size and charts about `subject`. With `alone`, the plan has only
-/// this pane, if there is room for charts.
+/// Returns the layout for a terminal with the size of `area` and charts about `subject`. If `alone` is set and there
+/// is room for charts, the layout contains only this pane.
 pub fn plan(area: Rect, subject: Subject, alone: Option<Pane>) -> Plan {
     let whole = of_all(area, subject);
     match (alone, whole.tier) {
@@ -125,7 +129,7 @@ pub fn plan(area: Rect, subject: Subject, alone: Option<Pane>) -> Plan {
     }
 }
 
-/// Returns the plan with all panes.
+/// Returns the layout with all panes.
 fn of_all(area: Rect, subject: Subject) -> Plan {
     let (w, h) = (area.width, area.height);
     let tier = match () {
@@ -152,8 +156,8 @@ enum ChartPart {
 
 use ChartPart::{Commands, Latency, Probes, Throughput};
 
-/// How many rows each part of the charts gets, one step after another. First, each part gets its least useful
-/// height, the most important part first; later steps add rows. The latency chart gets the rest.
+/// The steps in which the parts of the charts get their rows. The first steps give each part its minimum height, the
+/// most important part first; later steps add rows. The latency chart gets the remaining rows.
 const OF_LOAD: [(ChartPart, u16); 21] = [
     // A rule, and a row for each name of the legend.
     (Latency, 6),
@@ -166,7 +170,7 @@ const OF_LOAD: [(ChartPart, u16); 21] = [
     // The server's CPU.
     (Probes, 1),
     (Throughput, 1),
-    // A third lane, and with it a rule.
+    // A third lane, and the rule that is needed with three lanes.
     (Probes, 2),
     // A screen of 80x24 gets to here.
     (Latency, 1),
@@ -186,7 +190,7 @@ const OF_LOAD: [(ChartPart, u16); 21] = [
     (Throughput, 3),
 ];
 
-/// The steps while the charts show the server.
+/// The steps in which the parts get their rows while the charts show the server.
 const OF_SERVER: [(ChartPart, u16); 17] = [
     // A heading and two commands.
     (Commands, 3),
@@ -213,7 +217,7 @@ const OF_SERVER: [(ChartPart, u16); 17] = [
     (Probes, 3 + PROBE_LANES),
 ];
 
-/// Divides `rows` into those of throughput, commands, latency and probes.
+/// Divides `rows` among throughput, commands, latency and probes.
 fn granted(rows: u16, subject: Subject) -> [u16; 4] {
     let mut granted = [0; 4];
     let mut left = rows;
@@ -232,13 +236,13 @@ fn granted(rows: u16, subject: Subject) -> [u16; 4] {
     granted
 }
 
-/// A screen with at least this many rows shows the latest event next to a panel, and without a panel.
+/// The minimum height of a screen that shows the latest event, first with a panel, then without a panel.
 const ROOM_FOR_NEWS: (u16, u16) = (30, 22);
-/// A screen without a panel and with at least this many rows shows the server's own figures, and under load the knobs in
-/// two lines.
+/// A screen without a panel shows the server's own figures from this height on, and under load the knobs in two
+/// lines.
 const ROOM_FOR_LINES: u16 = 20;
 
-/// The number of rows below the charts: for the knobs, for the latest event, and for the server's own figures.
+/// Returns the number of rows below the charts for the knobs, for the latest event, and for the server's own figures.
 fn rows_below(tier: Tier, h: u16, subject: Subject) -> [u16; 3] {
     let has_panel = tier == Tier::Panel;
     let knobs = match subject {
@@ -256,7 +260,7 @@ fn charts(area: Rect, tier: Tier, subject: Subject) -> Plan {
     // A blank column between the figures and the edge.
     let main = w - panel_width - 1;
     let below = rows_below(tier, h, subject);
-    // Header, status and footer are above and below.
+    // Header, status line and footer need one row each.
     let body = h.saturating_sub(3 + below.iter().sum::<u16>());
     let axis_rows = match body {
         0..16 => 1,
@@ -297,8 +301,8 @@ fn charts(area: Rect, tier: Tier, subject: Subject) -> Plan {
     }
 }
 
-/// Returns the plan in which `pane` takes the place of all charts and of the panel. A chart keeps the time axis
-/// below it, and the rows with figures of the server or of the cursor.
+/// Returns the layout in which `pane` replaces all charts and the panel. Below a chart, the time axis stays, as do
+/// the rows with figures of the server or of the cursor.
 fn with_one(whole: Plan, subject: Subject, pane: Pane) -> Plan {
     let area = whole.area;
     let body = Rect { height: whole.axis.bottom() - whole.body.y, ..whole.body };
@@ -327,13 +331,13 @@ fn with_one(whole: Plan, subject: Subject, pane: Pane) -> Plan {
     }
 }
 
-/// Returns the width of the panel: enough for its tables, as long as the charts have most of the screen.
+/// Returns the width of the panel. The panel has room for its tables, but the charts always have most of the screen.
 fn panel_width(w: u16, subject: Subject) -> u16 {
     match w {
-        // Names of commands need the columns.
+        // The names of commands need the columns more than the panel does.
         0..132 if subject == Subject::Server => 25,
         0..110 => 25,
-        // Titles of segments in full; the charts have 70 columns at 120.
+        // The titles of segments fit completely; on 120 columns, the charts have 70.
         110..132 => 27,
         // Two figures in a row.
         132..160 => 37,
@@ -345,25 +349,25 @@ fn panel_width(w: u16, subject: Subject) -> u16 {
 /// From this width on, the charts have room for all figures and for long names.
 const ROOM_FOR_FIGURES: u16 = 130;
 
-/// Returns the columns of the charts. A name is as wide as `p99.9` with a blank and a mark before it; a figure is
-/// as wide as `12.4 k/s`.
+/// Returns the columns of the charts. A name has the width of `p99.9` with a mark and a blank; a figure has the width
+/// of `12.4 k/s`.
 fn columns(main: u16, subject: Subject) -> Columns {
     let (gutter, values, value) = if main >= ROOM_FOR_FIGURES { (10, 3, 9) } else { (7, 1, 8) };
     let name = match subject {
         Subject::Load => 7,
         // Charts of 56 columns are more important than names in full.
         Subject::Server if main < 80 => 8,
-        // Room for `hgetall` instead of `p99.9`.
+        // Room for the name `hgetall`.
         Subject::Server => 9,
     };
     Columns { gutter, plot: main.saturating_sub(gutter + name + value * values), name, values, value }
 }
 
-/// From this width on, a sparkline has its range next to it.
+/// From this width on, the range of a sparkline is written next to it.
 const ROOM_FOR_RANGES: u16 = 36;
 
-/// Returns the columns of sparklines. There is room for `p50 583 µs` on the left and `280 µs–1.1 ms` on the right,
-/// each between blanks.
+/// Returns the columns of sparklines. There is room for `p50 583 µs` at the left of the sparkline, and for `280
+/// µs–1.1 ms` at the right.
 fn columns_of_numbers(w: u16) -> Columns {
     let (gutter, name) = (13, if w >= ROOM_FOR_RANGES { 15 } else { 1 });
     Columns { gutter, plot: w.saturating_sub(gutter + name), name, values: 0, value: 0 }

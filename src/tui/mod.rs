@@ -4,9 +4,9 @@
 //!   events ──► app::update ──► app::Model ──► layout ──► screens ──► widgets ──► paint ──► terminal
 //!     mouse ◄── spots ◄──────────────────────────────────────────────────────────┘
 //! ```
-//! The layout is made once per frame. While drawing, each part registers what a mouse click on it means. Drawing
-//! only reads the model, and computes no statistics. Only [`theme::Theme`] names colours and drawing characters;
-//! only [`layout::plan`] decides on sizes.
+//! The layout is computed once per frame. While a part of the screen is drawn, it registers the meaning of mouse
+//! clicks in its area. Drawing only reads the model, and computes no statistics. Colours and drawing characters are
+//! named only in [`theme::Theme`], and sizes are decided only in [`layout::plan`].
 
 mod background;
 mod canvas;
@@ -39,7 +39,7 @@ use crate::{app::Model, session::timeline::Reading};
 
 // Names that all drawing code needs.
 
-/// What a screen is drawn from.
+/// The input of the functions that draw a screen.
 pub struct Scene<'a> {
     /// The model.
     pub model: &'a Model,

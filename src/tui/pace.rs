@@ -1,14 +1,14 @@
-//! The rate of frames for new data: at most ten frames a second, and fewer on a slow line.
+//! The frame rate for new data: at most ten frames a second, and fewer on a slow connection.
 //!
 //! ```text
-//!   redyno ──frame──► queue of the system ──4 kB/s──► terminal
+//!   redyno ──frame──► system's send queue ──4 kB/s──► terminal
 //!                     19 kB: 4.8 s of output
 //! ```
-//! A slow terminal gets so few frames that it is idle half of the time. So it shows the effect of a key press at
-//! once: no old frames are queued. The system takes more output than the terminal has shown. How fast the queue empties
-//! is known when it is full: then it takes as much as the terminal reads. From this follows how much is queued, and new
-//! data wait until the queue is short. A frame for new data is sent in parts, so that the frame that a key causes waits
-//! for one part at most.
+//! A slow terminal gets so few frames that it is idle half of the time. No old frames are queued, so the terminal
+//! shows the effect of a key press at once. The system accepts output before the terminal has shown it. When the
+//! system's send queue is full, the system accepts output exactly as fast as the terminal reads, so the rate of the
+//! connection can be measured. The length of the queue is computed from this rate, and frames for new data wait until
+//! the queue is short. A frame for new data is sent in parts, so a frame for a key press waits for at most one part.
 
 use std::{
     collections::VecDeque,
@@ -17,29 +17,31 @@ use std::{
 
 /// The shortest time between two frames.
 const SHORTEST: Duration = Duration::from_millis(100);
-/// The longest time between two frames, unless the terminal needs longer for a single frame.
+/// The longest time between two frames, unless a single frame takes longer.
 const LONGEST: Duration = Duration::from_secs(2);
-/// A frame for new data begins only if the queue is empty after this time.
+/// A frame for new data begins only if the send queue will be empty after this many seconds.
 const LONGEST_QUEUE_S: f64 = 0.1;
-/// The time that a slow line needs for a part of a frame.
+/// The time that a slow connection needs for one part of a frame, in seconds.
 const PART_S: f64 = 0.25;
-/// The shortest and the longest time over which the line's rate is measured, in seconds. A line that takes nothing for
-/// longer has stalled, which is no rate.
+/// The shortest and the longest time over which the rate of the connection is measured, in seconds. A connection that
+/// accepts nothing for a longer time has stalled, which is not a rate.
 const MEASURED_S: (f64, f64) = (0.25, 4.0);
-/// The share of the measured rate that is used, so that an error of the measurement does not fill the queue slowly.
+/// The share of the measured rate that is used. With this margin, a measurement error does not slowly fill the queue.
 const MARGIN: f64 = 0.8;
-/// A faster line needs no queue, in bytes per second.
+/// The rate from which on a connection counts as fast, in bytes per second.
 const FAST: f64 = 200_000.0;
-/// After this time without a full queue, the measured rate is forgotten, in seconds: the line may have become faster.
+/// The time after which a measured rate is dropped if the queue has not been full again, in seconds. The connection
+/// may have become faster.
 const FORGOTTEN_S: f64 = 300.0;
-/// The rate of a line to a terminal that has not answered quickly, while no rate is measured, in bytes per second. It is
-/// never taken for quick later: a queue that fills up would hold the next key for seconds.
+/// The assumed rate of a connection to a terminal that has not answered quickly, in bytes per second, as long as no
+/// rate has been measured. Such a connection never counts as fast: a full queue would delay the effect of the next
+/// key by seconds.
 const ASSUMED: f64 = 3000.0;
-/// The number of writes that are kept: those of some seconds, which fill the largest queue.
+/// The number of writes that are kept: enough to fill the largest queue.
 const MOST_WRITES: usize = 256;
 
-/// When the last frame began and how long it took, and how much output is queued. From this follows when the next frame
-/// may begin.
+/// Decides when the next frame may begin, from the start and duration of the last frame and the length of the send
+/// queue.
 #[derive(Debug, Clone)]
 pub struct Pace {
     began: Instant,
@@ -51,7 +53,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Begins at the first frame. `is_quick` is whether the terminal is known to answer quickly.
+    /// Creates the pace before the first frame. `is_quick` is true if the terminal has answered a query quickly.
     pub fn new(now: Instant, is_quick: bool) -> Self {
         let line = Line { assumed: (!is_quick).then_some(ASSUMED), ..Line::default() };
         Self { began: now, took: Duration::ZERO, before: 0, line }
@@ -64,7 +66,7 @@ impl Pace {
         self.before = self.line.sent;
     }
 
-    /// Records how many bytes the system has taken in all, and whether it takes no more at present.
+    /// Records the total number of bytes that the system has accepted, and whether its send queue is full.
     pub fn sent(&mut self, now: Instant, sent: u64, is_full: bool) {
         if !is_full {
             self.took = now.saturating_duration_since(self.began);
@@ -72,7 +74,7 @@ impl Pace {
         self.line.sent(now, sent, is_full);
     }
 
-    /// Returns the number of bytes after which a frame begins no further row.
+    /// Returns the number of bytes after which a frame must not begin another row.
     pub fn part(&self) -> usize {
         self.line.rate().map_or(usize::MAX, |rate| (rate * PART_S) as usize)
     }
@@ -90,17 +92,17 @@ impl Pace {
     }
 }
 
-/// What is known of the line to the terminal.
+/// The connection to the terminal: its rate, and the output in the send queue.
 #[derive(Debug, Clone, Default)]
 struct Line {
-    /// The last writes: when, and how many bytes.
+    /// The time and the number of bytes of each recent write.
     writes: VecDeque<(Instant, u64)>,
     sent: u64,
-    /// The last moment at which the queue was full and a measurement began, and the bytes sent by then.
+    /// The start of the present measurement, at which the queue was full, and the number of bytes sent by then.
     full: Option<(Instant, u64)>,
-    /// The rate at which the queue empties, in bytes per second, when it was measured.
+    /// The time of the last measurement, and the measured rate in bytes per second.
     measured: Option<(Instant, f64)>,
-    /// The rate while none is measured; `None` for a terminal that is known to be quick.
+    /// The rate to use before a measurement, in bytes per second; `None` for a terminal that answers quickly.
     assumed: Option<f64>,
 }
 
@@ -117,7 +119,7 @@ impl Line {
             self.measured = self.measured.filter(|(at, _)| (now - *at).as_secs_f64() < FORGOTTEN_S);
             return;
         }
-        // From one moment with a full queue to another, the line takes what the terminal reads.
+        // Between two moments with a full queue, the system accepts as many bytes as the terminal reads.
         let (from, sent_then) = *self.full.get_or_insert((now, sent));
         let length_s = (now - from).as_secs_f64();
         let rate = (sent - sent_then) as f64 / length_s.max(MEASURED_S.0) * MARGIN;
@@ -133,12 +135,12 @@ impl Line {
         self.measured.map(|(_, rate)| rate).or(self.assumed)
     }
 
-    /// Returns how long the line needs for this many bytes; 0 while its rate is unknown.
+    /// Returns the time that the connection needs for this many bytes; 0 while the rate is unknown.
     fn time_of(&self, bytes: u64) -> Duration {
         self.rate().map_or(Duration::ZERO, |rate| Duration::from_secs_f64(bytes as f64 / rate))
     }
 
-    /// Returns how long the queue needs to become empty, in seconds; 0 while the rate is unknown.
+    /// Returns the time until the queue is empty, in seconds; 0 while the rate is unknown.
     fn queue_s(&self, now: Instant) -> f64 {
         let Some(rate) = self.rate() else { return 0.0 };
         let (mut queued, mut before) = (0.0_f64, now);
@@ -164,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fast_terminal_gets_ten_frames_a_second_and_a_slow_one_half_of_its_time_free() {
+    fn a_fast_terminal_gets_ten_frames_a_second_and_a_slow_one_is_idle_half_of_the_time() {
         assert_eq!(waits(0), 100);
         assert_eq!(waits(30), 70);
         assert_eq!(waits(400), 400);
@@ -176,17 +178,17 @@ mod tests {
         assert_eq!(waits(60_000), 0);
     }
 
-    /// A queue of the system that a terminal reads slowly.
+    /// A send queue of the system that a terminal reads slowly.
     struct Slow {
         /// The size of the queue, in bytes.
         room: f64,
-        /// Bytes per second.
+        /// The rate at which the terminal reads, in bytes per second.
         rate: f64,
         queued: f64,
     }
 
-    /// Sends frames of 1500 bytes as the pace allows, after a first one of 12 kB. Returns the most bytes that were queued
-    /// between the tenth and the last of `seconds` when a frame could begin.
+    /// Sends a frame of 12 kB, then frames of 1500 bytes as the pace allows, for `seconds` seconds. Returns the
+    /// largest number of queued bytes after the first ten seconds.
     fn most_queued(mut slow: Slow, is_quick: bool, seconds: u64) -> f64 {
         let start = Instant::now();
         let (mut pace, mut pending, mut sent, mut most) =
@@ -212,9 +214,9 @@ mod tests {
     }
 
     #[test]
-    fn on_a_slow_line_at_most_a_frame_is_queued_and_a_fast_one_is_not_held_up() {
+    fn a_slow_connection_queues_at_most_one_frame_and_a_fast_one_is_not_delayed() {
         let slow = || Slow { room: 19_000.0, rate: 4000.0, queued: 0.0 };
-        // A terminal that was quick at first, while its line had room, is slow once the queue is full.
+        // A terminal may answer quickly at first and turn out to be slow once the queue is full.
         for (is_quick, seconds) in [(true, 290), (false, 1000)] {
             let most = most_queued(slow(), is_quick, seconds);
             assert!(most <= 2000.0, "{is_quick}: {most} bytes are {} s", most / 4000.0);

@@ -1,15 +1,14 @@
-//! A brush that writes text and rules into a frame, in the theme's colours. What lies outside of the frame is
-//! clipped.
+//! [`Paint`] draws text and rules into a frame, in the theme's colours. Everything outside of the frame is clipped.
 //!
-//! The map for the mouse: drawing registers what a click at each place means. Where several places overlap, the
-//! topmost one counts.
+//! [`Spots`] maps positions of the mouse to meanings. Drawing registers an area and its meaning; where areas overlap,
+//! the topmost area counts.
 
 use ratatui::{buffer::Buffer, layout::Rect, text::Span};
 
 use super::theme::{Glyphs, Ink, Theme, colours::Ground};
 use crate::app::Spot;
 
-/// From this width on, a sign at the end marks text that was cut; narrower text needs each column for itself.
+/// From this width on, a sign at the end marks text that was cut. A narrower text needs all columns for itself.
 const SHOWN_CUT: u16 = 4;
 
 /// A frame that is being drawn.
@@ -21,12 +20,12 @@ pub struct Paint<'a> {
 }
 
 impl<'a> Paint<'a> {
-    /// Returns a brush for `buffer`.
+    /// Begins to draw into `buffer`.
     pub fn new(buffer: &'a mut Buffer, theme: Theme) -> Self {
         Self { buffer, theme, spots: Spots::default() }
     }
 
-    /// Registers `spot` as what a mouse click in `area` means.
+    /// Registers `spot` as the meaning of mouse clicks in `area`.
     pub fn spot(&mut self, area: Rect, spot: Spot) {
         self.spots.put(area, spot);
     }
@@ -42,8 +41,8 @@ impl<'a> Paint<'a> {
         self.theme.glyphs()
     }
 
-    /// Writes `text` from the left of `area`'s first row; returns the column after it. Text that does not fit is
-    /// cut. If there is room, a sign marks the cut, since half a sentence or number would mislead.
+    /// Writes `text` from the left of `area`'s first row; returns the column after the text. Text that does not fit
+    /// is cut, and a sign marks the cut if there is room.
     pub fn text(&mut self, area: Rect, text: &str, ink: Ink) -> u16 {
         let area = area.intersection(self.buffer.area);
         if area.is_empty() {
@@ -56,7 +55,8 @@ impl<'a> Paint<'a> {
         if is_cut { self.buffer.set_stringn(x, area.y, "…", 1, style).0 } else { x }
     }
 
-    /// Writes `parts` one after another. The end is cut if they do not fit. Returns the column after the last part.
+    /// Writes `parts` one after another, and cuts the text at the end of `area`. Returns the column after the last
+    /// part.
     pub fn parts<S: AsRef<str>>(&mut self, area: Rect, parts: &[(S, Ink)]) -> u16 {
         let mut rest = area;
         for (text, ink) in parts {
@@ -66,8 +66,8 @@ impl<'a> Paint<'a> {
         rest.x
     }
 
-    /// Writes `text` right-aligned in `area`'s first row. Text that does not fit is not written: half a number
-    /// would be another number.
+    /// Writes `text` right-aligned in `area`'s first row. Text that does not fit is not written, since a cut number
+    /// would be a wrong number.
     pub fn right(&mut self, area: Rect, text: &str, ink: Ink) {
         let length = text.chars().count() as u16;
         if length <= area.width {
@@ -102,7 +102,7 @@ impl<'a> Paint<'a> {
         }
     }
 
-    /// Writes `text` over a chart, from a place in `area` where it fits; the background stays.
+    /// Writes `text` over a chart from the left of `area`, and keeps the background of the cells.
     pub fn over(&mut self, area: Rect, text: &str, ink: Ink) {
         let style = self.theme.style(ink);
         for (x, character) in (area.left()..area.right()).zip(text.chars()) {
@@ -113,7 +113,7 @@ impl<'a> Paint<'a> {
         }
     }
 
-    /// Changes the ink of a cell, unless the cell contains text.
+    /// Changes the ink of a cell, unless the cell contains a letter or digit.
     pub fn restyle(&mut self, x: u16, y: u16, ink: Ink) {
         let style = self.theme.style(ink);
         let is_word = |cell: &ratatui::buffer::Cell| cell.symbol().starts_with(char::is_alphanumeric);
@@ -154,7 +154,7 @@ impl<'a> Paint<'a> {
         }
     }
 
-    /// Draws a box with a heading; returns the area inside.
+    /// Draws a box with a heading; returns the area inside the box.
     pub fn frame(&mut self, area: Rect, title: &str) -> Rect {
         self.clear(area);
         if area.width < 2 || area.height < 2 {
@@ -182,7 +182,7 @@ pub fn from_column(area: Rect, x: u16) -> Rect {
     Rect { x, width: area.right() - x, ..area }
 }
 
-/// Returns `text` in lines of at most `width` columns, broken at blanks. A longer word is divided.
+/// Returns `text` in lines of at most `width` columns, broken at blanks. A word longer than a line is divided.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines: Vec<String> = Vec::new();
@@ -219,18 +219,18 @@ pub fn row(area: Rect, n: u16) -> Rect {
     Rect { y: area.y.saturating_add(n.min(area.height)), height, ..area }
 }
 
-/// The places of the last frame, and what a mouse click in each means.
+/// The areas of the last frame in which mouse clicks have a meaning.
 #[derive(Debug, Clone, Default)]
 pub struct Spots(Vec<(Rect, Spot)>);
 
 impl Spots {
-    /// Registers `spot` in `area`, above all places registered earlier. For a chart, `spot` is the chart's first
+    /// Registers `spot` in `area`, above all areas registered earlier. For a chart, `spot` is the chart's first
     /// column.
     pub fn put(&mut self, area: Rect, spot: Spot) {
         self.0.push((area, spot));
     }
 
-    /// Returns what a mouse click at column `x` of row `y` means.
+    /// Returns the meaning of a mouse click at column `x` of row `y`.
     pub fn at(&self, x: u16, y: u16) -> Spot {
         let here = self.0.iter().rev().find(|(area, _)| area.contains((x, y).into()));
         match here {
@@ -260,7 +260,7 @@ mod tests {
     };
 
     #[test]
-    fn text_wraps_at_blanks_and_loses_nothing() {
+    fn text_wraps_at_blanks_and_is_complete() {
         assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
         assert_eq!(wrapped("abcdefgh ij", 3), ["abc", "def", "gh", "ij"]);
         assert_eq!(wrapped("", 5), [""]);
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_painted_outside_the_frame_and_no_number_is_halved() {
+    fn nothing_is_drawn_outside_the_frame_and_no_number_is_cut() {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 6, 2));
         let mut paint = Paint::new(&mut buffer, Theme::new(Colours::Mono, GlyphSet::Ascii));
         paint.text(Rect::new(4, 1, 20, 1), "abcdef", Ink::Text);
@@ -292,7 +292,7 @@ mod tests {
         (rows.map(|row| row.iter().map(Cell::symbol).map(str::to_owned).collect()).collect(), spots)
     }
 
-    /// Returns the place of `text` on the screen, searched from the right: in the panel or the tabs.
+    /// Returns the position of `text` on the screen; in each row, the position furthest to the right.
     fn find(rows: &[Vec<String>], text: &str) -> (u16, u16) {
         for (y, row) in rows.iter().enumerate() {
             let starts = (0..row.len()).rev();
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_drawn_somewhere_is_found_there() {
+    fn a_click_finds_the_part_that_is_drawn_there() {
         let model = Model::new(Knobs::default(), TimelineOptions::default());
         let (rows, spots) = drawn(&model);
         // Without load, the knobs are in a line, as many as fit.
@@ -318,7 +318,7 @@ mod tests {
             update(&mut model, Msg::Delivery(Delivery::Record(Arc::new(record))));
         }
         let (rows, spots) = drawn(&model);
-        // The status line names some of them, too.
+        // The status line also contains the names of some knobs, so the search begins below it.
         for knob in model.panel.knobs() {
             let (x, y) = find(&rows[2..], knob.name());
             assert_eq!(spots.at(x, y + 2), Spot::Knob(knob));
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn an_offer_is_found_where_it_is_drawn() {
+    fn a_click_finds_the_offer_that_is_drawn_there() {
         let mut model = Model::new(Knobs::default(), TimelineOptions::default());
         for c in [':', 'z', 'o', 'o', 'm'] {
             let key = crate::app::Key::plain(crate::app::KeyCode::Char(c));

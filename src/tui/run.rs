@@ -37,13 +37,13 @@ use crate::{
     workload::{Chosen, Settings},
 };
 
-/// How often the source is polled, and a slow terminal is offered more output. Records come four times a second.
+/// The interval at which the source is polled and pending output is sent. New records arrive four times a second.
 const POLL: Duration = Duration::from_millis(40);
 
-/// The options for the looks and the start of the screen.
+/// The options of the screen: its appearance and its state at the start.
 #[derive(Debug)]
 pub struct Options {
-    /// Colours and characters.
+    /// The theme: colours and drawing characters.
     pub theme: Theme,
     /// The knobs of the source at the start.
     pub knobs: Knobs,
@@ -88,14 +88,14 @@ pub enum Outcome {
     Signal(Signal),
 }
 
-/// What remains after the screen is closed.
+/// The results that remain after the screen is closed.
 #[derive(Debug)]
 pub struct Finished {
     /// The reason why the screen ended.
     pub outcome: Outcome,
     /// The result of the experiment, if there was one.
     pub answer: Option<String>,
-    /// All measurements, for the summary.
+    /// All measurements of the session, for the summary.
     pub timeline: Timeline,
     /// The findings of the session.
     pub episodes: Episodes,
@@ -114,7 +114,7 @@ impl Finished {
         Self { outcome, answer, episodes, files, timeline: model.into_timeline(), complaints: Vec::new() }
     }
 
-    /// Waits until all begun files are finished; adds their paths and errors.
+    /// Waits until all files that are being written are complete; adds their paths and errors.
     fn with(mut self, files: Files) -> Self {
         for made in files.rest() {
             match made {
@@ -130,7 +130,7 @@ impl Finished {
 /// restored before this function returns.
 ///
 /// # Errors
-/// When the terminal cannot be taken, read or written, or another thread panicked.
+/// When the terminal cannot be set to raw mode, read or written, or when another thread has panicked.
 pub fn run(
     source: &mut dyn Source,
     mut options: Options,
@@ -142,7 +142,7 @@ pub fn run(
     if let Some(is_light) = background.is_light {
         options.theme = options.theme.on_background(is_light);
     }
-    // The size is read after listening has begun, so that no change in between is missed.
+    // The size is read after events are being received, so that no change of the size is missed.
     let events = TerminalEvents::begin(&background).context("cannot read the terminal")?;
     let mut canvas = Canvas::new(wire, terminal::size());
     canvas.mouse = options.mouse;
@@ -162,7 +162,7 @@ pub fn run(
     finished.map(|finished| finished.with(screen.files))
 }
 
-/// The main loop. The loop never blocks on the terminal. The caller passes its output, its events and its source.
+/// The main loop, which never blocks on output. Tests replace the output, the events and the source.
 struct Loop<W, E> {
     canvas: Canvas<W>,
     events: E,
@@ -176,7 +176,7 @@ struct Loop<W, E> {
     is_quick: bool,
 }
 
-/// Whether something must be drawn, and how soon.
+/// Whether a frame must be drawn, and how soon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
     Nothing,
@@ -208,8 +208,8 @@ impl<W: Write, E: Events> Loop<W, E> {
                 is_behind = !self.canvas.push()?;
                 pace.sent(Instant::now(), self.canvas.sent, is_behind);
             }
-            // A key causes a frame at once, and new data causes one at its own pace, on a slow line in parts. No frame
-            // begins before the last one was taken.
+            // A key press causes a frame at once. New data causes a frame when the pace allows, and on a slow
+            // connection in parts. No frame begins before the terminal has accepted the last frame.
             let now = Instant::now();
             let most = match due {
                 Due::Now => Some(usize::MAX),
@@ -224,7 +224,7 @@ impl<W: Write, E: Events> Loop<W, E> {
                 }
                 let plan = screens::plan(self.canvas.area(), &model);
                 let effects = update(&mut model, Msg::Columns(plan.chart_columns()));
-                // For the next frame, a stretch of a recording may have to be read again.
+                // For the next frame, a part of a recording may have to be read again.
                 self.carry_out(effects, &mut model, source)?;
                 let spots = &mut self.spots;
                 let draw = |buffer: &mut _| *spots = screens::draw(buffer, theme, &model, &plan);
@@ -232,7 +232,8 @@ impl<W: Write, E: Events> Loop<W, E> {
                 pace.sent(Instant::now(), self.canvas.sent, is_behind);
                 due = Due::Nothing;
             }
-            // All queued input is handled before the next frame, so that a held key does not lag.
+            // All queued input is handled before the next frame, so that a key that is held down does not cause a
+            // delay.
             let mut wait = POLL;
             while let Some(event) = self.events.next(wait).context("the terminal is gone")? {
                 due = Due::Now;
@@ -287,7 +288,7 @@ impl<W: Write, E: Events> Loop<W, E> {
                 Effect::Read(path) => {
                     let (name, text) = share::read(Path::new(&path));
                     let effects = update(model, Msg::Script { name, text });
-                    // The model can request only effects on the session here.
+                    // These effects are orders to the session.
                     self.carry_out(effects, model, source)?;
                 }
                 Effect::ReadWorkload(path) => {
@@ -330,7 +331,7 @@ impl<W: Write, E: Events> Loop<W, E> {
         Ok(None)
     }
 
-    /// Reports the files that are finished by now, and copies their paths to the clipboard.
+    /// Reports the files that have been completed since the last call, and copies their paths to the clipboard.
     fn take_files(&mut self, model: &mut Model) -> Due {
         let mut due = Due::Nothing;
         while let Some(mut made) = self.files.look() {
@@ -374,7 +375,7 @@ impl<W: Write, E: Events> Loop<W, E> {
         Ok(None)
     }
 
-    /// Restores the terminal and stops this process, as the shell expects. After `fg`, the function continues.
+    /// Restores the terminal and stops this process, as Ctrl-Z does. After `fg`, the screen continues.
     fn suspend(&mut self) -> anyhow::Result<()> {
         terminal::give_back();
         Signal::stop_here().context("cannot stop this process")?;

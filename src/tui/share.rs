@@ -1,7 +1,7 @@
 //! Writes pictures of the screen to files, copies text to the clipboard, and reads files that the user names.
 //!
-//! Also writes exports and reports, which are made from the session's records. A separate thread writes them, so
-//! that neither the screen nor the session waits.
+//! Exports and reports are made from the session's records. Separate threads write them, so that neither the screen
+//! nor the session waits.
 //!
 //! ```text
 //! Effect::Write ─► begin ─► thread: records so far ─► segment? ─► sink ─► new file ─► look ─► a message, and the path is copied
@@ -30,7 +30,7 @@ use crate::{
     workload::text_of,
 };
 
-/// The longest text for the clipboard, in bytes: xterm and similar terminals accept no more.
+/// The longest text for the clipboard, in bytes. xterm and similar terminals do not accept a longer text.
 const MOST_COPIED: usize = 74_994;
 
 /// Returns the screen as a picture in this form.
@@ -42,7 +42,7 @@ pub fn picture(form: Picture, model: &Model, theme: Theme, area: Rect) -> String
     }
 }
 
-/// Saves a picture to a new file in `folder`; returns a message about it.
+/// Saves a picture to a new file in `folder`; returns a message with the path.
 ///
 /// # Errors
 /// A message, if the file cannot be written.
@@ -52,17 +52,18 @@ pub fn save(folder: &Path, form: Picture, picture: &str) -> Result<String, Strin
     let (path, mut file) =
         fresh_file(folder, "redyno", form.extension()).map_err(|(path, error)| failed(&path, error))?;
     file.write_all(picture.as_bytes()).map_err(|error| {
-        // The error says why writing failed; a part of a picture is worthless.
+        // A part of a picture is useless. If the file cannot be removed, the first error is reported.
         let _ = fs::remove_file(&path);
         failed(&path, error)
     })?;
     Ok(format!("saved the screen to {}, {}", untrusted::path(&path), units::bytes(picture.len() as u64)))
 }
 
-/// Returns the escape sequence that puts `text` on the terminal's clipboard: OSC 52, which needs no reply.
+/// Returns the escape sequence that copies `text` to the terminal's clipboard: OSC 52, to which terminals do not
+/// reply.
 ///
 /// # Errors
-/// A message, if the text is longer than terminals take.
+/// A message, if the text is longer than terminals accept.
 pub fn copying(what: &str, text: &str) -> Result<Vec<u8>, String> {
     if text.len() > MOST_COPIED {
         return Err(format!(
@@ -81,7 +82,7 @@ pub fn read(path: &Path) -> (String, Result<String, String>) {
     let name = untrusted::path(Path::new(path.file_name().unwrap_or(path.as_os_str())));
     let text = match fs::metadata(path) {
         Ok(about) if about.is_file() => text_of(path).map_err(|error| error.cause),
-        Ok(_) => Err("it is no file".to_owned()),
+        Ok(_) => Err("not a regular file".to_owned()),
         Err(error) => Err(error.to_string()),
     };
     (name, text)
@@ -101,19 +102,19 @@ pub struct Files {
 }
 
 impl Files {
-    /// Prepares to make files of these records.
+    /// Prepares to make files from these records.
     pub fn of(kept: Option<Kept>) -> Self {
         Self { kept: kept.map(|kept| Arc::new(Mutex::new(kept))), under_way: VecDeque::new() }
     }
 
-    /// Begins to make a file in the working directory, after the files begun before it.
+    /// Begins to make a file in the working directory, in a new thread.
     ///
     /// # Errors
     /// A message, if there are no records, or the system cannot start a thread.
     pub fn begin(&mut self, outgoing: Outgoing) -> Result<(), String> {
         let kept = Arc::clone(self.kept.as_ref().ok_or(NOTHING)?);
         let body = move || {
-            // The position in the file of records is shared by all readers.
+            // All threads share the read position in the file of records, so one thread reads at a time.
             let mut kept = kept.lock();
             make(&outgoing, &mut kept, Path::new("."))
         };
@@ -122,12 +123,12 @@ impl Files {
         Ok(())
     }
 
-    /// Returns the result of the file begun first, if it is finished.
+    /// Returns the result of the oldest file, if this file is finished.
     pub fn look(&mut self) -> Option<Made> {
         self.under_way.pop_front_if(|made| made.is_finished()).map(finished)
     }
 
-    /// Waits until all other files are finished; returns their results.
+    /// Waits until all remaining files are finished; returns their results.
     pub fn rest(self) -> impl Iterator<Item = Made> {
         self.under_way.into_iter().map(finished)
     }
@@ -148,7 +149,7 @@ fn make(outgoing: &Outgoing, kept: &mut Kept, folder: &Path) -> Made {
     let writer = new_file(outgoing, folder, sink).map_err(|error| error.to_string())?;
     let path = writer.path().to_owned();
     let size = write(outgoing, kept, writer).inspect_err(|_| {
-        // The error says why the file was not finished.
+        // If the unfinished file cannot be removed, the first error is reported.
         let _ = std::fs::remove_file(&path);
     })?;
     let (shown, path) = (untrusted::path(&path), whole(&path)?);
@@ -167,7 +168,7 @@ fn write(outgoing: &Outgoing, kept: &mut Kept, mut writer: Writer) -> Result<u64
     let mut segment = outgoing.segment.map(OneSegment::numbered);
     for record in kept.records().map_err(|error| error.to_string())? {
         let record = record.map_err(|error| error.to_string())?;
-        // An export contains the first target, which the screen shows in full; a report contains all targets.
+        // An export contains only the first target; a report contains all targets.
         let wanted =
             Some(&record).filter(|record| matches!(outgoing.form, Form::Report(_)) || record.is_of(0));
         if let Some(wanted) =
@@ -201,13 +202,13 @@ mod tests {
         let path = folder.path().join("a.script");
         std::fs::write(&path, "at 5s end").unwrap();
         assert_eq!(read(&path), ("a.script".to_owned(), Ok("at 5s end".to_owned())));
-        assert_eq!(read(folder.path()).1, Err("it is no file".to_owned()));
+        assert_eq!(read(folder.path()).1, Err("not a regular file".to_owned()));
         let missing = read(&folder.path().join("b")).1.unwrap_err();
         assert!(missing.starts_with("No such file"), "{missing}");
     }
 
     #[test]
-    fn a_picture_is_saved_beside_those_before_it() {
+    fn each_picture_is_saved_to_a_new_file() {
         let folder = tempfile::tempdir().unwrap();
         for n in 0..2 {
             let said = save(folder.path(), Picture::Text, &format!("picture {n}")).unwrap();
@@ -225,7 +226,7 @@ mod tests {
         assert!(copying("it", &"x".repeat(MOST_COPIED + 1)).unwrap_err().contains("clipboard takes"));
     }
 
-    /// Records two segments of a second each.
+    /// Returns a recording with two segments of one second each.
     fn recording(folder: &Path) -> Kept {
         let mut text = line(&Record::Session(SessionStart::now(ServerIdentity::default()))).unwrap();
         for number in [1, 2] {
@@ -267,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_leaves_no_file_behind() {
+    fn records_that_cannot_be_read_leave_no_file_behind() {
         let folder = tempfile::tempdir().unwrap();
         let mut kept = Kept::recording(vec![folder.path().join("none")]);
         let error =

@@ -1,4 +1,4 @@
-//! Prepares the terminal for the screen, and always restores it.
+//! Prepares the terminal for the screen, and always restores the terminal at the end.
 
 use std::{
     io, panic,
@@ -21,18 +21,18 @@ use ratatui::{
 
 use super::wire::Wire;
 
-/// Requests reports of mouse buttons and the wheel, also beyond column 223. Movements are not reported: they would
-/// burden a slow line.
+/// The escape sequences that request reports of mouse buttons and the wheel, also beyond column 223. Movements of the
+/// mouse are not requested, since their reports would burden a slow connection.
 pub(super) const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
 const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1000l";
 
-/// Requests that the terminal marks pasted text, so that it is not read as keys.
+/// The escape sequence that requests marks around pasted text, so that redyno does not read pasted text as keys.
 pub(super) const PASTE_ON: &str = "\x1b[?2004h";
 const PASTE_OFF: &str = "\x1b[?2004l";
 
-/// Whether the terminal is in raw mode now, because of this program.
+/// Whether this program has set the terminal to raw mode and not restored it yet.
 static TAKEN: AtomicBool = AtomicBool::new(false);
-/// The message of a panic in any thread except the screen's.
+/// The message of a panic in any thread except the thread of the screen.
 static PANICKED: Mutex<Option<String>> = Mutex::new(None);
 static HOOK: Once = Once::new();
 
@@ -41,13 +41,14 @@ static HOOK: Once = Once::new();
 pub struct Guard(());
 
 impl Guard {
-    /// Sets the terminal to raw mode. The screen itself begins only with [`Canvas::enter`](super::canvas::Canvas::enter).
+    /// Sets the terminal to raw mode. The alternate screen begins later, with
+    /// [`Canvas::enter`](super::canvas::Canvas::enter).
     ///
-    /// From then on, a panic of this thread restores the terminal before it is reported. If another thread panics,
-    /// its message is kept for [`panicked`], since a report would be lost in the alternate screen.
+    /// From then on, a panic of this thread restores the terminal before the panic is reported. The message of a
+    /// panic in another thread is kept for [`panicked`], since the alternate screen would hide the message.
     ///
     /// # Errors
-    /// When standard output is not a terminal, or it is gone.
+    /// When standard output is not a terminal, or the terminal is gone.
     pub fn take() -> io::Result<Self> {
         let screen = thread::current().id();
         HOOK.call_once(|| {
@@ -73,12 +74,12 @@ impl Drop for Guard {
     }
 }
 
-/// Returns the message of another thread that panicked while the screen was shown. A second call returns `None`.
+/// Returns the message of a panic in another thread while the screen was shown, and forgets the message.
 pub fn panicked() -> Option<String> {
     PANICKED.lock().take()
 }
 
-/// Sets raw mode, also again after the process was stopped or the shell has changed the terminal's modes.
+/// Sets the terminal to raw mode, also after the process was stopped or the shell has changed the terminal's modes.
 pub fn take() -> io::Result<()> {
     TAKEN.store(true, Ordering::SeqCst);
     let taken = terminal::enable_raw_mode();
@@ -88,8 +89,8 @@ pub fn take() -> io::Result<()> {
     taken
 }
 
-/// Restores the terminal. If it accepts no output, gives up after about a second. Does nothing if the terminal is
-/// restored already, so any code may call this function.
+/// Restores the terminal. If the terminal accepts no output, the function gives up after about a second. If the
+/// terminal is already restored, the function does nothing, so any code may call it.
 pub fn give_back() {
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return;
@@ -104,13 +105,13 @@ pub fn give_back() {
         cursor::Show,
         LeaveAlternateScreen
     );
-    // The terminal may be gone (SIGHUP). Then it cannot be restored, and no error can be reported.
+    // If the terminal is gone (SIGHUP), it cannot be restored, and no error can be reported.
     drop(queued.and_then(|()| Wire::open()?.send_last(&bytes)));
     drop(terminal::disable_raw_mode());
 }
 
-/// Returns the size of the terminal. If the system does not know the size (0×0), returns `COLUMNS` and `LINES`, or
-/// 80×24.
+/// Returns the size of the terminal. If the system does not know the size (0×0), the variables `COLUMNS` and `LINES`
+/// are used, or else 80×24.
 pub fn size() -> Rect {
     let known = terminal::size().ok().filter(|(w, h)| *w > 0 && *h > 0);
     let said = |name: &str, usual: u16| {
@@ -125,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn giving_back_what_was_not_taken_does_nothing() {
+    fn restoring_a_terminal_that_was_not_taken_does_nothing() {
         give_back();
         assert!(!TAKEN.load(Ordering::SeqCst));
     }

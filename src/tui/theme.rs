@@ -1,17 +1,18 @@
 //! The only module that names colours and drawing characters.
 //!
 //! By default, the theme uses the terminal's own sixteen colours on its own background. No information depends on
-//! colour alone. In the theme mono, every colour is the terminal's default, so that no colour command is sent. If
+//! colour alone. The theme `mono` uses only the terminal's default colour, so that no colour command is sent. If
 //! `NO_COLOR` is set, crossterm turns each colour command into a reset, which would remove bold and underline.
 //!
-//! [`colours`] defines the look of each ink, and the shades behind a chart's lines: `Theme::ground(step)` for
-//! `step` in `0..colours::STEPS`. The drawing characters are those of a [`GlyphSet`].
+//! [`colours`] defines the colours of each ink, and the shades behind a chart's lines: `Theme::ground(step)` for
+//! `step` in `0..colours::STEPS`. A [`GlyphSet`] defines the drawing characters.
 //!
-//! The option `--theme` names the palette. Without it, environment variables that describe the terminal choose the
-//! palette.
+//! The option `--theme` names the palette. Without this option, the palette is chosen by the environment variables
+//! that describe the terminal.
 //!
-//! The theme `auto` uses only colours that are legible on any background. Its shades follow the background that the
-//! terminal reports, or `COLORFGBG`; without either, the background is assumed to be dark.
+//! The theme `auto` uses only colours that are legible on any background. The shades of this theme follow the
+//! background that the terminal reports, or the variable `COLORFGBG`. If the background is unknown, it is assumed to
+//! be dark.
 
 pub(super) mod colours;
 #[cfg(test)]
@@ -37,9 +38,9 @@ pub enum Colours {
     /// The terminal's sixteen colours.
     Ansi16,
     /// The terminal's sixteen colours. Shades are from the other 240 colours, which are the same on all terminals
-    /// with 256.
+    /// with 256 colours.
     Ansi256,
-    /// The same with shades for a light background.
+    /// The terminal's sixteen colours. Shades are from the other 240 colours, for a light background.
     Pale256,
     /// The terminal's sixteen colours, and shades in 24-bit colours.
     Neutral,
@@ -51,7 +52,7 @@ pub enum Colours {
     Mono,
 }
 
-/// What a piece of text or drawing means; the theme decides how it looks.
+/// The meaning of a piece of text or drawing. The theme maps each meaning to colours and attributes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ink {
     /// Ordinary text.
@@ -64,16 +65,16 @@ pub enum Ink {
     Selected,
     /// A match of a search.
     Found,
-    /// Something is good, or on.
+    /// A state that is good, or switched on.
     Good,
-    /// Something needs attention.
+    /// A state that needs attention.
     Warn,
-    /// Something is wrong.
+    /// A state that is wrong.
     Bad,
     /// The throughput line.
     Throughput,
-    /// A percentile of the service time, from cool to bright. No percentile has a warning colour: a long tail is a
-    /// result, not an alarm.
+    /// A percentile of a latency, from cool to bright colours. No percentile has a warning colour, since a long tail
+    /// is a result and not an alarm.
     Level(Level),
     /// The ping probe.
     Ping,
@@ -115,12 +116,13 @@ impl Theme {
         Self { asks, ..Self::new(choice.palette(variable), glyphs) }.on_background(is_light)
     }
 
-    /// Returns whether the background matters: shades depend on it, and the user chose no palette.
+    /// Returns whether redyno must query the terminal for its background: the shades depend on the background, and
+    /// the user has not chosen a palette.
     pub fn asks_for_background(&self) -> bool {
         self.asks && !matches!(self.palette, Colours::Mono | Colours::Ansi16)
     }
 
-    /// Returns the theme for a light or a dark background, unless the user chose the palette.
+    /// Returns the theme for a light or a dark background. A palette that the user has chosen stays unchanged.
     #[must_use]
     pub fn on_background(self, is_light: bool) -> Self {
         let palette = match (self.palette, is_light) {
@@ -135,7 +137,7 @@ impl Theme {
     }
 
     /// Returns whether a locale (`en_US.UTF-8`) uses UTF-8. Without a locale, UTF-8 is assumed, since nearly all
-    /// terminals use it.
+    /// terminals use UTF-8.
     fn is_utf8(locale: Option<&str>) -> bool {
         locale.is_none_or(|locale| {
             let locale = locale.to_ascii_lowercase();
@@ -163,8 +165,7 @@ impl Theme {
         self.glyphs == GlyphSet::Unicode
     }
 
-    /// Returns the braille character with these dots (bit 0 is dot 1). Without dots it is a blank, since terminals
-    /// do not treat an empty braille character as a blank.
+    /// Returns the braille character with these dots (bit 0 is dot 1), or a blank if there are no dots.
     pub fn braille(dots: u8) -> char {
         if dots == 0 { ' ' } else { char::from_u32(0x2800 + u32::from(dots)).unwrap_or(' ') }
     }
@@ -174,33 +175,36 @@ impl Theme {
         u32::from(character).checked_sub(0x2800).and_then(|dots| u8::try_from(dots).ok()).unwrap_or(0)
     }
 
-    /// Returns the look of `ink`. The returned style replaces any previous style.
+    /// Returns the colours and attributes of `ink`. The returned style replaces any previous style.
     pub fn style(&self, ink: Ink) -> Style {
         Style::reset().patch(colours::style(self.palette, ink))
     }
 
-    /// Returns the background of a cell with requests: step 0 is for the fewest requests, step [`colours::STEPS`] −
-    /// 1 for the most. Higher steps look the same. A cell without requests has no such background.
+    /// Returns the background of a chart's cell that contains requests. Step 0 is for the fewest requests, and step
+    /// [`colours::STEPS`] − 1 for the most; higher steps have the same background.
     pub fn ground(&self, step: usize) -> Ground {
         colours::ground(self.palette, self.glyphs, step)
     }
 
-    /// Returns whether only its mark distinguishes a chart's line from others, because it has no colour of its own.
+    /// Returns whether the lines of a chart need marks, because colours or braille are not available to distinguish
+    /// them.
     pub fn marks_lines(&self) -> bool {
         !self.has_colours() || !self.has_braille()
     }
 
-    /// Returns the look of a lane's bars: fainter than the figures next to them, except for errors.
+    /// Returns the style of the bars in a lane. The bars are fainter than the figures next to them, except for
+    /// errors.
     pub fn bar(&self, ink: Ink) -> Style {
         match (self.palette, ink) {
-            // Reversed, a low bar would look like a high one.
+            // In reversed colours, a low bar would look like a high bar.
             (Colours::Mono, Ink::Bad) => self.style(Ink::Strong),
             (_, Ink::Bad) => self.style(ink),
             _ => self.style(ink).add_modifier(Modifier::DIM),
         }
     }
 
-    /// Replaces every character outside ASCII, if the theme is limited to ASCII. Each frame ends with this step.
+    /// Replaces every character outside ASCII if the theme is limited to ASCII. Each frame ends with this
+    /// replacement.
     pub fn finish(&self, buffer: &mut Buffer) {
         if self.glyphs == GlyphSet::Unicode {
             return;
@@ -219,14 +223,14 @@ pub enum Choice {
     /// The palette for the terminal that the environment describes.
     #[default]
     Auto,
-    /// This palette, whatever the environment says.
+    /// This palette, independent of the environment.
     Fixed(Colours),
 }
 
 /// The names of themes, for a list to choose from.
 pub const THEMES: [&str; 5] = ["auto", "16", "dark", "light", "mono"];
 
-/// What each name means.
+/// The value for each name in [`THEMES`].
 const CHOICES: [Choice; THEMES.len()] = [
     Choice::Auto,
     Choice::Fixed(Colours::Ansi16),
@@ -285,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn ascii_leaves_nothing_but_ascii() {
+    fn the_ascii_theme_leaves_only_ascii_characters() {
         let mut buffer = Buffer::with_lines(["312 µs × 漢 – …"]);
         Theme::new(Colours::Mono, GlyphSet::Ascii).finish(&mut buffer);
         assert_eq!(buffer, Buffer::with_lines(["312 us x ?  - ."]));
@@ -333,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_known_or_refused_with_all_names() {
+    fn an_unknown_name_is_refused_with_a_list_of_all_names() {
         assert_eq!("light".parse(), Ok(Choice::Fixed(Colours::Light)));
         assert_eq!("auto".parse(), Ok(Choice::default()));
         let error = "solarized".parse::<Choice>().unwrap_err().to_string();
@@ -341,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn auto_takes_what_the_terminal_has_and_colours_only_where_they_are_wanted() {
+    fn auto_uses_the_colours_of_the_terminal_unless_colours_are_unwanted() {
         let auto = |no_color: Option<&str>, term: &str, colorterm: Option<&str>| {
             let variables = [("NO_COLOR", no_color), ("TERM", Some(term)), ("COLORTERM", colorterm)];
             let variable = |asked: &str| variables.iter().find(|(name, _)| *name == asked)?.1;
@@ -370,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_wins_over_no_color() {
+    fn a_named_theme_has_precedence_over_no_color() {
         let no_color = |name: &str| (name == "NO_COLOR").then(|| "1".to_owned());
         assert_eq!(Choice::Fixed(Colours::Dark).palette(no_color), Colours::Dark);
     }

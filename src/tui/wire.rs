@@ -1,9 +1,9 @@
 //! Writes to the terminal without ever blocking for long.
 //!
-//! A terminal can stop reading without being closed: a hung SSH line, a paused multiplexer. A plain write would
-//! then block its thread, which also handles keys and signals. So the terminal is opened a second time, in
-//! non-blocking mode: a write sends only as much as fits at once. The mode of standard output itself is not
-//! changed, because the shell uses it, too.
+//! A terminal can stop reading without being closed, for example if an SSH connection hangs or a multiplexer is
+//! paused. A blocking write would then block the thread that also handles keys and signals. So the terminal is opened
+//! a second time in non-blocking mode, in which a write sends only as much as fits at once. The mode of standard
+//! output is not changed, because the shell also uses standard output.
 
 use std::{
     fs::File,
@@ -19,11 +19,11 @@ use rustix::{
     termios::{QueueSelector, tcflush, tcgetsid, ttyname},
 };
 
-/// How long redyno waits at the end for the terminal to take the last output.
+/// The timeout for the last output at the end of the program.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// A terminal to write to. A write sends as much as fits at once. If nothing fits, it returns an error of the kind
-/// [`WouldBlock`](io::ErrorKind::WouldBlock).
+/// A terminal to write to. A write sends as much as fits at once. If nothing fits, the write returns an error of the
+/// kind [`WouldBlock`](io::ErrorKind::WouldBlock).
 #[derive(Debug)]
 pub struct Wire(File);
 
@@ -42,10 +42,10 @@ impl Wire {
         Ok(Self(File::from(descriptor)))
     }
 
-    /// Sends all of `bytes`, and waits for the terminal for at most `limit` in total.
+    /// Sends all `bytes`, and waits for the terminal for at most `limit` in total.
     ///
     /// # Errors
-    /// When the terminal is gone, or has not taken everything in time ([`TimedOut`](io::ErrorKind::TimedOut)).
+    /// When the terminal is gone, or has not accepted all bytes in time ([`TimedOut`](io::ErrorKind::TimedOut)).
     pub fn send_within(&mut self, mut bytes: &[u8], limit: Duration) -> io::Result<()> {
         let deadline = Instant::now() + limit;
         while !bytes.is_empty() {
@@ -60,8 +60,8 @@ impl Wire {
         Ok(())
     }
 
-    /// Sends the final output of a screen. If the terminal has stalled, the output that it has not read is dropped
-    /// to make room. It belongs to the closed screen.
+    /// Sends the final output of a screen. If the terminal has stalled, older output that it has not read is dropped
+    /// to make room.
     ///
     /// # Errors
     /// The errors of [`send_within`](Self::send_within).
@@ -100,7 +100,8 @@ impl Write for Wire {
 
 fn open_again(output: BorrowedFd<'_>) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    // The program can open its controlling terminal by this name, even if another user owns the terminal, as after su.
+    // A program can open its controlling terminal by this name, even if the terminal belongs to another user, as
+    // after su.
     match tcgetsid(output) {
         Ok(_) => open("/dev/tty", flags, Mode::empty()),
         Err(_) => open(ttyname(output, Vec::new())?, flags, Mode::empty()),
@@ -113,7 +114,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns a full pipe that is not read, and its reading end.
+    /// Returns a full pipe and its reading end, which is not read.
     fn stalled() -> (Wire, io::PipeReader) {
         let (reader, writer) = io::pipe().unwrap();
         rustix::fs::fcntl_setfl(&writer, OFlags::NONBLOCK).unwrap();
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_takes_nothing_is_waited_for_no_longer_than_said() {
+    fn a_terminal_that_accepts_nothing_causes_a_timeout() {
         let (mut wire, _reader) = stalled();
         assert_eq!(wire.write(b"now").unwrap_err().kind(), io::ErrorKind::WouldBlock);
         let error = wire.send_within(b"later", Duration::from_millis(20)).unwrap_err();
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_goes_on_gets_all() {
+    fn a_terminal_that_reads_again_gets_all_bytes() {
         let (mut wire, mut reader) = stalled();
         let reading = std::thread::spawn(move || {
             let mut all = Vec::new();

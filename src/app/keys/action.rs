@@ -1,4 +1,4 @@
-//! The actions of keys, and the contexts in which they apply.
+//! The actions of keys, and the contexts in which bindings apply.
 
 use std::fmt;
 
@@ -42,7 +42,7 @@ actions! {
         Help "help",
         Maximise "show the next part alone",
         Minimise "show all parts",
-        TurnStretch "distributions of the last second, minute or segment",
+        TurnStretch "show the distributions of another period",
         ReverseOrder "reverse the order of the rows",
         PinBaseline "pin the segment as baseline, or unpin it",
         GoToRow "go to the moment of the selected row",
@@ -70,12 +70,12 @@ actions! {
         CopySummary "copy the summary",
         CopyCommandLine "copy the command line of this segment",
         Keys "keys by prefix, largest and hottest keys",
-        StopKeys "stop the look at the keys",
-        Entries "slow commands and clients, one in full",
+        StopKeys "stop sampling the keys",
+        Entries "list slow commands and clients",
         WatchLatency "turn the latency monitor of the server on",
         FoldFinding "fold the finding in the status line, or show it again",
         Intrinsic "intrinsic latency",
-        GentleIntrinsic "intrinsic latency, gently",
+        GentleIntrinsic "intrinsic latency, all the time",
         Insert "type",
         Erase "erase",
         Delete "delete",
@@ -87,7 +87,7 @@ actions! {
     with {
         /// Show a screen.
         Show(screen: Screen) format!("screen {}", screen.name()),
-        /// Show the screen this many places after the present one.
+        /// Show the screen that is this many places after the present screen.
         TurnScreen(by: usize) if by == 1 { "screen, next" } else { "screen, previous" },
         /// Sort the table of the segments or the nodes by the next column to the left or right.
         SortBy(to: Direction) either(to, "sort by the column to the right", "sort by the column to the left"),
@@ -105,7 +105,7 @@ actions! {
         FindNext(to: Direction) either(to, "log, previous hit", "log, next hit"),
         /// Move the cursor by this many columns.
         Scrub(columns: i32) format!("cursor {}", by(columns, "back", "on")),
-        /// Move the cursor to a landmark.
+        /// Move the cursor to a special moment, such as the next event.
         Jump(to: Landmark) format!("jump to the {}", match to {
             Landmark::Worst => "worst moment",
             Landmark::NextEvent => "next event",
@@ -123,7 +123,7 @@ actions! {
         SelectParameter(to: Direction) either(to, "parameter, previous", "parameter, next"),
         /// Change the selected parameter by a step, after a question.
         TurnParameter(to: Direction) either(to, "set the parameter a step up", "set the parameter a step down"),
-        /// Look at the server's keys in this way.
+        /// Sample the server's keys in this way.
         LookAtKeys(way: KeyWay) match way {
             KeyWay::Scan => "sample keys",
             KeyWay::Monitor => "sample commands by MONITOR",
@@ -144,7 +144,7 @@ actions! {
 }
 
 impl Action {
-    /// Returns whether the action moves a selection or a cursor; the palette does not offer such actions.
+    /// Returns whether the action moves a selection or a cursor. The palette does not list such actions first.
     pub fn moves(self) -> bool {
         matches!(
             self,
@@ -185,7 +185,7 @@ pub enum Landmark {
     End,
 }
 
-/// The context in which a binding applies.
+/// The situation in which a binding applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Context {
     /// Everywhere.
@@ -208,7 +208,7 @@ pub enum Context {
     Screen(Screen),
     /// While a search in the log is typed.
     Search,
-    /// While something is typed.
+    /// While the user types a text.
     Typing,
     /// While the palette is open.
     Palette,

@@ -1,5 +1,5 @@
-//! The key table: the action of each key, and the texts about keys in the footer, the help and the manual page.
-//! Each submodule has a part of the table. The types of keys do not depend on the terminal library, crossterm.
+//! The key table: the action of each key, and the texts about keys in the footer, the help and the manual page. Each
+//! submodule has a part of the table. The types of keys are independent of crossterm, the terminal library.
 
 /// Makes a part of the key table. Each context has bindings; each binding has keys with their actions, the keys as
 /// text, the hint for the footer, and the help.
@@ -27,8 +27,8 @@ pub struct Binding {
     pub keys: &'static [(Pattern, Action)],
     /// The keys as help and manual show them.
     pub written: &'static str,
-    /// The hint in the footer: the keys, a word, and a rank. Without room, hints with a high rank are dropped
-    /// first; 0 is never dropped.
+    /// The hint in the footer: the keys, a word, and a rank. If the footer is too narrow, hints with a high rank are
+    /// left out first; hints with rank 0 always stay.
     pub hint: Option<(&'static str, &'static str, u8)>,
     /// The help text: what the keys do.
     pub help: &'static str,
@@ -151,7 +151,7 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// Returns the action of `key` in these contexts; if several bind the key, the earliest one applies.
+/// Returns the action of `key` in these contexts. If several contexts bind the key, the first of them applies.
 pub fn action(contexts: &[Context], key: Key) -> Option<Action> {
     let of = |context: &Context| {
         let here = bindings().filter(|binding| binding.context == *context);
@@ -160,14 +160,15 @@ pub fn action(contexts: &[Context], key: Key) -> Option<Action> {
     contexts.iter().find_map(of).map(|(_, action)| *action)
 }
 
-/// Returns the hints for these contexts that fit into `width` columns, as (keys, word), written `keys word` with
-/// two blanks between them. The least important hints are dropped first; those for help and quit stay.
+/// Returns the footer's hints for these contexts, each as keys and a word. The footer has `width` columns, and writes
+/// each hint as `keys word` with two blanks between hints. The least important hints are left out first; the hints
+/// for help and quit always stay.
 pub fn footer(
     contexts: &[Context],
     width: usize,
     written: impl Fn(&str) -> String,
 ) -> Vec<(String, &'static str)> {
-    // In a view of the past, the help shows the other actions of the screen.
+    // In a frozen view or a recording, the footer leaves out most general keys; the help still lists them.
     let travels = contexts.contains(&Context::Time);
     let is_shown = |at: Context, hint: &(&str, &str, u8)| at != Context::Main || !travels || hint.2 == 0;
     let of = |at: &Context| {
@@ -178,7 +179,7 @@ pub fn footer(
     let mut hints: Vec<(String, &str, u8)> = Vec::new();
     for (keys, word, shed) in contexts.iter().flat_map(of) {
         let keys = written(keys);
-        // As for keys, the earlier context has precedence.
+        // If two contexts bind the same keys, the first context has precedence.
         if !hints.iter().any(|(known, ..)| known.split(", ").any(|known| known == keys)) {
             hints.push((keys, word, shed));
         }
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_footer_sheds_in_order_and_keeps_help_and_quit() {
+    fn the_footer_leaves_out_hints_in_order_and_keeps_help_and_quit() {
         let words = |width| {
             footer(&[Context::Main, Context::Anywhere], width, str::to_owned)
                 .iter()

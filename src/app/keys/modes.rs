@@ -1,6 +1,5 @@
-//! The keys that do not belong to one screen: in a frozen view, in entries, in overlays, and everywhere.
-//!
-//! The keys that all screens share while no overlay is open.
+//! The keys that do not belong to one screen: keys in a frozen view, in entries and in overlays, keys that work
+//! everywhere, and keys that all screens share while no overlay is open.
 
 use super::{Action, Binding, Context, KeyCode, Landmark, Pattern, Screen, ZOOM, key, on};
 use crate::{
@@ -11,7 +10,7 @@ use crate::{
     server::KeyWay,
 };
 
-/// The bindings of frozen views, entries, overlays and experiments, and those that apply everywhere.
+/// The bindings of frozen views, entries, overlays and experiments, and the bindings that apply everywhere.
 pub(super) const KEYS: &[Binding] = key_table! {
     in Context::Frozen;
     &[(on(' '), Action::Live), (key(KeyCode::Esc), Action::Live)], "Space, Esc", Some(("Space", "live", 1)),
@@ -34,7 +33,7 @@ pub(super) const KEYS: &[Binding] = key_table! {
         "Home, End", None,
         "Move the cursor to the start or the latest moment of the session.";
     ZOOM, "+, -", Some(("+-", "zoom", 4)),
-        "Show a shorter or longer stretch of time around the cursor.";
+        "Show a shorter or longer period around the cursor.";
     &[(on('w'), Action::Jump(Landmark::Worst))], "w", Some(("w", "worst", 4)),
         "Jump to the worst moment.";
     &[(on('n'), Action::Jump(Landmark::NextEvent)), (on('N'), Action::Jump(Landmark::PreviousEvent))],
@@ -59,9 +58,9 @@ pub(super) const KEYS: &[Binding] = key_table! {
 
     in Context::Typing;
     &[(Pattern::Character, Action::Insert)], "any character", None,
-        "Type the character. Pasted text is also typed, and never read as keys.";
+        "Type the character. Pasted text is typed as well, and never triggers other keys.";
     &[(key(KeyCode::Enter), Action::Accept)], "Enter", Some(("Enter", "apply", 0)),
-        "Set the value or the mark, or run the selected command. If that is impossible, a message says why.";
+        "Set the value or the mark, or run the selected command. If this fails, a message shows why.";
     &[(key(KeyCode::Esc), Action::Dismiss)], "Esc", Some(("Esc", "cancel", 0)),
         "Cancel.";
     &[(key(KeyCode::Left), Action::MoveCaret(-1)), (key(KeyCode::Right), Action::MoveCaret(1)),
@@ -107,14 +106,14 @@ pub(super) const KEYS: &[Binding] = key_table! {
         "Sample the keys with SCAN, MEMORY USAGE and PTTL, and with OBJECT FREQ if the eviction policy is LFU. This uses \
          at most 2 % of the server's main thread.";
     &[(on('m'), Action::LookAtKeys(KeyWay::Monitor))], "m", Some(("m", "MONITOR", 0)),
-        "Sample the commands of a second with MONITOR, after a question; not above 20 000 commands a second.";
+        "Sample the commands of one second with MONITOR, after a question. Not above 20 000 commands/s.";
     &[(on('h'), Action::LookAtKeys(KeyWay::HotKeys))], "h", Some(("h", "HOTKEYS", 0)),
         "Let the server count the time of each key for 5 s with HOTKEYS, which exists since Redis 8.6.";
     &[(on('x'), Action::StopKeys)], "x", Some(("x", "stop", 0)),
-        "Stop; the results so far remain.";
+        "Stop sampling. The results so far remain.";
     &[(key(KeyCode::Esc), Action::Dismiss), (on('d'), Action::Dismiss), (on('q'), Action::Dismiss)],
         "Esc, d, q", Some(("Esc", "close", 0)),
-        "Stop, and close the view; d shows the results again.";
+        "Stop sampling, and close the view. Press d to see the results again.";
 
     in Context::Anywhere;
     &[(Pattern::Ctrl('c'), Action::Quit)], "Ctrl-C", None,
@@ -154,7 +153,7 @@ pub(super) const STEER: &[Binding] = key_table! {
     &[(on(' '), Action::Freeze)], "Space", Some(("Space", "freeze", 3)),
         "Freeze the view, to read it and to go back in time. The measurement continues.";
     ZOOM, "+, -", Some(("+-", "zoom", 8)),
-        "Show a shorter or longer stretch of time, from 10 s to the whole session.";
+        "Show a shorter or longer period, from 10 s to the whole session.";
     &[(on('w'), Action::Jump(Landmark::Worst))], "w", Some(("w", "worst", 9)),
         "Jump to the longest service time of the session (without load, the longest ping) and freeze there.";
     &[(on('a'), Action::FoldFinding)], "a", Some(("a", "fold finding", 9)),
@@ -163,7 +162,7 @@ pub(super) const STEER: &[Binding] = key_table! {
          another finding.";
     &[(on('d'), Action::Keys)], "d", Some(("d", "keys", 9)),
         "Look at the server's keys: number, memory and missing TTLs by prefix, the largest keys and the hottest keys. \
-         Nothing is asked of the server before a further key.";
+         The server gets no request for this before you press another key.";
     &[(on('o'), Action::Entries)], "o", Some(("o", "slow log, clients", 9)),
         "List the entries of the slow log and the clients. Select one with the arrow keys, or type a part of its text; \
          Enter shows it in full: all arguments that the server kept, or the client's library, age and buffers.";

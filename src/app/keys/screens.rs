@@ -1,8 +1,9 @@
 //! The table of the screens: the name, keys and actions of each. A second table, in `tui/screens`, has the
 //! functions that draw the screens.
 //!
-//! A new screen is a [`ScreenRow`] here, a file in `tui/screens` that draws it, and a line in both tables. Keys,
-//! help, footer, palette, manual and mouse read the tables. If a screen has a state, this is a field of the model.
+//! To add a screen, add a [`ScreenRow`] here, a file in `tui/screens` that draws the screen, and a line in both
+//! tables. Keys, help, footer, palette, manual and mouse read the tables. The state of a screen is a field of the
+//! model.
 
 use super::{Action, Binding, Context, KeyCode, ROWS, ROWS_WRITTEN, key, on};
 use crate::app::Direction::{Down, Up};
@@ -35,7 +36,7 @@ struct ScreenRow {
     key: char,
     /// The keys that work only on this screen.
     keys: &'static [Binding],
-    /// Whether keys of this screen change the server's parameters; a recording has no such keys.
+    /// Whether keys of this screen change the server's parameters. Such keys do not work in a recording.
     turns_parameters: bool,
     /// The panes that can be shown alone.
     panes: &'static [Pane],
@@ -54,7 +55,7 @@ const OVERVIEW: ScreenRow = ScreenRow {
         in Context::Screen(Screen::Overview);
         &[(on('L'), Action::TurnSpread)], "L", Some(("L", "log axis", 9)),
             "Show the throughput on a logarithmic axis, which has room for all segments. Press L again for a linear axis, \
-             with details of the last segment, or of the one at the cursor.";
+             which shows the details of the last segment or of the segment at the cursor.";
         &[(on('v'), Action::TurnTimed)], "v", Some(("v", "response/service", 9)),
             "Show service times in the latency chart, which count from when a request is written. Press v again for \
              response times, which count from when it is due and avoid coordinated omission. In a closed loop, both are \
@@ -71,7 +72,7 @@ const LATENCY: ScreenRow = ScreenRow {
     keys: key_table! {
         in Context::Screen(Screen::Latency);
         &[(on('t'), Action::TurnStretch)], "t", Some(("t", "now/minute/segment", 1)),
-            "Show the distributions of the last second, the last minute or the whole segment.";
+            "Switch the distributions between the last second, the last minute and the whole segment.";
         &[(on('J'), Action::ScrollOperations(1)), (on('K'), Action::ScrollOperations(-1))],
             "J, K", Some(("J, K", "operations", 9)),
             "Scroll the table of the operations, which is shown if the workload has more than four operations.";
@@ -115,7 +116,7 @@ const SEGMENTS: ScreenRow = ScreenRow {
         &[(on('R'), Action::ReverseOrder)], "R", Some(("R", "reverse", 4)),
             "Reverse the order.";
         &[(on('b'), Action::PinBaseline)], "b", Some(("b", "baseline", 1)),
-            "Compare all others with the selected segment, which becomes the baseline: the table shows the differences, and \
+            "Make the selected segment the baseline: the table shows the differences from the baseline, and \
              whether they are more than noise. Press b on the baseline to unpin it.";
         &[(key(KeyCode::Enter), Action::GoToRow)], "Enter", Some(("Enter", "go there", 3)),
             "Freeze the view, with the cursor in the selected segment.";
@@ -199,7 +200,7 @@ impl Screen {
         self.row().key
     }
 
-    /// Returns the panes that can be shown alone; none if the screen is one table.
+    /// Returns the panes that can be shown alone; empty if the screen is a single table.
     pub fn panes(self) -> &'static [Pane] {
         self.row().panes
     }
@@ -224,7 +225,7 @@ pub enum Pane {
     Latency,
     /// The lanes of probes and server.
     Probes,
-    /// The knobs and the tables below them.
+    /// The panel with the knobs and the tables below the knobs.
     Panel,
     /// The curve of the percentiles.
     Curve,
@@ -235,7 +236,8 @@ pub enum Pane {
 }
 
 impl Pane {
-    /// Returns the next view after `shown`: each pane in turn, then the whole screen again.
+    /// Returns the pane to show alone after the pane `shown`; `None` for the whole screen, which follows the last
+    /// pane.
     pub(in crate::app) fn after(screen: Screen, shown: Option<Self>) -> Option<Self> {
         let panes = screen.panes();
         let next =

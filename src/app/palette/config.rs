@@ -1,6 +1,6 @@
 //! The palette's offers for the server's parameters: `config maxmemory 1gb`, or a list of possible words.
 //!
-//! The palette's offer to write the keys that a workload reads now, and not when the load begins.
+//! The palette also offers to write the keys that a workload reads at once, before the load begins.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::{
 const WORD: &str = "config";
 
 impl Model {
-    /// Returns offers for the parameters by their names, each with its possible words.
+    /// Returns an offer for each parameter, followed by an offer for each word that is a possible value.
     pub(super) fn parameters(&self) -> Vec<Offer> {
         if !self.has_parameters() {
             return Vec::new();
@@ -34,8 +34,8 @@ impl Model {
         PARAMETERS.iter().flat_map(all).collect()
     }
 
-    /// Returns offers for the parameter that `query` names: its typed value, or else common values with the present
-    /// one first. `None` if `query` names no parameter.
+    /// Returns offers for the parameter that `query` names. If `query` contains a value, the offer sets this value;
+    /// otherwise the offers set common values, and the present value is first. `None` if `query` names no parameter.
     pub(super) fn parameter_in(&self, query: &str) -> Option<Vec<Offer>> {
         let (word, rest) = query.trim_start().split_once(' ')?;
         let (name, value) = rest.trim_start().split_once(' ')?;
@@ -78,7 +78,7 @@ impl Model {
 }
 
 impl Model {
-    /// Returns the offer to write the keys that the present workload reads, or the reason why that is impossible.
+    /// Returns the offer to write the keys that the present workload reads, or to show why this is impossible.
     pub(super) fn prefill(&self) -> Option<Offer> {
         let wanted = &self.panel.wanted;
         let is_filling = self.timeline().segments.current().is_some_and(|now| now.start.prefill.is_some());
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_memcached_has_none() {
+    fn memcached_has_no_parameters() {
         let mut model = model();
         let status = Status { name: "memcached".to_owned(), ..Status::default() };
         let record = Record::Server(Box::new(Moment::new(2.0, status)));
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_in_human_units_is_asked_for_and_set() {
+    fn a_value_with_a_unit_is_set_after_a_question() {
         for (typed, name, value) in [
             ("config maxmemory 1gb", "maxmemory", "1073741824"),
             ("config maxmemory 1.5 GiB", "maxmemory", "1610612736"),
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn enter_on_a_word_opens_its_list_and_a_present_value_is_not_set_again() {
+    fn enter_opens_the_list_of_words_and_a_present_value_is_not_set_again() {
         let mut model = model();
         model.screen = Screen::Server;
         press(&mut model, "j\n\n");
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_keys_of_the_present_setting_are_made_and_the_prefill_stays() {
+    fn the_keys_of_the_present_workload_are_written_and_the_prefill_stays() {
         let get = on("get", 1000);
         let filled = Knobs { workload: get.workload.with_prefill().unwrap().into(), ..get.clone() };
         let mut model = model_with_prefill(&get);
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_keys_says_so() {
+    fn a_workload_without_keys_cannot_be_prefilled() {
         let mut ping = model_with_prefill(&on("ping", 1000));
         assert_eq!(say(&mut ping, "prefill"), []);
         assert!(ping.message().unwrap().text.contains("no keys for a prefill"));
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_load_they_are_made_when_it_goes_on() {
+    fn without_a_load_the_keys_are_written_when_the_load_is_switched_on() {
         let mut model = model_with_prefill(&Knobs { load: false, ..on("get", 1000) });
         assert_eq!(say(&mut model, "prefill").len(), 1);
         assert!(model.message().unwrap().text.starts_with("the keys are written when the load is"));

@@ -1,5 +1,5 @@
-//! The palette's list of what the server reports one by one: the entries of the slow log and the clients, at the moment
-//! shown. Enter shows one of them in full.
+//! The palette's list of slow log entries and clients at the moment shown. Enter shows the selected entry or client
+//! in full.
 
 use super::{Command, Offer, offers::best_first};
 use crate::{
@@ -12,11 +12,11 @@ use crate::{
 
 /// The first word of the list.
 pub(super) const WORD: &str = "show";
-/// The largest number of entries of the slow log in the list: older ones are in the Log.
+/// The maximum number of slow log entries in the list. The Log screen has older entries.
 const MOST_ENTRIES: usize = 100;
 
 impl Model {
-    /// Opens the list, or shows why it is empty.
+    /// Opens the list of slow commands and clients, or shows why the list is empty.
     pub(in crate::app) fn list_entries(&mut self) {
         if self.entries().is_empty() {
             let text = "no slow command in this session, and no list of clients from the server yet";

@@ -1,7 +1,7 @@
 //! The palette's offers to export: each format and the report, for the segment shown or the whole session. The
 //! command `export session csv to mine.csv` also names the file.
 //!
-//! The palette's offers of experiments: complete experiments, and ways to complete an incomplete one.
+//! The palette also offers experiments: complete experiments, and continuations of a partly typed experiment.
 
 use super::{Command, Offer, offers::best_first, score};
 use crate::{
@@ -20,10 +20,10 @@ const WORD: &str = "export ";
 const TO: &str = " to ";
 
 impl Model {
-    /// Returns the exports that `query` names; `None` if `query` does not begin with the first word.
+    /// Returns the exports that `query` names, or `None` if `query` does not begin with `export`.
     pub(super) fn exports_in(&self, query: &str) -> Option<Vec<Offer>> {
         let asked = query.trim_start().strip_prefix(WORD)?;
-        // While the user is about to type a name, the blank before it may be missing.
+        // Before the user has typed a file name, the blank after the word may be missing.
         let (asked, file) =
             asked.split_once(TO).map_or((asked, None), |(asked, file)| (asked, Some(file.trim())));
         Some(best_first(asked, self.exports(file.filter(|file| !file.is_empty()))))
@@ -55,7 +55,7 @@ impl Model {
         Offer::new(title, help, Command::Want(Effect::Write(outgoing)))
     }
 
-    /// Returns the reason why a file in this form cannot contain only segment `number`; `None` if it can.
+    /// Returns the reason why segment `number` cannot be exported alone in this form, or `None` if it can.
     fn why_not(&self, form: Form, number: u32) -> Option<String> {
         let includes_it = matches!(form, Form::Figures(format, _) if format.has_asides());
         let aside = self.segments().numbered(number)?.start.aside().filter(|_| !includes_it)?;
@@ -83,7 +83,7 @@ const RANGES: [&str; 7] = [
 ];
 
 impl Model {
-    /// Returns an offer for each kind of experiment, by its first word.
+    /// Returns an offer for each kind of experiment, with the first word of its command.
     pub(super) fn experiments(&self) -> Vec<Offer> {
         if self.playback.is_some() {
             return Vec::new();
@@ -108,8 +108,8 @@ impl Model {
         Some(self.unless_ended(query, Ok((help, command))))
     }
 
-    /// Returns offers for the experiment in `query`: to begin it if it is complete, or to continue typing, or its
-    /// error. Returns `None` if `query` does not begin with the word of an experiment.
+    /// Returns offers for the experiment in `query`: to begin a complete experiment, to continue an incomplete
+    /// experiment, or to show an error. Returns `None` if `query` does not begin with the word of an experiment.
     pub(super) fn experiment_in(&self, query: &str) -> Option<Vec<Offer>> {
         if let Some(script) = self.script_in(query) {
             return Some(vec![script]);
@@ -136,14 +136,14 @@ impl Model {
         Some(if follow.is_empty() { spelled.into_iter().collect() } else { follow })
     }
 
-    /// Returns the experiment in `text`, or its error.
+    /// Returns an offer to begin the experiment in `text`, or to show the error in `text`.
     fn spelled(&self, text: &str) -> Option<Offer> {
         let asked = ExperimentSpec::parse(text, &self.panel.wanted)?;
         let can = asked.map(|asked| (asked.about(), Command::Begin(asked)));
         Some(self.unless_ended(text, can.map_err(|error| error.to_string())))
     }
 
-    /// Returns an offer titled `text`; while a recording is shown, it only gives the reason why no experiment can
+    /// Returns an offer with the title `text`. While a recording is shown, the offer shows why no experiment can
     /// begin.
     fn unless_ended(&self, text: &str, can: Result<(String, Command), String>) -> Offer {
         let can = if self.playback.is_some() { Err(ENDED.to_owned()) } else { can };
@@ -157,7 +157,7 @@ impl Model {
     }
 }
 
-/// Returns all settings that an A/B comparison can compare with the present one. A setting whose value must be
+/// Returns all settings that an A/B comparison can compare with the present setting. A setting whose value must be
 /// typed ends with `…`.
 fn settings() -> Vec<String> {
     let adjustable = Adjustable::all().flat_map(|setting| match setting.choices() {
@@ -236,14 +236,14 @@ mod tests {
     }
 
     #[test]
-    fn a_name_may_be_typed_after_it() {
+    fn a_file_name_may_be_typed_after_the_export() {
         let mut model = model();
         let named = Destination::Named("my run.csv".to_owned());
         assert_eq!(press(&mut model, "xses csv to my run.csv\n"), [csv(None, named)]);
     }
 
     #[test]
-    fn on_the_list_of_the_segments_it_is_the_one_that_is_selected() {
+    fn on_the_segments_screen_the_selected_segment_is_exported() {
         let mut model = model();
         model.screen = Screen::Segments;
         press(&mut model, "j");

@@ -9,7 +9,7 @@
 //!   slow commands, clients ─┘
 //! ```
 //!
-//! Scores how well a name matches the typed text. Pure.
+//! [`score`] computes how well a name matches the typed text.
 
 mod config;
 mod entries;
@@ -27,8 +27,8 @@ impl Model {
         self.begin_typing(Purpose::Command { chosen: 0 }, Entry::sentence(typed));
     }
 
-    /// Returns the typed text, the matching offers, best first, and the position of the selected one; `None` when the
-    /// palette is closed.
+    /// Returns the typed text, the matching offers, best first, and the position of the selected offer; `None` when
+    /// the palette is closed.
     pub fn palette(&self) -> Option<(&Entry, Vec<Offer>, usize)> {
         let Mode::Typing(Typing { purpose: Purpose::Command { chosen }, entry }) = &self.mode else {
             return None;
@@ -38,7 +38,7 @@ impl Model {
         Some((entry, offers, chosen))
     }
 
-    /// Selects the offer this many places further down, or up if negative, without leaving the list.
+    /// Moves the selection down by this many offers, or up if negative, at most to the ends of the list.
     pub(super) fn choose(&mut self, by: i16) {
         let Some((_, offers, now)) = self.palette() else { return };
         let then = moved(now, by, offers.len());
@@ -47,8 +47,7 @@ impl Model {
         }
     }
 
-    /// Carries out the selected offer. If that is impossible, a message gives the reason, and the palette stays
-    /// open.
+    /// Carries out the selected offer. If the offer is impossible, a message shows why, and the palette stays open.
     pub(super) fn accept_offer(&mut self) {
         let Some((_, mut offers, chosen)) = self.palette() else { return };
         if offers.is_empty() {
@@ -77,8 +76,8 @@ impl Model {
     }
 }
 
-/// Returns how well `name` matches `query`: higher is better. `None` if the letters of some word of the query do
-/// not occur in the name in this order. Case and the order of words do not matter.
+/// Returns how well `name` matches `query`: higher is better. For a match, the name must contain the letters of each
+/// word of the query in the same order; otherwise `None`. Case and the order of words do not matter.
 pub fn score(query: &str, name: &str) -> Option<u32> {
     let name = name.to_lowercase();
     query.split_whitespace().map(|word| score_of_word(&word.to_lowercase(), &name)).sum()
@@ -98,8 +97,8 @@ fn score_of_word(word: &str, name: &str) -> Option<u32> {
     with_gaps(word, name)
 }
 
-/// Returns the score of a name that contains the letters of `word` in order and the first letter at the start of a
-/// word. Fewer gaps give a higher score.
+/// Returns the score of a name that contains the letters of `word` in order, with other letters between them. The
+/// first letter must be at the start of a word. Fewer letters between them give a higher score.
 fn with_gaps(word: &str, name: &str) -> Option<u32> {
     let first = word.chars().next()?;
     let starts = name.char_indices().filter(|(at, c)| {
@@ -199,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn enter_on_an_empty_palette_does_nothing_unless_something_was_chosen() {
+    fn enter_on_an_empty_palette_does_nothing_unless_an_offer_was_chosen() {
         let mut model = model();
         assert_eq!(press(&mut model, ":\n \n"), []);
         assert!(model.palette().is_some());
@@ -212,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn presets_are_chosen_from_a_list_and_undone_as_one() {
+    fn presets_are_chosen_from_a_list_and_one_undo_reverts_the_choice() {
         let mut model = model();
         press(&mut model, "pvv");
         let (_, offers, chosen) = model.palette().unwrap();

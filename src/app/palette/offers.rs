@@ -17,7 +17,7 @@ pub enum Command {
     Set(Knobs),
     /// Sets these knobs, and writes the keys that their workload reads.
     Prefill(Knobs),
-    /// Puts this text into the entry; the user continues it.
+    /// Puts this text into the entry, so that the user can continue to type.
     Type(String),
     /// Begins this experiment.
     Begin(ExperimentSpec),
@@ -41,7 +41,7 @@ pub enum Command {
 /// One line of the palette.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Offer {
-    /// The title, in which the search looks first.
+    /// The title. A match in the title ranks above a match in the help.
     pub title: String,
     /// The keys with the same effect, as text; empty if there are none.
     pub keys: String,
@@ -57,7 +57,7 @@ impl Offer {
         Self { title, keys: String::new(), help, command }
     }
 
-    /// Returns an offer to carry out a command, or one that gives the reason why the command is impossible.
+    /// Returns an offer to carry out a command, or to show why the command is impossible.
     pub(super) fn or_refusal(title: String, can: Result<(String, Command), String>) -> Self {
         let (help, command) = can.unwrap_or_else(|why| (why.clone(), Command::Refuse(why)));
         Self::new(title, help, command)
@@ -72,7 +72,8 @@ impl Offer {
 /// The weight of a match in the title of an offer; a match in its help text has weight 1.
 const NAME_WEIGHT: u32 = 1000;
 
-/// The titles of the most common commands. The palette lists them first until the user has used other commands.
+/// The titles of the most common commands. The palette lists these commands first until the user has used other
+/// commands.
 const USUAL: &[&str] = &[
     "load on or off",
     "clients …",
@@ -107,8 +108,8 @@ const USUAL_IN_A_RECORDING: &[&str] = &[
 ];
 
 impl Model {
-    /// Returns the offers that match `query`, the best first: a setting if `query` is a complete one, otherwise
-    /// matching titles.
+    /// Returns the offers that match `query`, the best first. If `query` is a complete setting, only this setting is
+    /// offered.
     pub(super) fn offers(&self, query: &str) -> Vec<Offer> {
         let spelled = Adjustable::in_query(query).filter(|(_, value)| !value.is_empty());
         if let Some((setting, value)) = spelled {
@@ -140,10 +141,10 @@ impl Model {
         best_first(query, self.everything())
     }
 
-    /// Returns all offers: first those used most in this session, then those of this screen, then common ones, then
-    /// all others.
+    /// Returns all offers. The order is: the offers used most in this session, the offers of this screen, common
+    /// offers, all others.
     fn usual_first(&self) -> Vec<Offer> {
-        // Common commands are listed first on the Overview.
+        // On the Overview, common commands come before the commands of the screen.
         let is_own =
             |context: &Context| matches!(context, Context::Screen(screen) if *screen != Screen::Overview);
         let here = self.contexts_here().into_iter().find(is_own);
@@ -254,7 +255,7 @@ impl Model {
     }
 }
 
-/// Returns the offers that match `query`, the best first; all of them, in their order, if it is empty.
+/// Returns the offers that match `query`, the best first. If `query` is empty, returns all offers in their order.
 pub(super) fn best_first(query: &str, offers: Vec<Offer>) -> Vec<Offer> {
     if query.trim().is_empty() {
         return offers;
@@ -266,7 +267,7 @@ pub(super) fn best_first(query: &str, offers: Vec<Offer>) -> Vec<Offer> {
 
 fn rank(query: &str, offer: &Offer) -> Option<u32> {
     let by_name = score(query, &offer.title).map(|score| score * NAME_WEIGHT);
-    // In the help, only whole words match: letters with gaps match almost any sentence.
+    // In the help text, letters with gaps do not count as a match, since they occur in almost any sentence.
     let help = offer.help.to_lowercase();
     let query = query.to_lowercase();
     let by_help = query.split_whitespace().all(|word| help.contains(word)).then_some(1);
@@ -345,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_that_is_spelled_out_says_what_it_does_or_why_it_cannot() {
+    fn a_complete_setting_shows_its_effect_or_why_it_is_impossible() {
         let offers = model().offers("clients 200");
         let knobs = Knobs { clients: 200, ..Knobs::default() };
         assert_eq!((offers.len(), &offers[0].command), (1, &Command::Set(knobs)));
@@ -356,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn an_experiment_that_is_spelled_out_is_offered_alone_and_its_beginning_is_gone_on_with() {
+    fn a_complete_experiment_is_the_only_offer_and_an_incomplete_one_can_be_continued() {
         let one = |query| {
             let mut offers = model().offers(query);
             assert_eq!(offers.len(), 1, "{query}: {offers:?}");
@@ -386,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_a_recording_is_offered_in_a_recording_alone() {
+    fn actions_of_recordings_are_offered_only_in_a_recording() {
         let offers =
             |model: &Model| model.offers("").iter().any(|offer| offer.command == Command::Do(Action::Play));
         assert!(!offers(&model()));

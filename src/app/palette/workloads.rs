@@ -8,7 +8,8 @@ use crate::{
 };
 
 impl Model {
-    /// Returns offers of all workloads: the session's first one, if it is no preset, and all presets.
+    /// Returns offers of all workloads: the workload from the start of the session if it is not a preset, and all
+    /// presets.
     pub(super) fn workloads(&self) -> Vec<Offer> {
         let offer = |workload: &Workload| {
             let offer = self.setting(Adjustable::Workload, &workload.name);
@@ -21,8 +22,8 @@ impl Model {
         self.first_workload().into_iter().chain(presets().map(|preset| offer(preset))).collect()
     }
 
-    /// Returns an offer to return to the workload at the start of the session, with its keys and value size, if it
-    /// is no preset.
+    /// Returns an offer to restore the workload from the start of the session, with its keys and value size. `None`
+    /// if this workload is a preset.
     pub(super) fn first_workload(&self) -> Option<Offer> {
         let Knobs { workload, value_size, keyspace, .. } = &self.initial;
         if presets().any(|preset| preset.operations == workload.operations && preset.keys == workload.keys) {
@@ -37,7 +38,7 @@ impl Model {
         Some(Offer::new(format!("workload {name}"), help, command))
     }
 
-    /// Returns offers of the weights that match `query`, if `query` names no weight completely.
+    /// Returns offers of the weights that match `query`; none if `query` already contains the full name of a weight.
     pub(super) fn begun_weights(&self, query: &str) -> Vec<Offer> {
         let is_begun = |offer: &Offer| !query.starts_with(offer.title.trim_end_matches('…'));
         if self.weights().all(|offer| is_begun(&offer)) {
@@ -47,7 +48,7 @@ impl Model {
         }
     }
 
-    /// Returns offers of the weights of the operations, if they are knobs.
+    /// Returns an offer for the weight of each operation; none if the weights cannot be changed.
     pub(super) fn weights(&self) -> impl Iterator<Item = Offer> {
         let wanted = &self.panel.wanted;
         let weights = Knob::of(wanted).into_iter().filter(|knob| matches!(knob, Knob::Weight(_)));
@@ -88,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn presets_are_listed_with_all_workloads_and_the_one_that_came_from_a_file() {
+    fn presets_are_listed_with_all_workloads_including_a_workload_from_a_file() {
         let model = model(mine());
         let offers = model.offers("preset ");
         let of = |title: &str| offers.iter().find(|offer| offer.title == title).unwrap();
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_workload_is_come_back_to_with_its_keys() {
+    fn the_first_workload_can_be_restored_with_its_keys() {
         let mut model = model(mine());
         let [offer] = &model.offers("workload mine")[..] else { panic!("one offer") };
         let first = model.panel.wanted.clone();

@@ -1,4 +1,4 @@
-//! The mouse. Keys can do everything that the mouse does.
+//! The actions of the mouse. Everything that the mouse does is also possible with keys.
 
 use super::{Action, Key, KeyCode, Mode, Model, Purpose, Typing, act, action};
 use crate::app::{Direction, Knob, Screen};
@@ -72,8 +72,8 @@ impl Model {
         }
     }
 
-    /// Handles the wheel: it zooms over a chart, selects over the knobs, and elsewhere moves through lists, as the
-    /// arrow keys do.
+    /// Handles the wheel. Over a chart the wheel zooms, over the knobs the wheel selects a knob, and elsewhere the
+    /// wheel moves through lists as the arrow keys do.
     fn wheel(&mut self, spot: Spot, up: bool) {
         if let Spot::Knob(_) = spot {
             return act(self, Action::Select(if up { Direction::Up } else { Direction::Down }));
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wheel_goes_through_the_knobs_where_it_lies_over_them() {
+    fn the_wheel_selects_a_knob_while_the_mouse_is_over_the_knobs() {
         let mut model = model();
         let wheel = |model: &mut Model, up| {
             update(model, Msg::Mouse(Mouse { gesture: Gesture::Wheel { up }, spot: Spot::Knob(Knob::Keys) }));
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wheel_zooms_charts_and_scrolls_what_lies_over_them() {
+    fn the_wheel_zooms_charts_and_scrolls_an_open_help() {
         let mut model = model();
         model.push(&Record::Mark(Mark { t_s: 500.0, text: String::new() }));
         let before = model.zoom;
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_click_on_an_offer_carries_it_out_and_none_answers_a_question() {
+    fn a_click_carries_out_an_offer_but_never_answers_a_question() {
         let mut model = model();
         update(&mut model, Msg::Key(Key::plain(KeyCode::Char(':'))));
         let quit = model.palette().unwrap().1.iter().position(|offer| offer.title == "quit").unwrap();

@@ -13,7 +13,7 @@ fn model() -> Model {
     Model::new(Knobs::default(), TimelineOptions::default())
 }
 
-/// Presses the keys of these characters: a line break is Enter.
+/// Presses the keys of these characters; a line break is Enter.
 pub(in crate::app) fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
     let code = |c| match c {
         '\n' => KeyCode::Enter,
@@ -48,7 +48,7 @@ fn a_changed_knob_is_sent_at_once_and_undone() {
 }
 
 #[test]
-fn a_number_is_typed_taken_dropped_or_refused() {
+fn a_typed_number_is_accepted_cancelled_or_refused() {
     let mut model = model();
     assert_eq!(press(&mut model, "\n250"), []);
     assert_eq!(model.contexts()[0], Context::Typing);
@@ -65,7 +65,7 @@ fn a_number_is_typed_taken_dropped_or_refused() {
 }
 
 #[test]
-fn the_caret_moves_in_what_is_typed_and_a_pasted_text_is_no_keys() {
+fn the_caret_moves_in_the_typed_text_and_pasted_text_triggers_no_keys() {
     let mut model = model();
     let paste = |model: &mut Model, text: &str| update(model, Msg::Paste(text.to_owned()));
     assert_eq!(paste(&mut model, "ql\n"), [], "not on the screen");
@@ -103,7 +103,7 @@ fn no_is_the_default_answer_to_the_first_write_and_turns_the_load_off() {
 }
 
 #[test]
-fn a_segment_of_a_change_that_was_taken_back_meanwhile_does_not_bring_it_back() {
+fn the_segment_of_a_change_that_was_undone_meanwhile_does_not_restore_the_change() {
     let mut model = model();
     let clients = |n| Knobs { clients: n, ..Knobs::default() };
     segment(&mut model, 0.0, clients(50));
@@ -127,7 +127,7 @@ fn a_load_from_the_command_line_is_not_shown_as_on_before_it_is_allowed() {
 }
 
 #[test]
-fn a_parameter_of_the_server_is_set_after_a_yes_only() {
+fn a_server_parameter_is_set_only_after_a_yes() {
     let mut model = model();
     press(&mut model, "3>");
     assert!(model.message().unwrap().text.contains("does not report maxmemory"));
@@ -197,7 +197,7 @@ fn a_recording_plays_from_the_cursor_and_stops_at_its_end() {
 }
 
 #[test]
-fn the_panel_follows_what_holds_unless_a_change_is_under_way() {
+fn the_panel_follows_the_knobs_in_force_unless_a_change_is_pending() {
     let mut model = model();
     let recorded = Knobs { clients: 7, ..Knobs::default() };
     segment(&mut model, 1.0, recorded.clone());
@@ -220,7 +220,7 @@ fn a_load_that_waits_at_the_start_stays_wanted_until_it_is_refused() {
 }
 
 #[test]
-fn a_load_that_the_server_refuses_is_off_on_the_panel_too_and_can_be_tried_again() {
+fn a_load_that_the_server_refuses_is_also_off_in_the_panel_and_can_be_retried() {
     let on = Knobs { load: true, ..Knobs::default() };
     let mut model = Model::new(on.clone(), TimelineOptions::default());
     segment(&mut model, 0.0, on.clone());
@@ -232,7 +232,7 @@ fn a_load_that_the_server_refuses_is_off_on_the_panel_too_and_can_be_tried_again
 }
 
 #[test]
-fn a_refused_change_is_said_and_the_knob_goes_back() {
+fn a_refused_change_is_reported_and_the_knob_returns_to_its_value() {
     let mut model = model();
     let Effect::Order(order) = press(&mut model, ">").remove(0) else { panic!("an order") };
     let why = "a recording has no knobs to turn".to_owned();
@@ -267,7 +267,7 @@ fn ctrl_c_quits_from_anywhere_and_q_closes_the_help_first() {
 }
 
 #[test]
-fn an_outage_stands_until_the_target_answers() {
+fn an_outage_lasts_until_the_target_answers() {
     let mut model = model();
     let cause = "connection refused".to_owned();
     deliver(&mut model, Notice::Unreachable { since_s: 4.0, cause: cause.clone() });

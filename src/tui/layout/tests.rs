@@ -1,4 +1,4 @@
-//! The layout at every size.
+//! Tests of the layout at every size.
 
 use proptest::prelude::*;
 
@@ -9,7 +9,7 @@ fn of(w: u16, h: u16) -> Plan {
 }
 
 #[test]
-fn the_usual_sizes_get_their_tiers() {
+fn common_sizes_get_their_tiers() {
     let tiers = [(200, 60), (120, 36), (80, 24), (60, 15), (40, 10), (19, 3), (1, 1), (0, 0)]
         .map(|(w, h)| of(w, h).tier);
     use Tier::{Compact, Line, Numbers, Panel};
@@ -29,7 +29,7 @@ fn a_bigger_screen_shows_more_time_and_higher_lanes() {
 }
 
 #[test]
-fn without_load_the_server_has_all_rows_and_a_tall_chart_of_its_pings() {
+fn without_load_the_server_has_all_rows_and_a_tall_chart_of_pings() {
     for (w, h, latency, plot) in [(80, 24, 6, 56), (120, 36, 10, 70), (200, 60, 14, 100)] {
         let plan = plan(Rect::new(0, 0, w, h), Subject::Server, None);
         assert!(plan.latency.height > latency && plan.columns.plot >= plot, "{plan:?}");
@@ -50,7 +50,7 @@ fn a_chart_next_to_a_panel_has_no_fewer_columns_than_a_chart_of_80x24() {
 
 proptest! {
     #[test]
-    fn the_parts_lie_inside_and_do_not_overlap(w in 0_u16..260, h in 0_u16..90, is_load: bool) {
+    fn the_parts_are_inside_the_screen_and_do_not_overlap(w in 0_u16..260, h in 0_u16..90, is_load: bool) {
         let area = Rect::new(0, 0, w, h);
         let plan = plan(area, if is_load { Subject::Load } else { Subject::Server }, None);
         let parts = [

@@ -14,7 +14,7 @@ use crate::{
     tui::theme::{Colours, GlyphSet},
 };
 
-/// Events one by one, with a pause after each.
+/// Scripted events; `None` is a pause.
 struct Script(VecDeque<Option<Event>>);
 
 impl Events for Script {
@@ -48,7 +48,7 @@ impl Source for Fake {
     }
 }
 
-/// The text on the screen after each frame.
+/// The bytes written so far, and the text on the screen after each write.
 #[derive(Default)]
 struct Frames(Vec<u8>, Vec<String>);
 
@@ -142,12 +142,13 @@ fn signals_and_the_end_of_the_session_end_the_loop() {
 }
 
 #[test]
-fn a_terminal_that_is_gone_is_an_error_and_no_endless_loop() {
+fn a_terminal_that_is_gone_ends_the_loop_with_an_error() {
     let (finished, _) = run("", &mut Fake::default(), &[]);
     assert!(finished.unwrap_err().to_string().contains("the terminal is gone"));
 }
 
-/// A session under load that applies changes at once; its time passes.
+/// A simulated session under load that applies changes of knobs at once. Each poll advances its time by half a
+/// second.
 struct Obedient(f64, Knobs);
 
 impl Source for Obedient {

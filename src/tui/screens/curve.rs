@@ -8,14 +8,15 @@
 //!   1 ms┤          ⣀⡠■⠤⠒            │
 //!       └──┴────┴────┴────┴──       │
 //!          1    10   100            │
-//!  ◆ the most at clients 50: 102 k/s  │
+//!  ◆ best throughput at clients 50: 102 k/s
 //! ```
 //!
-//! The points of a curve as a table: the value of the knob, throughput and percentiles.
+//! A table lists the points of the curve: the value of the knob, throughput and percentiles.
 //!
-//! The conclusions from a curve as text: its best point, the knee, the bounds of a search, and unreliable points.
+//! A text below the charts states the conclusions: the best point, the knee, the bounds of a search, and unreliable
+//! points.
 //!
-//! An A/B comparison: the difference of each pair, and how the confidence interval shrinks.
+//! An A/B comparison shows the difference of each pair, and how the confidence interval shrinks from pair to pair.
 //!
 //! ```text
 //! ─ A/B pipeline 16: throughput of B against A ────
@@ -44,10 +45,10 @@ use crate::{
 
 /// From this width on, there is room for the points as a table.
 const ROOM_FOR_POINTS: u16 = 104;
-/// The least height of the two charts: each needs a rule and two rows; both share an axis.
+/// The minimum height of the two charts. Each chart needs a rule and two rows, and both share an axis.
 const LEAST_CHARTS: u16 = 8;
 
-/// Draws the inside of the screen.
+/// Draws the Curve screen, without header and footer.
 pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     if let Some(pairs) = model.pairs_shown() {
         return draw_pairs(paint, area, &pairs);
@@ -69,7 +70,7 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     }
 }
 
-/// Draws the most important results in a few lines.
+/// Draws the most important results in a few lines, for a small screen.
 pub fn draw_few(paint: &mut Paint, area: Rect, scene: &Scene) {
     if area.height >= LEAST_CHARTS + 2 || scene.model.pairs_shown().is_some() {
         return draw(paint, area, scene);
@@ -84,7 +85,7 @@ fn nothing(paint: &mut Paint, area: Rect, model: &Model) {
     let runs = model.experiment().is_some_and(|experiment| !experiment.is_over());
     let text = match model.playback {
         Some(_) => "no curve: no knob has two values under load in this recording",
-        None if runs => "the first point comes soon",
+        None if runs => "the first point will be shown soon",
         None => {
             "no knob has two values under load yet: change one, or type :sweep clients 1..1000, :find p99<1ms or :ab pipeline 16"
         }
@@ -108,7 +109,7 @@ const FIGURE: u16 = 8;
 /// The width of the line at the left, a blank and the mark.
 const MARK: u16 = 3;
 
-/// Draws the heading and the points; if not all points fit, those around the best point.
+/// Draws the heading and the points. If not all points fit, the points around the best point are shown.
 pub fn points_list(paint: &mut Paint, area: Rect, over: &Over) {
     if area.width < MARK + VALUE + FIGURE || area.height < 2 {
         return;
@@ -141,7 +142,8 @@ pub fn points_list(paint: &mut Paint, area: Rect, over: &Over) {
     }
 }
 
-/// The number of rows that are reserved for the text, so that the charts do not move when it grows.
+/// The number of rows that are always reserved for the text, so that the charts do not move when the text gets
+/// longer.
 const LEAST_WORDS: usize = 3;
 
 /// Returns the conclusions from a curve, the most important first.
@@ -168,14 +170,14 @@ fn described(over: &Over, point: &Point) -> String {
 
 fn best(over: &Over, glyphs: &Glyphs) -> Option<(String, Ink)> {
     let best = over.best().filter(|_| over.curve.points.len() > 1)?;
-    Some((format!("{} the most at {}", glyphs.best, described(over, best)), Ink::Text))
+    Some((format!("{} best throughput at {}", glyphs.best, described(over, best)), Ink::Text))
 }
 
 fn held(over: &Over, glyphs: &Glyphs) -> Option<(String, Ink)> {
     let limit = over.limit.as_ref()?;
     Some(match over.best_under_limit() {
         Some(point) => {
-            (format!("{} the most within {limit} at {}", glyphs.best_held, described(over, point)), Ink::Text)
+            (format!("{} best within {limit} at {}", glyphs.best_held, described(over, point)), Ink::Text)
         }
         None => (format!("no point keeps {limit}"), Ink::Warn),
     })
@@ -200,7 +202,8 @@ fn knee(over: &Over) -> Option<(String, Ink)> {
     Some((format!("the knee is near {at}, {peak} (a model: universal scalability law)"), Ink::Text))
 }
 
-/// Returns warnings about the curve: points at which redyno was the limit, or which were not steady.
+/// Returns a warning with the number of points that are unreliable: redyno was the limit, or the results were not
+/// steady.
 fn doubts(over: &Over, glyphs: &Glyphs) -> Option<(String, Ink)> {
     let points = &over.curve.points;
     let count = |is: fn(&Point) -> bool| points.iter().filter(|point| is(point)).count();
@@ -216,12 +219,13 @@ fn doubts(over: &Over, glyphs: &Glyphs) -> Option<(String, Ink)> {
 
 /// The width of `pair 23` and a blank on either side.
 const PAIR_LABEL: u16 = 9;
-/// The width of `+12 % so far` and its blanks.
+/// The width of a change such as `+12 %` and its blanks.
 const PAIR_FIGURE: u16 = 9;
 /// The axis of differences extends at least this far on both sides of zero.
 const LEAST_CHANGE: f64 = 0.02;
 
-/// Draws the intervals of the figure that decides, the latest last; below them, the results of all pairs so far.
+/// Draws the confidence interval after each pair, the latest pair last, and below the intervals the results of all
+/// pairs so far.
 pub fn draw_pairs(paint: &mut Paint, area: Rect, pairs: &Pairs) {
     paint.rule(row(area, 0), &pairs.title);
     let width = area.width.saturating_sub(2).into();
@@ -234,7 +238,7 @@ pub fn draw_pairs(paint: &mut Paint, area: Rect, pairs: &Pairs) {
     }
 }
 
-/// Returns a row of a table: unchanged if it fits, otherwise wrapped.
+/// Returns the lines of a table row: one line if the row fits, otherwise the wrapped row.
 fn wrapped_line(line: &str, width: usize) -> Vec<String> {
     if line.chars().count() <= width { vec![line.to_owned()] } else { wrapped(line, width) }
 }
@@ -301,7 +305,7 @@ fn intervals(paint: &mut Paint, area: Rect, course: &[AfterPair]) {
     }
 }
 
-/// Returns all values of a row, as logarithms.
+/// Returns all values in the row of a pair, as logarithms of ratios.
 fn values(AfterPair { of_pair, so_far, .. }: &AfterPair) -> impl Iterator<Item = f64> {
     let ends = so_far.interval.into_iter().flat_map(|(low, high)| [low, high]);
     of_pair.iter().copied().chain(so_far.change.into_iter().chain(ends).map(f64::ln_1p))

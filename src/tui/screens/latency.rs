@@ -8,8 +8,8 @@
 //!         0 %     90 %     99 %   99.9 %     500 µs ▇▇▇▇▇▇▇ 71 %
 //!  knobs
 //! ```
-//! Without load, it shows the distributions of PING. Below are bars of where the time of requests goes, and the execution
-//! times of all clients' commands.
+//! Without load, the screen shows the distributions of PING. Below the distributions, bars show how the time of
+//! requests is divided, and a table shows the execution times of all clients' commands.
 
 use std::borrow::Cow;
 
@@ -35,12 +35,12 @@ use crate::{
     },
 };
 
-/// Below this width, the curve would be too narrow next to a table.
+/// The minimum width of the curve next to a table.
 const LEAST_CURVE: u16 = 34;
-/// The least height that shows a shape: a rule and some bars.
+/// The minimum height of the distribution as bars: a rule and some bars.
 const LEAST_BARS: u16 = 5;
 
-/// Draws the inside of the screen.
+/// Draws the Latency screen, without header and footer.
 pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene) {
     let series = series(model, reading);
     let body = Rect { height: area.height.saturating_sub(1), ..area };
@@ -68,8 +68,8 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene
     knobs::lines(paint, row(area, area.height.saturating_sub(1)), model);
 }
 
-/// Returns the number of rows for the times of commands, at most a third of `area`. Under load there are none if
-/// the other table has a column for each operation.
+/// Returns the number of rows for the table of commands, at most a third of `area`. Under load, returns 0 if the
+/// table of percentiles already has a column for each operation.
 fn command_rows(area: Rect, model: &Model, reading: &Reading) -> u16 {
     let commands = match model.subject() {
         Subject::Load => results::count(reading),
@@ -117,17 +117,19 @@ fn bars(paint: &mut Paint, area: Rect, model: &Model, series: &[Series]) {
     percentiles::draw_bars(paint, below, &percentiles::bars(&first.latency, below.height));
 }
 
-/// The look of each operation, by its place in the workload. After the last look, the first is used again.
+/// The inks of the operations, by the position of the operation in the workload. After the last ink, the first ink is
+/// used again.
 const OPERATIONS: [Ink; 4] = [Ink::Throughput, Ink::Level(Level::P90), Ink::Level(Level::P999), Ink::Machine];
 
-/// If there are many operations, the number of those that have a line.
+/// The number of operations with a line in the chart, if the workload has many operations.
 const MOST_LINES: usize = 3;
 
 fn one<'a>(name: &str, letter: char, ink: Ink, latency: Cow<'a, Latency>) -> Series<'a> {
     Series { name: name.to_owned(), letter, ink, is_ghost: false, latency }
 }
 
-/// Returns the distributions of PING, and of its parts if the kernel timestamps them.
+/// Returns the distribution of PING. If the kernel gives timestamps, also returns the distributions of the parts of a
+/// PING.
 fn pings<'a>(model: &Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
     let parts = [
         ("ping", 'p', Ink::Ping, Measure::Ping),
@@ -146,11 +148,12 @@ fn pings<'a>(model: &Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
         .collect()
 }
 
-/// Returns all distributions to draw. Under load: service and response time, the baseline, the time to open
-/// connections that are not kept, and the operations if there are several. Without load: PING.
+/// Returns all distributions to draw. Without load, these are the distributions of PING. Under load, these are
+/// service time, response time, the baseline, the time to open connections if the load reconnects, and the operations
+/// if there are several.
 fn series<'a>(model: &'a Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
     let (segment, service) = (reading.segment(), recent(model.stretch, reading, Measure::Service));
-    // After the load, its charts stay for a while; this segment has only PINGs.
+    // The charts of the load stay for a while after the load has stopped, but the new segment has only PINGs.
     let is_over = service.is_empty() && segment.is_some_and(|segment| !segment.start.knobs.load);
     if model.subject() == Subject::Server || is_over {
         return pings(model, reading);
@@ -175,8 +178,8 @@ fn series<'a>(model: &'a Model, reading: &'a Reading<'a>) -> Vec<Series<'a>> {
     all
 }
 
-/// Returns the distributions of the operations; if there are many, of those with the most requests. They are in the
-/// order of their names, so that each keeps its look.
+/// Returns the distributions of the operations, or if there are many, of the operations with the most requests. The
+/// order is by name, so that each operation keeps its ink.
 fn busiest<'a>(
     model: &'a Model,
     reading: &'a Reading<'a>,
@@ -194,7 +197,7 @@ fn busiest<'a>(
             None => Cow::Borrowed(&part.service),
         };
         let place = segment.start.knobs.workload.place(label).unwrap_or(0);
-        // Many names may begin with the same letter.
+        // If there are many operations, their names may begin with the same letter, so digits are used.
         let (n, letter) = match char::from_digit(n as u32 + 1, 10).filter(|_| is_many) {
             Some(digit) => (n, digit),
             None => (place, label.chars().next().unwrap_or('c')),
@@ -203,7 +206,7 @@ fn busiest<'a>(
     })
 }
 
-/// Returns how long connections took to open, by stage.
+/// Returns the distributions of the time to open a connection, one for each stage.
 fn stages<'a>(
     model: &'a Model,
     reading: &'a Reading<'a>,
@@ -219,7 +222,7 @@ fn stages<'a>(
     })
 }
 
-/// Returns the length of a stretch in seconds; `None` for the whole segment.
+/// Returns the length of the period in seconds; `None` for the whole segment.
 fn seconds(stretch: Lookback) -> Option<f64> {
     match stretch {
         Lookback::Now => Some(1.0),
@@ -232,7 +235,7 @@ fn recent<'a>(stretch: Lookback, reading: &'a Reading, measure: Measure) -> Cow<
     stretch_of(reading, measure, stretch).map_or_else(Cow::default, Cow::Borrowed)
 }
 
-/// Returns the latencies of a stretch, if they are kept.
+/// Returns the latencies of a measurement in the period; `None` for a segment's latencies that are not kept.
 fn stretch_of<'a>(reading: &'a Reading, measure: Measure, stretch: Lookback) -> Option<&'a Latency> {
     match (stretch, measure) {
         (Lookback::Now, _) => Some(&reading.recent(measure).now),
@@ -249,10 +252,11 @@ const NAME: u16 = 10;
 /// The width of `1.68 ms` and the blanks before it.
 const FIGURE: u16 = 9;
 
-/// A row of the small screen: its name, and which percentile of which measurement it shows.
+/// A row of the small screen: its name, the measurement, and the percentile.
 type FewRow = (&'static str, Measure, Level);
 
-/// All rows from top to bottom, each with its rank. If not all rows fit, those with the highest ranks are left out.
+/// All rows of the small screen under load, from top to bottom, each with a rank. If not all rows fit, the rows with
+/// the highest ranks are left out.
 const OF_LOAD: [(u8, FewRow); 7] = [
     (0, ("p50", Measure::Service, Level::P50)),
     (4, ("p90", Measure::Service, Level::P90)),
@@ -263,7 +267,7 @@ const OF_LOAD: [(u8, FewRow); 7] = [
     (6, ("ping p50", Measure::Ping, Level::P50)),
 ];
 
-/// The rows without load.
+/// All rows of the small screen without load, each with a rank.
 const OF_PINGS: [(u8, FewRow); 7] = [
     (0, ("p50", Measure::Ping, Level::P50)),
     (4, ("p90", Measure::Ping, Level::P90)),
@@ -274,7 +278,7 @@ const OF_PINGS: [(u8, FewRow); 7] = [
     (6, ("wake max", Measure::Wake, Level::Max)),
 ];
 
-/// Draws the latency in a few rows, for screens too small for curves and bars, and the selected knob.
+/// Draws the latency in a few rows and the selected knob, for screens that are too small for curves and bars.
 ///
 /// ```text
 ///  service        now     60 s  segment
@@ -283,7 +287,7 @@ const OF_PINGS: [(u8, FewRow); 7] = [
 ///  ping p50     88 µs    90 µs
 ///  ▸ clients 50 ◂ ▸  pipeline 1
 /// ```
-/// If rows or columns do not fit, the least important are left out.
+/// If not all rows or columns fit, the least important ones are left out.
 pub fn draw_few(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene) {
     rows(paint, Rect { height: area.height.saturating_sub(1), ..area }, model, reading);
     knobs::lines(paint, row(area, area.height.saturating_sub(1)), model);
@@ -291,7 +295,7 @@ pub fn draw_few(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &S
 
 fn rows(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     let is_load = model.subject() == Subject::Load;
-    // The first column contains the name, and each other column a stretch.
+    // The first column contains the name, and each other column a period.
     let figures = stretches(area.width).iter().map(|stretch| Column::right(Some(*stretch), FIGURE));
     let table = Table::new(area, std::iter::once(Column::left(None, NAME, 1)).chain(figures));
     table.write(paint, 0, |key, _| match key {
@@ -316,7 +320,7 @@ fn rows(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     }
 }
 
-/// Returns the stretches whose columns fit, from left to right.
+/// Returns the periods whose columns fit, from left to right.
 fn stretches(width: u16) -> &'static [Lookback] {
     match width.saturating_sub(NAME) / FIGURE {
         0 | 1 => &[Lookback::Now],
@@ -327,7 +331,7 @@ fn stretches(width: u16) -> &'static [Lookback] {
 
 fn short_name(stretch: Lookback, model: &Model, reading: &Reading) -> String {
     match stretch {
-        // A column for a past moment has its time as the heading.
+        // In a frozen view, the heading of this column is the time at the cursor.
         Lookback::Now if model.cursor_s().is_some() => reading.timeline.time_text(reading.now_s()),
         Lookback::Now => "now".to_owned(),
         Lookback::Minute => "60 s".to_owned(),
@@ -335,7 +339,7 @@ fn short_name(stretch: Lookback, model: &Model, reading: &Reading) -> String {
     }
 }
 
-/// Returns the rows to show. Rows with response times are shown only if there are any.
+/// Returns the rows to show. Rows with response times are shown only if response times were measured.
 fn fitting(reading: &Reading, of: [(u8, FewRow); 7], rows: u16) -> impl Iterator<Item = FewRow> {
     let is_open = stretch_of(reading, Measure::Response, Lookback::Segment).is_some_and(|l| !l.is_empty());
     let lines = move || of.into_iter().filter(move |(_, line)| is_open || line.1 != Measure::Response);
@@ -351,7 +355,7 @@ mod tests {
     use crate::session::Timeline;
 
     #[test]
-    fn what_matters_least_goes_first_and_the_order_stays() {
+    fn the_least_important_rows_are_left_out_first_and_the_order_stays() {
         let timeline = Timeline::default();
         let names = |rows| -> Vec<&str> {
             fitting(&timeline.latest(), OF_LOAD, rows).map(|(name, ..)| name).collect()

@@ -18,7 +18,7 @@ use crate::{
     units::counted,
 };
 
-/// Draws the heading, the lines and the search.
+/// Draws the Log screen: the heading, the lines and the search.
 pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     let lines = model.log_lines();
     let selected = model.selected_line(lines.len());
@@ -26,7 +26,7 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     let search = search_rows(model);
     let room = area.height.saturating_sub(1 + search);
     let full = selected.map(|at| in_full(&lines[at], area.width)).unwrap_or_default();
-    // A line that was cut is repeated in full below; at least half of the screen is left to the list.
+    // A selected line that was cut is repeated in full below the list, which keeps at least half of the screen.
     let below = if full.len() > 1 { (full.len() as u16 + 1).min(room / 2) } else { 0 };
     let list = Rect { y: area.y + 1, height: room - below, ..area };
     listed(paint, list, model, &lines, selected);
@@ -60,14 +60,14 @@ fn title(model: &Model, lines: &[LogLine]) -> String {
 
 fn listed(paint: &mut Paint, area: Rect, model: &Model, lines: &[LogLine], selected: Option<usize>) {
     let Some(selected) = selected else {
-        paint.text(padded(row(area, 0)), "nothing of this kind happened yet", Ink::Faint);
+        paint.text(padded(row(area, 0)), "no line of this kind yet", Ink::Faint);
         return;
     };
     let shown = around(selected, lines.len(), area.height);
     let needle = model.needle();
     for (y, n) in shown.enumerate() {
         let (place, line) = (row(area, y as u16), &lines[n]);
-        // This line is later than the moment shown.
+        // Lines later than the moment shown are faint.
         let is_later = model.cursor_s().is_some_and(|cursor_s| line.t_s > cursor_s + 1e-6);
         let time = model.timeline().time_text(line.t_s);
         draw_line(paint, place, line, &Look { is_selected: n == selected, is_later, needle: &needle, time });
@@ -81,7 +81,7 @@ struct Look<'a> {
     time: String,
 }
 
-/// The column in which the text begins, after the pointer, the time and the sign.
+/// The column in which the text of a line begins, after the pointer, the time and the sign.
 const WORDS: u16 = 14;
 
 fn draw_line(paint: &mut Paint, place: Rect, line: &LogLine, look: &Look) {
@@ -115,7 +115,7 @@ fn draw_line(paint: &mut Paint, place: Rect, line: &LogLine, look: &Look) {
     }
 }
 
-/// Returns the selected line in as many rows as needed, if it is longer than the screen is wide.
+/// Returns the selected line in as many rows as needed; empty if the line fits into one row of the list.
 fn in_full(line: &LogLine, width: u16) -> Vec<String> {
     let words = line.words();
     if words.chars().count() <= usize::from(width.saturating_sub(WORDS)) {
@@ -123,7 +123,7 @@ fn in_full(line: &LogLine, width: u16) -> Vec<String> {
     }
     let mut lines = wrapped(&words, usize::from(width.saturating_sub(4)));
     if lines.len() == 1 {
-        // A line that would fit without its moment still needs a row.
+        // A line that fits into one row without its time still gets the rows below the list.
         lines.push(String::new());
     }
     lines

@@ -1,10 +1,11 @@
-//! Whole screens; each consists of widgets.
+//! The screens, which consist of widgets.
 //!
-//! The common parts of all screens: header, status line and footer. Also what is drawn if a screen has too little
-//! room.
+//! Header, status line and footer are common to all screens. A terminal with too little room gets a reduced form of a
+//! screen.
 //!
 //! The Overview: load, latency, probes and server on one time axis, next to the knobs. Without load, the Overview
-//! shows the server: what takes its time, and how fast it answers PING; the knobs have one line.
+//! shows the server: the commands that take its time, and the latency of PING. Without load, the Overview shows the
+//! knobs in one line.
 
 mod curve;
 mod latency;
@@ -46,12 +47,12 @@ const fn drawing(screen: Screen) -> Drawing {
     }
 }
 
-/// Returns the layout of a screen of `area`'s size that shows `model`.
+/// Returns the layout of a screen that has the size of `area` and shows `model`.
 pub fn plan(area: Rect, model: &Model) -> Plan {
     layout::plan(area, model.subject(), model.maximised)
 }
 
-/// Draws `model` into `buffer`, in its layout; returns its map for the mouse.
+/// Draws `model` into `buffer` with the layout `plan`; returns the map for the mouse.
 pub fn draw(buffer: &mut Buffer, theme: Theme, model: &Model, plan: &Plan) -> Spots {
     let mut paint = Paint::new(buffer, theme);
     in_frame(&mut paint, plan, model, &drawing(model.screen));
@@ -59,31 +60,31 @@ pub fn draw(buffer: &mut Buffer, theme: Theme, model: &Model, plan: &Plan) -> Sp
     paint.finish()
 }
 
-/// Draws `model` on a new screen of `area`'s size.
+/// Draws `model` on a new screen with the size of `area`.
 pub fn picture(area: Rect, theme: Theme, model: &Model) -> Buffer {
     let mut buffer = Buffer::empty(area);
     draw(&mut buffer, theme, model, &plan(area, model));
     buffer
 }
 
-/// A function that draws the inside of a screen.
+/// A function that draws a screen, without header and footer.
 pub type Body = fn(&mut Paint, Rect, &Scene);
 
 /// The functions that draw a screen.
 pub struct Drawing {
-    /// Draws the whole inside.
+    /// Draws the whole screen, without header and footer.
     pub body: Body,
-    /// Draws the most important lines if there is no room for the whole screen. If this is `None`, the numbers of
-    /// the Overview are drawn.
+    /// Draws the most important lines if there is no room for the whole screen; `None` to draw the numbers of the
+    /// Overview.
     pub few: Option<Body>,
 }
 
-/// Below this width and height, at most one line of a screen's own content would fit.
+/// The minimum width and height for a few lines of a screen's own content.
 const FEW_MIN: (u16, u16) = (30, 8);
-/// From this height on, the status line may have two rows.
+/// The minimum height of a screen on which the status line may have two rows.
 const ROOM_FOR_WORDS: u16 = 10;
 
-/// Draws a screen and the parts around it.
+/// Draws a screen with header, status line and footer.
 pub fn in_frame(paint: &mut Paint, plan: &Plan, model: &Model, drawing: &Drawing) {
     let area = plan.area;
     let is_enough = area.width >= FEW_MIN.0 && area.height >= FEW_MIN.1;
@@ -108,7 +109,7 @@ pub fn in_frame(paint: &mut Paint, plan: &Plan, model: &Model, drawing: &Drawing
     }
 }
 
-/// Draws the inside of the screen.
+/// Draws the Overview, without header and footer.
 pub fn overview(paint: &mut Paint, body: Rect, &Scene { model, reading, plan }: &Scene) {
     let lanes = Lanes::new(reading, plan.columns, model);
     match lanes.subject {
@@ -124,7 +125,7 @@ pub fn overview(paint: &mut Paint, body: Rect, &Scene { model, reading, plan }: 
     probes::draw(paint, plan, &lanes);
     time_axis::draw(paint, plan.axis, &lanes);
     cursor::line(paint, plan, &lanes);
-    // The charts reach from the table of commands to the axis, whichever lanes there are.
+    // For the mouse, the charts reach from the table of commands to the time axis.
     let top = plan.commands.bottom().max(body.y);
     let charts = Rect { y: top, height: plan.axis.bottom() - top, ..body };
     paint.spot(lanes.plot(charts), Spot::Chart { column: 0 });
@@ -135,7 +136,7 @@ pub fn overview(paint: &mut Paint, body: Rect, &Scene { model, reading, plan }: 
 /// Draws the rows at the bottom: the server's own figures, or in a frozen view the values at the cursor.
 fn foot(paint: &mut Paint, plan: &Plan, lanes: &Lanes, model: &Model) {
     match model.cursor_s() {
-        // On a lower screen, the last rows are the knobs.
+        // On a low screen, the values at the cursor replace the row of the knobs.
         Some(_) if plan.server.is_empty() => cursor::draw(paint, plan.news, plan.knob_line, lanes),
         Some(_) => {
             knobs::lines(paint, plan.knob_line, model);

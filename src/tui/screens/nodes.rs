@@ -5,7 +5,7 @@
 //!  ▸ 10.0.0.5:6379  master   5461   41 %   41 k    583 µs   5.12 ms   4.12 ms  97 %  ▁▁▁▂▁▁▁▁▃▁▁▁▁▇▇▇▆
 //!    10.0.0.6:6379  master   5462   20 %   20 k    281 µs    540 µs    120 µs  51 %  ▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁
 //! ```
-//! Columns that do not fit are left out, the least important first; the sort column stays. Below the rows: what is known
+//! Columns that do not fit are left out, the least important first; the sort column stays. Below the rows are details
 //! of the cluster and of the selected node.
 
 use ratatui::layout::Rect;
@@ -32,22 +32,21 @@ use crate::{
 
 /// The width of the pointer and a blank.
 const MARK: u16 = 3;
-/// The widest address, such as that of a host name; a longer one is cut.
+/// The maximum width of an address. A longer address is cut.
 const ADDRESS: u16 = 28;
 /// From this width on, the PINGs are also shown over time.
 const WIDE: u16 = 100;
-/// The least width of the PINGs over time.
+/// The minimum width of the PINGs over time.
 const LANE: u16 = 24;
-/// The most rows that the bars of a node take.
+/// The maximum height of the bars of a node, in rows.
 const TALLEST: u16 = 3;
-/// The rows below the table, on a low and on a high screen: a rule, and what is known of the cluster and of the selected
-/// node.
+/// The number of rows for details below the table, on a low and on a high screen.
 const DETAILS: [u16; 2] = [5, 8];
-/// From this height on, the screen is high.
+/// The minimum height of a high screen, in rows.
 const HIGH: u16 = 26;
-/// The most slots that are shown.
+/// The maximum number of slots that are shown.
 const SLOTS_SHOWN: usize = 5;
-/// The smallest use of a slot that is shown, as a share of a core.
+/// A slot that uses less CPU than this share of a core is not shown.
 const LEAST_SLOT_CPU: f64 = 0.001;
 
 /// The content of a column.
@@ -58,12 +57,12 @@ enum Key {
     OverTime,
 }
 
-/// The columns after the address, the most important first, each with its width.
+/// The columns after the address with their widths, the most important column first.
 const NEEDED: [(NodeColumn, u16); 14] = [
     (NodeColumn::Load(Level::P99), 10),
     (NodeColumn::Ping(Level::P99), 10),
     (NodeColumn::Ops, 8),
-    // It has values only if the user wants it.
+    // The measured replica lag has values only if the user has enabled it.
     (NodeColumn::Gauge(4), 9),
     (NodeColumn::Share, 7),
     (NodeColumn::Gauge(0), 7),
@@ -77,16 +76,16 @@ const NEEDED: [(NodeColumn, u16); 14] = [
     (NodeColumn::Event, 30),
 ];
 
-/// Draws the inside of the screen.
+/// Draws the Nodes screen, without header and footer.
 pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     let rows = model.node_rows();
     let details = DETAILS[usize::from(area.height >= HIGH)];
     let below = if area.height > details + 4 { details } else { 0 };
     let agents = agents_table(model, area.width);
-    // The nodes keep two rows.
+    // The table of the nodes keeps at least two rows.
     let for_agents = (agents.len() as u16).min((area.height - below).saturating_sub(3));
     let room = area.height - below - for_agents;
-    // The agents stand close below their target.
+    // The table of the agents follows directly below the table of the nodes.
     let height = if for_agents > 0 { room.min(1 + rows.len() as u16 * TALLEST) } else { room };
     let above = Rect { height, ..area };
     for (n, line) in (0..for_agents).zip(&agents) {
@@ -108,7 +107,7 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     let scale = LogScale::covering(pings.iter().flatten().flatten().flatten().copied());
     heading(paint, &table, model, &scale);
     for ((n, place), pings) in (1..).zip(visible).zip(&pings) {
-        // The figures stand next to the foot of the bars.
+        // The figures are in the lowest row of the bars.
         line(paint, &table, n * tall, model, &rows[place]);
         let lane = Rect { y: table.line(n * tall).y + 1 - tall, height: tall, ..plot };
         for (x, longest) in (lane.left()..lane.right()).zip(pings) {
@@ -125,11 +124,12 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     }
 }
 
-/// The columns of the agents' table, the most important first: those on the right are left out where there is no room.
+/// The columns of the agents' table, the most important first. If there is too little room, the last columns are left
+/// out.
 const AGENT_COLUMNS: [&str; 11] =
     ["agent", "on", "share", "ops/s", "p50", "p99", "clients", "cpu", "send lag", "max", "clock ±"];
 
-/// Returns the lines about the agents of a fleet: a title, headings, and a line for each; empty without agents.
+/// Returns the lines about the agents of a fleet: a title, headings, and a line for each agent. Empty without agents.
 fn agents_table(model: &Model, width: u16) -> Vec<String> {
     let agents = model.agents();
     if agents.is_empty() {
@@ -151,7 +151,7 @@ fn agents_table(model: &Model, width: u16) -> Vec<String> {
     std::iter::once(title).chain(table.lines().map(|line| format!("   {line}"))).collect()
 }
 
-/// Returns the cells of the row of an agent.
+/// Returns the cells of an agent's row.
 fn agent_cells(number: u16, agent: &AgentRow) -> Vec<String> {
     let AgentRow { host, is_lost, state, load } = agent;
     let (state, load) = (state.filter(|_| !is_lost), load.as_ref().filter(|_| !is_lost));
@@ -175,7 +175,7 @@ fn agent_cells(number: u16, agent: &AgentRow) -> Vec<String> {
     ]
 }
 
-/// Returns the longest PING of a node in each column of the axis; `None` where nothing was measured.
+/// Returns the longest PING of a node in each column of the time axis; `None` if nothing was measured in a column.
 fn longest_pings(model: &Model, node: usize, columns: u16) -> Vec<Option<Option<u64>>> {
     if columns == 0 {
         return Vec::new();
@@ -185,7 +185,7 @@ fn longest_pings(model: &Model, node: usize, columns: u16) -> Vec<Option<Option<
     window.levels(Measure::Ping).iter().map(|cell| cell.map(|cell| cell.get(Level::Max))).collect()
 }
 
-/// Returns the table with the columns that fit. The first to get room is the sort column.
+/// Returns the table with the columns that fit. The sort column is always shown.
 fn table(area: Rect, model: &Model, rows: &[NodeRow]) -> Table<Key> {
     let longest = rows.iter().map(|row| row.address.chars().count()).max().unwrap_or(0) as u16;
     let address = (longest + 2).clamp(8, ADDRESS);
@@ -194,7 +194,7 @@ fn table(area: Rect, model: &Model, rows: &[NodeRow]) -> Table<Key> {
     let mut needed: Vec<_> = NEEDED.into_iter().filter(has).collect();
     needed.sort_by_key(|(column, _)| *column != sorted_by);
     let room = area.width.saturating_sub(MARK + address);
-    // The time axis is more important than the last figures.
+    // On a wide screen, the PINGs over time are more important than the last columns.
     let least = if area.width >= WIDE { LANE } else { 0 };
     let shown = fitting(room - least, needed.iter().map(|(_, width)| *width));
     let mut shown = needed[..shown].to_vec();
@@ -288,7 +288,7 @@ fn text(column: NodeColumn, node: &NodeRow) -> Option<String> {
     }
 }
 
-/// Draws what is known of the selected node, and whether one node has more than its share of the requests.
+/// Draws details of the selected node, and a warning if one node has more than its share of the requests.
 fn draw_details(paint: &mut Paint, area: Rect, model: &Model, rows: &[NodeRow]) {
     let Some(node) = rows.iter().find(|row| row.number == model.selected_node()) else { return };
     let shown =
@@ -304,12 +304,12 @@ fn draw_details(paint: &mut Paint, area: Rect, model: &Model, rows: &[NodeRow]) 
     }
 }
 
-/// Returns what is known of the cluster and of the selected node, the most important first.
+/// Returns sentences about the cluster and the selected node, the most important first.
 fn said(model: &Model, rows: &[NodeRow], node: &NodeRow) -> Vec<(String, Ink)> {
     let time = |t_s| model.tracks[node.number].timeline.time_text(t_s);
     let mut said: Vec<(String, Ink)> = Vec::new();
     if let Some((since_s, cause)) = &node.outage {
-        said.push((format!("it has not answered since {}: {cause}", time(*since_s)), Ink::Bad));
+        said.push((format!("no answer since {}: {cause}", time(*since_s)), Ink::Bad));
     }
     // The findings of the first node compare all nodes.
     let first = rows.iter().find(|row| row.number == 0 && node.number != 0);
@@ -328,7 +328,7 @@ fn said(model: &Model, rows: &[NodeRow], node: &NodeRow) -> Vec<(String, Ink)> {
     }
     match &node.outage {
         Some(_) => {}
-        None if node.server.is_empty() => said.push(("it has not answered yet".to_owned(), Ink::Faint)),
+        None if node.server.is_empty() => said.push(("no answer from this node yet".to_owned(), Ink::Faint)),
         None => said.push((format!("{}, {}", node.server, node.role), Ink::Text)),
     }
     said.extend(node.event.as_ref().map(|(t_s, text)| (format!("{}  {text}", time(*t_s)), Ink::Faint)));

@@ -1,7 +1,7 @@
-//! The Segments screen: all segments with their knobs and results. If there is room, also a curve of the column by
-//! which they are sorted, and the selected segment in full.
+//! The Segments screen: all segments with their knobs and results. If there is room, the screen also shows a curve of
+//! the sort column and the details of the selected segment.
 //!
-//! The curve shows the column by which the segments are sorted, over the values of a knob, as on the Curve screen.
+//! The curve shows the figure in the sort column over the values of a knob, as on the Curve screen.
 //!
 //! ```text
 //! ─ p99 over clients ───────────────
@@ -31,10 +31,10 @@ use crate::{
     units::{self, counted},
 };
 
-/// Details are shown only if the table has at least this many rows, with its rule and heading.
+/// The minimum height of the table of segments above the details, with rule and heading.
 const LEAST_TABLE: u16 = 6;
 
-/// Draws the inside of the screen.
+/// Draws the Segments screen, without header and footer.
 pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     let segments = model.segments();
     let n = segments.iter().count();
@@ -53,8 +53,8 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, .. }: &Scene) {
     }
 }
 
-/// Draws a curve below the table with its `rows`, if there are at least two points; returns the height of the
-/// curve.
+/// Draws a curve below a table of `rows` rows, if there is room and the curve has at least two points. Returns the
+/// height of the curve.
 fn curve(paint: &mut Paint, area: Rect, rows: usize, model: &Model) -> u16 {
     let room = usize::from(area.height).saturating_sub(1 + rows) as u16;
     if room < LEAST_ROWS {
@@ -66,10 +66,10 @@ fn curve(paint: &mut Paint, area: Rect, rows: usize, model: &Model) -> u16 {
     room
 }
 
-/// The least height of a curve: a rule, four rows of a chart, the axis below and its labels, and a blank row.
+/// The minimum height of the curve: a rule, four rows of a chart, the axis, its labels, and a blank row.
 pub const LEAST_ROWS: u16 = 8;
 
-/// Returns the figure that the curve shows for a table sorted by `sorted_by`: this column if it is a result,
+/// Returns the figure that the curve shows for a table that is sorted by `sorted_by`: this figure if it is a result,
 /// otherwise the throughput.
 fn drawn(sorted_by: Figure) -> Figure {
     match sorted_by.unit {
@@ -78,7 +78,7 @@ fn drawn(sorted_by: Figure) -> Figure {
     }
 }
 
-/// Returns the value of the figure at a point, over all measurements of the point.
+/// Returns the value of the figure over all measurements of a point.
 fn value(model: &Model, point: &Point, figure: Figure) -> Option<f64> {
     let row = Row { server_cpu: server_cpu(model, point), ..Row::of_interval(&point.measured) };
     figure.value(&row)
@@ -93,7 +93,7 @@ fn server_cpu(model: &Model, point: &Point) -> Option<f64> {
     (length_s > 0.0).then(|| sum / length_s)
 }
 
-/// Draws the figure as a curve. The pointer in the table also marks the selected segment's point.
+/// Draws a figure as a curve. The pointer sign marks the point of the selected segment.
 pub fn figure_curve(paint: &mut Paint, area: Rect, model: &Model, over: &Over) {
     if area.height < LEAST_ROWS || area.width < GUTTER + 12 {
         return;
@@ -119,7 +119,7 @@ pub fn figure_curve(paint: &mut Paint, area: Rect, model: &Model, over: &Over) {
         let mark = |point: &Point| if is_selected(&point) { (glyphs.pointer, Ink::Selected) } else { usual };
         let trace = Trace { axis: &axis, value: &value, ink, mark: &mark };
         trace.draw(paint, plot, over);
-        // The selected point is drawn over the others at its place.
+        // The selected point is drawn last, above other points at the same position.
         let dots = Dots::of(paint, plot);
         let selected = over.curve.points.iter().filter(is_selected);
         selected.for_each(|point| trace.dot(paint, over, dots, point));
@@ -147,7 +147,7 @@ fn label(figure: Figure, value: f64) -> String {
     }
 }
 
-/// Returns the look of a figure; a percentile has the same look in all charts.
+/// Returns the ink of a figure. A percentile has the same ink in all charts.
 fn ink(figure: Figure) -> Ink {
     let level_in = |figures: [Figure; Level::ALL.len()]| figures.iter().position(|known| *known == figure);
     match level_in(figures::SERVICE).or(level_in(figures::RESPONSE)) {

@@ -11,9 +11,9 @@
 //! └────────────────────────────────┴───────────────────────┘
 //! ```
 //!
-//! Tables of the server: its slow log, and its latency monitor.
+//! Other tables show the slow log and the latency monitor of the server.
 //!
-//! The server's parameters that can be changed, with their values at the moment shown.
+//! A list shows the server parameters that can be changed, with their values at the moment shown.
 
 use ratatui::layout::Rect;
 
@@ -34,12 +34,12 @@ use crate::{
     units,
 };
 
-/// From this width on, the left half has room for all columns of the commands.
+/// From this width on, the left half has room for all columns of the table of commands.
 const WIDE: u16 = 110;
 /// The width of the right half on a narrow screen: enough for a parameter's name and most values.
 const RIGHT: u16 = 41;
 
-/// Draws the inside of the screen.
+/// Draws the Server screen, without header and footer.
 pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene) {
     let Some(moment) = reading.status() else {
         paint.text(row(area, 0), " no reply from the server yet", Ink::Faint);
@@ -54,8 +54,7 @@ pub fn draw(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &Scene
     parameters(paint, Rect { x: left.right(), width: right, ..area }, model, &moment.body);
 }
 
-/// Returns the place of the charts at the bottom of `area`: a heading, some lanes, and if there is room a time
-/// axis.
+/// Returns the area of the charts at the bottom of `area`: a heading, some lanes, and a time axis if there is room.
 fn charts(area: Rect) -> Rect {
     let rows = match area.height {
         0..16 => 0,
@@ -69,10 +68,10 @@ fn charts(area: Rect) -> Rect {
     Rect { y: area.bottom() - rows, height: rows, ..area }
 }
 
-/// The height of the time axis: a rule with events, and a row of moments.
+/// The height of the time axis: a rule with events, and a row of times.
 const AXIS: u16 = 2;
 
-/// The server's gauges that are drawn over time, the most important first.
+/// The gauges of the server that are drawn over time, the most important first.
 const GAUGES: [Gauge; 7] = [
     Gauge::UsedMemory,
     Gauge::BytesOut,
@@ -83,7 +82,7 @@ const GAUGES: [Gauge; 7] = [
     Gauge::Cpu,
 ];
 
-/// Draws the server's gauges on the common time axis, each with its own scale and its present value.
+/// Draws the gauges of the server on the common time axis, each with its own scale and its present value.
 fn over_time<'a>(paint: &mut Paint, area: Rect, model: &Model, reading: &'a Reading<'a>) {
     if area.is_empty() {
         return;
@@ -121,7 +120,7 @@ fn tables(paint: &mut Paint, area: Rect, reading: &Reading, status: &Status) {
 fn parameters(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
     let mut rest = area;
     let height = (CONFIG_ROWS + 1).min(area.height * 3 / 5);
-    let title = if status.dialect().has_config() { "CONFIG" } else { "settings, since its start" };
+    let title = if status.dialect().has_config() { "CONFIG" } else { "settings, from the server's start" };
     let place = section(paint, &mut rest, title, height);
     config_list(paint, place, model, status);
     let height = rest.height;
@@ -129,8 +128,8 @@ fn parameters(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
     server_figures::draw(paint, place, status);
 }
 
-/// Removes a section of `height` rows from the top of `rest` and draws its heading in the first row; returns the
-/// other rows.
+/// Removes a section of `height` rows from the top of `rest` and draws its heading in the first row. Returns the
+/// remaining rows of the section.
 fn section(paint: &mut Paint, rest: &mut Rect, title: &str, height: u16) -> Rect {
     let height = height.min(rest.height);
     let area = Rect { height, ..*rest };
@@ -146,8 +145,8 @@ fn section(paint: &mut Paint, rest: &mut Rect, title: &str, height: u16) -> Rect
     }
 }
 
-/// Draws the server in a few rows, for screens too small for tables: its figures, the last slow commands, one
-/// parameter.
+/// Draws the figures of the server, the last slow commands and one parameter in a few rows, for screens that are too
+/// small for tables.
 ///
 /// ```text
 ///  cpu 97 %  ops 110 k/s  memory 1.53 MiB
@@ -163,7 +162,7 @@ pub fn draw_few(paint: &mut Paint, area: Rect, &Scene { model, reading, .. }: &S
     };
     let status = &moment.body;
     let inside = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
-    // The parameter is in the last row, and slow commands above it.
+    // The last row shows the parameter, and the rows above it slow commands.
     let figures = Rect { height: area.height.saturating_sub(3), ..inside };
     let used = server_figures::few(paint, figures, status);
     let rest = Rect { y: area.y + used, height: area.height.saturating_sub(used + 1), ..inside };
@@ -232,13 +231,13 @@ pub fn latency_monitor(paint: &mut Paint, area: Rect, status: &Status) {
     }
 }
 
-/// The width of the names, including the pointer before them and a blank after them.
+/// The width of the names, with the pointer before each name and a blank after it.
 const CONFIG_NAME: u16 = 28;
 
 /// The number of rows for all parameters.
 pub const CONFIG_ROWS: u16 = PARAMETERS.len() as u16;
 
-/// Draws the list of parameters; if not all fit, the part around the selected parameter.
+/// Draws the list of parameters. If not all parameters fit, the part around the selected parameter is drawn.
 pub fn config_list(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
     if !status.dialect().has_config() {
         return memcached_settings(paint, area, status);
@@ -268,7 +267,7 @@ pub fn config_list(paint: &mut Paint, area: Rect, model: &Model, status: &Status
     }
 }
 
-/// Draws the settings with which a memcached was started, which cannot be changed.
+/// Draws the settings of a memcached server, which cannot be changed.
 fn memcached_settings(paint: &mut Paint, area: Rect, status: &Status) {
     if status.config.is_empty() {
         let text = match status.dialect().has_keys() {
@@ -288,7 +287,8 @@ fn memcached_settings(paint: &mut Paint, area: Rect, status: &Status) {
     }
 }
 
-/// Draws the selected parameter in one line, between the signs for a lower and a higher value if it can be changed.
+/// Draws the selected parameter in one line. If the parameter can be changed, signs for a lower and a higher value
+/// follow.
 pub fn config_line(paint: &mut Paint, area: Rect, model: &Model, status: &Status) {
     if !status.dialect().has_config() {
         return;
@@ -312,7 +312,7 @@ fn can_turn(model: &Model) -> bool {
     model.has_parameters() && model.view == View::Live
 }
 
-/// Returns a parameter as the server reported it, with bytes in convenient units.
+/// Returns the value of a parameter that the server reported, with bytes in a suitable unit.
 fn value(status: &Status, name: &str) -> String {
     let Some(value) = status.config.get(name) else { return NONE.to_owned() };
     match value.parse::<u64>() {

@@ -1,4 +1,4 @@
-//! Whole screens: their pictures, the bytes that they send, and all sizes.
+//! Tests of whole screens: their pictures, the bytes that they send, and all sizes.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -92,7 +92,7 @@ fn look(cell: &Cell) -> String {
     colour.into_iter().chain(worn).collect::<Vec<_>>().join("+")
 }
 
-/// Returns the text of a screen, and below it the looks of the columns in each row.
+/// Returns the text of a screen, and below it the colours and attributes of the columns in each row.
 fn picture(buffer: &Buffer) -> String {
     let mut text = text_of(buffer) + "\n";
     for (y, row) in buffer.content.chunks(usize::from(buffer.area.width)).enumerate() {
@@ -143,13 +143,13 @@ fn snapshot(name: &str, model: &Model, (width, height): (u16, u16)) {
     keep(&format!("{name}_{width}x{height}"), &text_of(&without_tabs(model, theme, (width, height))));
 }
 
-/// Checks a screen's looks at the usual size.
+/// Checks the text, colours and attributes of a screen at a common size.
 fn snapshot_of_looks(name: &str, model: &Model) {
     let theme = Theme::new(Colours::Ansi16, GlyphSet::Unicode);
     keep(&format!("{name}_120x36"), &picture(&without_tabs(model, theme, (120, 36))));
 }
 
-/// Compares a screen with its snapshots: the text at four sizes, the looks at one size, and ASCII and mono at
+/// Compares a screen with its snapshots: the text at four sizes, the colours at one size, and ASCII and mono at
 /// another size.
 fn snapshots(name: &str, model: &Model) {
     for size in [(200, 60), (80, 24), (40, 12)] {
@@ -162,7 +162,7 @@ fn snapshots(name: &str, model: &Model) {
 }
 
 #[test]
-fn the_tabs_look_as_they_did() {
+fn the_tabs_match_their_snapshot() {
     let mut model = model();
     let mut rows = String::new();
     for (screen, theme, width) in [('1', THEMES[0], 200), ('1', THEMES[0], 80), ('4', THEMES[1], 120)] {
@@ -177,12 +177,12 @@ fn the_tabs_look_as_they_did() {
 }
 
 #[test]
-fn the_overview_looks_as_it_did() {
+fn the_overview_matches_its_snapshots() {
     snapshots("overview", &model());
 }
 
 #[test]
-fn the_server_screen_looks_as_it_did() {
+fn the_server_screen_matches_its_snapshots() {
     let mut model = model();
     press(&mut model, KeyCode::Char('3'));
     snapshots("server", &model);
@@ -191,7 +191,7 @@ fn the_server_screen_looks_as_it_did() {
 }
 
 #[test]
-fn overlays_and_states_look_as_they_did() {
+fn overlays_and_states_match_their_snapshots() {
     let mut model = Model::new(Knobs::default(), TimelineOptions::default());
     deliver(&mut model, MadeUp::new(Knobs::default()).1);
     snapshot("idle", &model, (80, 24));
@@ -207,7 +207,7 @@ fn overlays_and_states_look_as_they_did() {
 }
 
 #[test]
-fn an_outage_is_shaded_in_the_charts_of_the_load_and_is_no_latency() {
+fn an_outage_is_shaded_in_the_charts_of_the_load_and_is_not_a_latency() {
     let knobs = Knobs { load: true, ..Knobs::default() };
     let (mut made, records) = MadeUp::new(knobs.clone());
     let mut model = Model::new(knobs, TimelineOptions::default());
@@ -230,7 +230,7 @@ fn an_outage_is_shaded_in_the_charts_of_the_load_and_is_no_latency() {
         assert!(rows[1].starts_with(" all load connections lost, reconnecting for 5.0 s"), "{}", rows[1]);
         let shades = |row: &String| row.chars().take(60).filter(|c| *c == theme.glyphs().outage).count();
         let plan = layout::plan(buffer.area, Subject::Load, None);
-        // The line of the chart falls in the first of the twenty ticks.
+        // In the first of the twenty ticks, the line of the chart falls.
         let [throughput, latency] =
             [plan.throughput, plan.latency].map(|chart| &rows[usize::from(chart.bottom()) - 3]);
         assert_eq!(shades(throughput), 19, "throughput: {throughput}");
@@ -239,7 +239,7 @@ fn an_outage_is_shaded_in_the_charts_of_the_load_and_is_no_latency() {
 }
 
 #[test]
-fn figures_stand_in_fixed_columns_whatever_their_size() {
+fn figures_are_in_fixed_columns_for_values_of_any_size() {
     let columns = layout::plan(Rect::new(0, 0, 120, 36), Subject::Load, None).columns;
     let theme = Theme::new(Colours::Mono, GlyphSet::Ascii);
     for (clients, pipeline) in [(1, 1), (50, 1), (10_000, 10), (10_000, 10_000)] {
@@ -286,7 +286,7 @@ fn ascii_sends_only_ascii_and_mono_no_colour() {
 }
 
 #[test]
-fn even_one_cell_says_something_true() {
+fn even_a_screen_of_one_cell_shows_the_load_state() {
     let mut model = model();
     let theme = Theme::new(Colours::Mono, GlyphSet::Ascii);
     assert_eq!(lines(&drawn(&model, theme, 1, 1)), ["*"]);

@@ -1,6 +1,6 @@
-//! The elements of a picture: the backgrounds of its cells, and above them words and paths, each with its place.
+//! The elements of a picture: the backgrounds of the cells, and above them words and paths, each with its position.
 //!
-//! Lines, blocks and braille dots as rectangles in the grid of cells.
+//! Lines, blocks and braille dots are drawn as rectangles in the grid of cells.
 
 use ratatui::{
     buffer::{Buffer, Cell},
@@ -14,7 +14,8 @@ use crate::{
 
 /// The distance from the top of a cell to the baseline of its letters, in pixels.
 const BASELINE: f64 = 13.5;
-/// The largest number of cells in one path. With short paths, an animation repeats little of a row that changes.
+/// The largest number of cells in one path. With short paths, an animation repeats only small parts of a row that
+/// changes.
 const CELLS_OF_A_PATH: usize = 8;
 
 /// The layers of a picture.
@@ -41,7 +42,7 @@ pub(super) fn elements(buffer: &Buffer, paper: &Paper) -> Vec<(Layer, String)> {
     drawing.elements
 }
 
-/// The look of a cell.
+/// The colours and attributes of a cell in the picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Look {
     ink: Rgb,
@@ -89,7 +90,7 @@ impl Drawing {
         }
     }
 
-    /// Adds a run of letters with one look; each word has its own position.
+    /// Adds letters with the same colours and attributes; each word has its own position.
     fn words(&mut self, from: usize, y: f64, cells: &[Cell], look: Look) {
         let blank = |at: usize| cells[at].symbol().trim().is_empty();
         for (start, end) in runs(cells.len(), |a, b| blank(a) == blank(b)) {
@@ -111,12 +112,12 @@ impl Drawing {
         }
     }
 
-    /// Adds a run of cells with one look that contain lines, blocks and dots.
+    /// Adds the lines, blocks and dots of cells with the same colours and attributes.
     fn shapes(&mut self, from: usize, y: f64, cells: &[Cell], look: Look) {
         let of_cells: Vec<_> = cells.iter().map(|cell| shapes(cell.symbol()).unwrap_or_default()).collect();
         let spans = |at: usize| of_cells[at].iter().all(Shape::spans);
-        // Equal cells that join without a seam become one shape: a rule, a row of full blocks. Other paths begin at
-        // fixed columns, so that they do not change while the run grows.
+        // Equal cells that join without a gap become one shape, such as a rule or a row of full blocks. Other paths
+        // begin at fixed columns, so that existing paths do not change while a line grows.
         let in_one = |a: usize, b: usize| match (spans(a), spans(b)) {
             (true, true) => cells[a].symbol() == cells[b].symbol(),
             (false, false) => (from + a) / CELLS_OF_A_PATH == (from + b) / CELLS_OF_A_PATH,
@@ -143,7 +144,7 @@ impl Drawing {
     }
 }
 
-/// Divides 0..`n` into ranges of equal neighbours; returns the start and end of each.
+/// Divides 0..`n` into ranges in which each number is `alike` its neighbour; returns the start and end of each range.
 fn runs(n: usize, alike: impl Fn(usize, usize) -> bool) -> Vec<(usize, usize)> {
     let mut runs = Vec::new();
     let mut from = 0;
@@ -161,7 +162,8 @@ pub(super) fn hex((red, green, blue): Rgb) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
-/// Returns text escaped for XML; a character that XML forbids or a viewer would interpret becomes a question mark.
+/// Returns text escaped for XML. A character that XML forbids or that a viewer would interpret becomes a question
+/// mark.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -176,7 +178,7 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// The width of a cell in pixels, about that of a monospace letter in this font size.
+/// The width of a cell in pixels, about the width of a monospace letter in this font size.
 pub(super) const WIDTH: f64 = 8.4;
 /// The height of a cell in pixels.
 pub(super) const HEIGHT: f64 = 18.0;
@@ -201,7 +203,7 @@ impl Shape {
         self.place[0] == 0.0 && self.place[2] >= WIDTH
     }
 
-    /// Returns the rectangle extended over this many cells, if it spans a whole cell.
+    /// Returns the rectangle, extended over this many cells if it spans a whole cell.
     pub(super) fn widened(self, cells: usize) -> Self {
         let [left, top, width, height] = self.place;
         let width = if self.spans() { cells as f64 * WIDTH } else { width };

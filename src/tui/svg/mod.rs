@@ -1,9 +1,9 @@
-//! A screen as an SVG picture that looks the same in every viewer, whatever its fonts; a still or an animation.
+//! A screen as an SVG picture, still or animated, that looks the same in every viewer with any font.
 //!
-//! Every cell has its place in a grid. Letters are text, stretched to the grid. Lines, blocks and braille dots are shapes, so
-//! that they join without gaps.
+//! Every cell has its position in a grid. Letters are text, stretched to the grid. Lines, blocks and braille dots are
+//! shapes, so that they join without gaps.
 //!
-//! An animation contains each element once, and shows it during the frames in which it occurs.
+//! An animation contains each element once, and shows the element during the frames in which it occurs.
 //!
 //! ```text
 //!  frame    0   1   2   3   4        "42 k/s" 0-3         one group for all elements that come and go together,
@@ -29,7 +29,7 @@ use super::theme::{Theme, colours::Paper};
 
 /// The margin around the screen, in pixels.
 const MARGIN: f64 = 12.0;
-/// The fonts. The fonts of the picture; a viewer uses the first font that it has.
+/// The fonts of the picture. A viewer uses the first of these fonts that is installed.
 const FONTS: &str = "ui-monospace,'SF Mono','Cascadia Mono','JetBrains Mono',Menlo,Consolas,'DejaVu Sans Mono',\
                      'Liberation Mono',monospace";
 
@@ -47,7 +47,7 @@ pub fn text(buffer: &Buffer) -> String {
     rows.map(|row| row.iter().map(Cell::symbol).collect::<String>().trim_end().to_owned() + "\n").collect()
 }
 
-/// Returns an SVG document for a screen of `area`'s size with the elements `drawn`, one in a line.
+/// Returns an SVG document for a screen with the size of `area` and the elements `drawn`, one per line.
 fn sheet(area: Rect, paper: &Paper, drawn: impl IntoIterator<Item = impl Display>) -> String {
     let (width, height) = (f64::from(area.width) * WIDTH, f64::from(area.height) * HEIGHT);
     let (width, height) = (width + 2.0 * MARGIN, height + 2.0 * MARGIN);
@@ -89,7 +89,7 @@ impl Animation {
         self.frames += 1;
         for element in elements(buffer, &self.paper) {
             let turns = self.turns.entry(element).or_default();
-            // The element was visible in the frame before, and stays.
+            // The element was visible in the previous frame, and stays visible.
             if turns.last() == Some(&now) {
                 turns.pop();
             } else {
@@ -99,8 +99,8 @@ impl Animation {
         }
     }
 
-    /// Returns the frames as one SVG document that repeats for ever: each frame is shown for `each`, the last one for
-    /// `pause` longer.
+    /// Returns the frames as one SVG document that repeats forever. Each frame is shown for the duration `each`, and
+    /// the last frame for `pause` longer.
     pub fn render(self, each: Duration, pause: Duration) -> String {
         let mut groups: BTreeMap<(Layer, Turns), String> = BTreeMap::new();
         for ((layer, element), mut turns) in self.turns {
@@ -119,7 +119,7 @@ impl Animation {
     }
 }
 
-/// Returns the start tag of a group that is visible during these frames. `share` returns when a frame begins, as a
+/// Returns the start tag of a group that is visible during these frames. `share` returns the start of a frame as a
 /// share of the `whole` duration.
 fn seen_from_to(turns: &[usize], share: impl Fn(usize) -> f64, whole: Duration) -> String {
     // An element that is not visible at the start must be hidden from the start.
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_xml_that_holds_the_words_and_draws_lines_blocks_and_dots() {
+    fn the_picture_is_xml_with_words_as_text_and_lines_blocks_and_dots_as_shapes() {
         let line = "\u{250c}\u{2500}\u{2500} \u{28ff} \u{2584} a<b&c \u{b5}s";
         let (svg, text) = picture(&[line, "  end  "]);
         let document = roxmltree::Document::parse(&svg).unwrap();
@@ -163,13 +163,13 @@ mod tests {
             document.descendants().filter(|n| n.has_tag_name("text")).filter_map(|n| n.text()).collect();
         assert_eq!(words, ["a<b&c", "\u{b5}s", "end"]);
         let paths = document.descendants().filter_map(|n| n.attribute("d"));
-        // The shapes are two arms of a corner, a rule in one piece, eight dots, half a block.
+        // The expected shapes are two arms of a corner, one rule, eight dots and half a block.
         assert_eq!(paths.map(|path| path.matches('z').count()).sum::<usize>(), 2 + 1 + 8 + 1);
         assert_eq!(text, format!("{line}\n  end\n"));
     }
 
     #[test]
-    fn it_holds_no_character_that_xml_forbids() {
+    fn the_picture_contains_no_character_that_xml_forbids() {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 1, 1));
         for c in ('\0'..'\u{3000}').chain('\u{e000}'..='\u{ffff}').chain('\u{1f000}'..'\u{1f010}') {
             buffer[(0, 0)].set_char(c);
@@ -182,14 +182,14 @@ mod tests {
     }
 
     #[test]
-    fn letters_stand_in_the_grid_whatever_the_font() {
+    fn letters_are_stretched_to_the_grid_with_any_font() {
         let (svg, _) = picture(&["   ab"]);
         let place = format!("x=\"{:.2}\" y=\"13.50\" textLength=\"{:.2}\"", 3.0 * WIDTH, 2.0 * WIDTH);
         assert!(svg.contains(&place), "{svg}");
     }
 
     #[test]
-    fn a_reversed_cell_has_the_ground_of_its_ink() {
+    fn a_reversed_cell_swaps_text_and_background_colours() {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 1, 1));
         buffer.set_string(0, 0, "x", Style::new().add_modifier(Modifier::REVERSED));
         let theme = Theme::new(Colours::Mono, GlyphSet::Unicode);
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn every_element_is_there_once_and_is_seen_in_its_frames_only() {
+    fn every_element_occurs_once_and_is_visible_only_in_its_frames() {
         let area = Rect::new(0, 0, 9, 1);
         let mut animation = Animation::new(area, Theme::new(Colours::Dark, GlyphSet::Unicode));
         for words in ["all ab", "all cd", "all ab", "all ef"] {

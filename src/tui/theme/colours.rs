@@ -1,26 +1,26 @@
-//! The look of each ink in each palette.
+//! The colours and attributes of each ink in each palette.
 //!
-//! Only yellow and red mean that something needs attention or is wrong. The background is always the terminal's
-//! own: the palette for light terminals has darker colours, but paints no background.
+//! Yellow means that something needs attention, and red that something is wrong. The background is always the
+//! terminal's own; the palette for light terminals has darker text colours.
 //!
-//! The background of a latency chart: the shade of a cell shows how many requests it contains.
+//! In the background of a latency chart, the shade of a cell shows how many requests the cell contains.
 //!
 //! ```text
-//!   mono              nothing: no character is left for it that would hide no line
-//!   16                four tones, in cells without a line
-//!   256, dark, light  six tones, each further from the background than the one before
+//!   mono              no background
+//!   16                four tones, only in cells without a line
+//!   256, dark, light  six tones, each more different from the background
 //! ```
-//! The shades are faint, so that every line can be read even on the strongest one. Most terminals have a dark
+//! The shades are faint, so that every line is visible even on the strongest shade. Most terminals have a dark
 //! background, so an unknown background is assumed to be dark.
 //!
-//! The colours of an SVG picture: those of a terminal, as numbers.
+//! An SVG picture uses fixed colours in place of the terminal's own colours.
 
 use ratatui::style::{Color, Modifier, Style};
 
 use super::{Colours, GlyphSet, Ink, Theme};
 use crate::session::timeline::Level;
 
-/// Returns the look of `ink` in `palette`.
+/// Returns the colours and attributes of `ink` in `palette`.
 pub fn style(palette: Colours, ink: Ink) -> Style {
     let [of_terminal, dark, light] = colours(ink);
     match palette {
@@ -31,7 +31,7 @@ pub fn style(palette: Colours, ink: Ink) -> Style {
     }
 }
 
-/// Returns the style of `ink` in this colour. Important inks are bold in any colour.
+/// Returns the style of `ink` in this colour. Important inks are also bold.
 fn weighed(ink: Ink, colour: Option<Color>) -> Style {
     let style = colour.map_or(Style::new(), |colour| Style::new().fg(colour));
     match ink {
@@ -40,14 +40,14 @@ fn weighed(ink: Ink, colour: Option<Color>) -> Style {
         // An ink without a colour of its own is dim. Bright black is avoided, since some palettes use it as the
         // background.
         Ink::Faint if colour.is_none() => style.add_modifier(Modifier::DIM),
-        // The line that varies most is faint.
+        // The line of the maximum varies most, so it is faint.
         Ink::Level(Level::Max) if colour == Some(Color::Gray) => style.add_modifier(Modifier::DIM),
         _ => style,
     }
 }
 
-/// Returns three colours of `ink`: one of the terminal's sixteen, one for a dark background, one for a light
-/// background.
+/// Returns three colours of `ink`: one of the terminal's sixteen colours, a 24-bit colour for a dark background, and
+/// a 24-bit colour for a light background.
 fn colours(ink: Ink) -> [Option<Color>; 3] {
     let (of_terminal, dark, light) = match ink {
         Ink::Text | Ink::Strong | Ink::Found => return [None; 3],
@@ -78,7 +78,7 @@ fn mono(ink: Ink) -> Style {
     }
 }
 
-/// The number of tones.
+/// The number of tones for the background of a chart.
 pub const STEPS: usize = 6;
 
 /// The background of a cell, behind its lines.
@@ -92,7 +92,7 @@ pub enum Ground {
     Character(char, Style),
 }
 
-/// Returns the background for `step`. A step above the last step looks like the last.
+/// Returns the background for `step`. Steps above the last step have the background of the last step.
 pub fn ground(palette: Colours, glyphs: GlyphSet, step: usize) -> Ground {
     let step = step.min(STEPS - 1);
     let rgb = |(red, green, blue)| Ground::Tone(Color::Rgb(red, green, blue));
@@ -112,11 +112,12 @@ pub fn ground(palette: Colours, glyphs: GlyphSet, step: usize) -> Ground {
     }
 }
 
-/// The tones in sixteen colours, in Unicode and in ASCII; the first one is dim. The sign of an outage, `▒`, is left out.
+/// The characters for the four tones in sixteen colours, in Unicode and in ASCII. The first tone is dim. `▒` is not
+/// used, since it is the sign of an outage.
 const TONES_OF_16: [[char; 2]; 4] = [['░', '.'], ['░', '.'], ['▓', ':'], ['█', '#']];
 /// Some of xterm's 24 greys, which are the same on all terminals with 256 colours.
 const GREYS: [u8; STEPS] = [234, 235, 236, 237, 238, 239];
-/// The same for a light background.
+/// Some of xterm's 24 greys for a light background.
 const PALE_GREYS: [u8; STEPS] = [255, 254, 253, 252, 251, 250];
 /// The hues of the viridis colour map, dark enough for lines to be visible.
 const DARK: [(u8, u8, u8); STEPS] =
@@ -138,20 +139,22 @@ pub struct Paper {
     sixteen: &'static [u32; 16],
 }
 
-/// Sixteen terminal colours that can be read on a dark background: red, green and blue in two hexadecimal digits each.
+/// The sixteen terminal colours for a picture with a dark background, with two hexadecimal digits each for red, green
+/// and blue.
 const ON_DARK: [u32; 16] = [
     0x282c34, 0xf07178, 0x7ec680, 0xe5c06b, 0x6ca0e8, 0xc68cde, 0x56bec8, 0xbec4ce, 0x7c8492, 0xff8c8c,
     0x98dc96, 0xf5d782, 0x8cb4fa, 0xdea5f0, 0x78d7de, 0xf0f3f8,
 ];
 
-/// Sixteen terminal colours that can be read on a light background.
+/// The sixteen terminal colours for a picture with a light background.
 const ON_LIGHT: [u32; 16] = [
     0x24282e, 0xb21e14, 0x006a32, 0x845800, 0x1e50b4, 0x822896, 0x006478, 0x5a5e64, 0x6e7278, 0xc83228,
     0x14783c, 0x966400, 0x325fc8, 0x9632a5, 0x007387, 0x14161a,
 ];
 
 impl Theme {
-    /// Returns the default colours for a picture in this theme; they are light for the light palette.
+    /// Returns the default colours for a picture in this theme. The picture has a light background if the palette is
+    /// for a light background.
     pub fn paper(&self) -> Paper {
         match self.palette {
             Colours::Light | Colours::Pale256 => {
@@ -162,7 +165,8 @@ impl Theme {
     }
 }
 
-/// Returns the number of one of the 256 colours; `None` for the terminal's default colour and for others.
+/// Returns the number of a colour among the 256 colours; `None` for the terminal's default colour and for 24-bit
+/// colours.
 fn index(colour: Color) -> Option<u8> {
     match colour {
         Color::Reset | Color::Rgb(..) => None,
@@ -186,13 +190,13 @@ fn index(colour: Color) -> Option<u8> {
     }
 }
 
-/// Returns the parameters of SGR that set a colour, whose numbers begin at `base`.
+/// Returns the SGR parameters that set a colour. `base` is 30 for text colours and 40 for background colours.
 pub fn parameters_of(colour: Color, base: u8) -> String {
     match (colour, index(colour)) {
         (Color::Rgb(red, green, blue), _) => format!("{};2;{red};{green};{blue}", base + 8),
         (_, None) => (base + 9).to_string(),
         (_, Some(n @ ..8)) => (base + n).to_string(),
-        // The bright colours have numbers of their own, 60 higher.
+        // The SGR numbers of the bright colours are 60 higher.
         (_, Some(n @ 8..16)) => (base + 52 + n).to_string(),
         (_, Some(n)) => format!("{};5;{n}", base + 8),
     }
@@ -207,7 +211,8 @@ impl Paper {
         }
     }
 
-    /// Returns one of the 256 colours, as xterm numbers them: sixteen, a cube with sides of six, 24 greys.
+    /// Returns one of the 256 colours in xterm's numbering: sixteen basic colours, a cube of 6×6×6 colours, and 24
+    /// greys.
     fn indexed(&self, index: u8) -> Rgb {
         let level = |n: u8| if n == 0 { 0 } else { 55 + 40 * n };
         match index {
@@ -226,7 +231,7 @@ impl Paper {
         }
     }
 
-    /// Returns `colour` halfway to the background, for faint text.
+    /// Returns `colour` mixed with 40 % of the background, for faint text.
     pub fn faint(&self, colour: Rgb) -> Rgb {
         let mix = |a: u8, b: u8| ((u16::from(a) * 3 + u16::from(b) * 2) / 5) as u8;
         (mix(colour.0, self.ground.0), mix(colour.1, self.ground.1), mix(colour.2, self.ground.2))
@@ -242,7 +247,7 @@ mod tests {
     const LEGIBLE: f64 = 4.5;
 
     #[test]
-    fn every_ink_can_be_read_on_the_background_that_its_palette_is_for() {
+    fn every_ink_is_legible_on_the_background_of_its_palette() {
         // Few terminals have a background that is completely black or white.
         for (palette, ground) in
             [(Colours::Dark, Color::Rgb(38, 38, 38)), (Colours::Light, Color::Rgb(245, 245, 240))]
@@ -256,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_looks_other_than_well_and_faint_other_than_text_in_every_palette() {
+    fn bad_differs_from_good_and_faint_from_text_in_every_palette() {
         for palette in Colours::ALL {
             assert_ne!(style(palette, Ink::Bad), style(palette, Ink::Good), "{palette:?}");
             assert_ne!(style(palette, Ink::Faint), style(palette, Ink::Text), "{palette:?}");
@@ -272,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn each_tone_is_further_from_the_background_and_every_line_is_read_on_the_densest() {
+    fn each_tone_differs_more_from_the_background_and_lines_are_legible_on_all() {
         for (palette, background) in [(Colours::Dark, 0.0), (Colours::Light, 1.0)] {
             let tones = tones(palette);
             let from_ground: Vec<f64> = tones.iter().map(|tone| contrast(*tone, background)).collect();
@@ -287,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_four_tones_in_sixteen_colours_none_without_and_ascii_is_ascii() {
+    fn sixteen_colours_have_four_tones_mono_has_none_and_ascii_stays_ascii() {
         let all = |palette, glyphs| (0..=STEPS).map(move |step| ground(palette, glyphs, step));
         assert!(all(Colours::Mono, GlyphSet::Unicode).all(|ground| ground == Ground::None));
         for glyphs in [GlyphSet::Unicode, GlyphSet::Ascii] {
@@ -316,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn the_256_are_those_of_all_terminals() {
+    fn the_256_colours_have_their_usual_values() {
         let paper = Theme::new(Colours::Ansi256, GlyphSet::Unicode).paper();
         assert_eq!(paper.rgb(Color::Indexed(62)), Some((95, 95, 215)));
         assert_eq!(paper.rgb(Color::Indexed(255)), Some((238, 238, 238)));

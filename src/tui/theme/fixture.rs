@@ -1,4 +1,4 @@
-//! Help for the tests of palettes and backgrounds: all inks, the luminance of a colour and its contrast.
+//! Functions for tests of palettes and backgrounds: all inks, the luminance of colours, and their contrast.
 
 use ratatui::style::Color;
 

@@ -1,6 +1,6 @@
-//! The characters for drawing, in two sets: Unicode and ASCII.
+//! The drawing characters, in two sets: Unicode and ASCII.
 
-/// Which characters may be used for drawing.
+/// A set of drawing characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GlyphSet {
     /// Braille, blocks and lines.
@@ -18,7 +18,7 @@ impl GlyphSet {
         }
     }
 
-    /// Returns the names of keys in this set.
+    /// Returns the text `written`, in which arrow keys have names if the set is ASCII.
     pub fn keys(self, written: &str) -> String {
         match self {
             Self::Unicode => written.to_owned(),
@@ -32,19 +32,19 @@ impl GlyphSet {
 /// The drawing characters of a glyph set.
 #[derive(Debug)]
 pub struct Glyphs {
-    /// Eight heights within a cell, lowest first.
+    /// The bars of eight heights within a cell, the lowest first.
     pub bars: [char; 8],
-    /// Shown in place of a percentile that has too few samples.
+    /// The sign for a percentile that has too few samples.
     pub few: char,
     /// Horizontal rule.
     pub horizontal: char,
     /// Vertical rule.
     pub vertical: char,
-    /// The place where a horizontal rule begins at a vertical rule.
+    /// The junction where a horizontal rule begins at a vertical rule.
     pub branch_right: char,
-    /// The place where a vertical rule begins below a horizontal rule.
+    /// The junction where a vertical rule begins below a horizontal rule.
     pub branch_down: char,
-    /// A label on a vertical axis.
+    /// The mark of a label on a vertical axis.
     pub tick: char,
     /// The bottom of a vertical axis.
     pub origin: char,
@@ -54,11 +54,11 @@ pub struct Glyphs {
     pub border_line: char,
     /// The line of an event behind a chart.
     pub event_line: char,
-    /// A loss.
+    /// The server, or a connection to it, was lost.
     pub lost: char,
-    /// A recovery.
+    /// The server, or a connection to it, is back.
     pub back: char,
-    /// A long reply: a stall, or an entry of the slow log.
+    /// A slow reply: a stall, or an entry of the slow log.
     pub slow: char,
     /// The server forked.
     pub fork: char,
@@ -66,15 +66,15 @@ pub struct Glyphs {
     pub eviction: char,
     /// Any other event.
     pub event: char,
-    /// An event that lasts.
+    /// The duration of an event that lasts.
     pub lasting: char,
     /// A mark on the time axis.
     pub mark: char,
     /// The line through all charts at the moment that a frozen view shows.
     pub cursor_line: char,
-    /// Shade behind a chart while the load has no connection.
+    /// The shade behind a chart while the load has no connection.
     pub outage: char,
-    /// The target of a rate, behind the chart.
+    /// The line of the requested rate behind a chart.
     pub target_line: char,
     /// The pointer to the selected item.
     pub pointer: char,
@@ -82,11 +82,11 @@ pub struct Glyphs {
     pub less: char,
     /// The sign for a change to a higher value.
     pub more: char,
-    /// On.
+    /// The sign for a state that is on.
     pub on: char,
-    /// Off.
+    /// The sign for a state that is off.
     pub off: char,
-    /// Corners of a box: top left, top right, bottom left, bottom right.
+    /// The corners of a box: top left, top right, bottom left, bottom right.
     pub corners: [char; 4],
     /// The caret of a text being typed.
     pub caret: char,
@@ -94,11 +94,11 @@ pub struct Glyphs {
     pub point: char,
     /// A rise or fall between two points of a chart that is drawn without braille.
     pub rise: char,
-    /// The marks of a chart's lines if their colours do not differ, the lowest line first.
+    /// The marks of a chart's lines on a screen without colours, the lowest line first.
     pub lines: [char; 5],
-    /// The point with the most throughput.
+    /// The point of a curve with the most throughput.
     pub best: char,
-    /// The point with the most throughput among those that keep a limit.
+    /// The point of a curve with the most throughput among the points that keep a limit.
     pub best_held: char,
     /// A value above the top of a chart.
     pub above: char,
@@ -107,7 +107,8 @@ pub struct Glyphs {
 }
 
 impl Glyphs {
-    /// Returns the characters of a set. In the table, Unicode is on the left, ASCII on the right.
+    /// Returns the characters of a set. Each pair in the table has the Unicode character first and the ASCII
+    /// character second.
     const fn of(set: GlyphSet) -> Self {
         let set = set as usize;
         Self {
@@ -154,7 +155,7 @@ impl Glyphs {
 static UNICODE: Glyphs = Glyphs::of(GlyphSet::Unicode);
 static ASCII: Glyphs = Glyphs::of(GlyphSet::Ascii);
 
-/// Keys as help and footer show them. In ASCII, arrow keys have names, since `<` and `>` are other keys.
+/// The names of arrow keys in ASCII. The characters `<` and `>` cannot be used, since they are other keys.
 const ARROWS: [(&str, &str); 6] =
     [("←→", "Lt/Rt"), ("↑↓", "Up/Dn"), ("←", "Left"), ("→", "Right"), ("↑", "Up"), ("↓", "Down")];
 

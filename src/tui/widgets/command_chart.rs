@@ -1,4 +1,4 @@
-//! The rates of all clients' commands over time: a line for all commands together, and one for each of the most
+//! The rates of all clients' commands over time: a line for the sum of all commands, and a line for each of the most
 //! frequent commands.
 //!
 //! ```text
@@ -21,7 +21,7 @@ use crate::{
     units,
 };
 
-/// The looks of the lines for single commands.
+/// The inks of the lines for single commands.
 const INKS: [Ink; 3] = [Ink::Throughput, Ink::Level(Level::P90), Ink::Level(Level::P999)];
 
 /// Draws the heading, the chart, its axis and its legend.
@@ -50,7 +50,7 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     let busiest = busiest(lanes);
     let named = busiest.iter().enumerate().map(|(n, name)| (Some(*name), marks[n], INKS[n % INKS.len()]));
     let lines: Vec<CommandLook> = std::iter::once((None, marks[4], Ink::Text)).chain(named).collect();
-    // The line of all commands is below the others.
+    // The line for the sum of all commands is drawn first, below the other lines.
     let dots = Dots::of(paint, plot);
     let last = dots.rows().saturating_sub(1);
     for (name, mark, ink) in &lines {
@@ -61,10 +61,10 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     legend(paint, chart, lanes, lines);
 }
 
-/// A command, or all commands together, and the look of its line.
+/// A line of the chart: the command (`None` for the sum of all commands), the mark, and the ink.
 type CommandLook<'a> = (Option<&'a str>, char, Ink);
 
-/// Draws the legend: all commands together first, then the most frequent.
+/// Draws the legend: the sum of all commands first, then the most frequent commands.
 fn legend(paint: &mut Paint, chart: Rect, lanes: &Lanes, mut lines: Vec<CommandLook>) {
     let commands = lanes.reading.status().map(|status| CommandCell::of(&status.body));
     let now = |name: Option<&str>| commands.as_ref().and_then(|cell| per_s(cell, name));
@@ -87,8 +87,8 @@ fn per_s(cell: &CommandCell, name: Option<&str>) -> Option<f64> {
     name.map_or_else(|| cell.all_per_s(), |name| cell.per_s(name))
 }
 
-/// Returns the commands that have a line: those with the most calls in the stretch shown, in the order of their names,
-/// so that each keeps its look.
+/// Returns the commands that have a line, which are the commands with the most calls in the period shown. The order
+/// is by name, so that each command keeps its ink.
 pub fn busiest<'a>(lanes: &'a Lanes) -> Vec<&'a str> {
     let mut calls: Vec<(&str, u64)> = Vec::new();
     for (name, stat) in lanes.server.iter().flatten().flat_map(|cell| cell.commands.stats.iter()) {
@@ -107,7 +107,7 @@ pub fn busiest<'a>(lanes: &'a Lanes) -> Vec<&'a str> {
     names
 }
 
-/// Returns the look of a command that has a line.
+/// Returns the ink of a command, or `None` if the command has no line.
 pub fn ink(lanes: &Lanes, name: &str) -> Option<Ink> {
     busiest(lanes).iter().position(|known| *known == name).map(|n| INKS[n % INKS.len()])
 }

@@ -1,5 +1,5 @@
-//! The commands of all clients over the last minute, those that took the most time first: their share of the main
-//! thread's time, their rate, and how long they ran. What redyno itself sent is one line.
+//! The commands of all clients in the last minute, sorted by their total time: their share of the main thread's time,
+//! their rate, and their execution times. The commands of redyno itself are summed in one line.
 //!
 //! ```text
 //! ─ commands by time, 60 s ──────────────  time  calls/s   mean    p50     p99   p99.9  failed rejected
@@ -7,8 +7,8 @@
 //!  get                        ▇             8 %  110 k/s  0.9 µs  ≤1 µs   ≤4 µs  ≤33 µs       0        0
 //!   and 4 more, 3 /s   redyno itself 0.1 %, 105 /s
 //! ```
-//! Times are execution times: they do not include waiting. Percentiles come from LATENCY HISTOGRAM, whose buckets
-//! are about powers of two. The true value is at most the value shown, and more than half of it. If the server
+//! Times are execution times, without waiting. Percentiles come from LATENCY HISTOGRAM, whose buckets are about
+//! powers of two. The true percentile is at most the value shown, and more than half of this value. If the server
 //! reports percentiles only since its start, the heading says so.
 
 use ratatui::layout::Rect;
@@ -25,7 +25,7 @@ use crate::{
     units,
 };
 
-/// The figures of a command.
+/// The columns of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Figure {
     Name,
@@ -55,16 +55,16 @@ const FIGURES: [(Figure, &str, u16); 9] = [
     (Failed, "failed", 8),
     (Rejected, "rejected", 9),
 ];
-/// The figures, the most important first.
+/// The columns, the most important first.
 const NEEDED: [Figure; 9] = [Share, Calls, Mean, P99, Bar, P50, P999, Failed, Rejected];
-/// The least and the largest width of names. If names were wider, they would be too far from their figures.
+/// The minimum and the maximum width of names. With wider names, the figures would be too far away.
 const NAME: (u16, u16) = (15, 36);
 
-/// The largest true upper bound of a bucket of LATENCY HISTOGRAM, in µs. The bucket after it counts all longer
-/// times.
+/// The longest execution time that a bounded bucket of LATENCY HISTOGRAM counts, in µs. The last bucket counts all
+/// longer times.
 const LONGEST_US: u64 = 1_000_000;
 
-/// Draws the heading and as many commands as fit. If a chart has a line for a command, `ink` returns its look.
+/// Draws the heading and as many commands as fit. `ink` returns the ink of a command that has a line in a chart.
 pub fn draw(
     paint: &mut Paint,
     area: Rect,
@@ -102,7 +102,7 @@ pub fn draw(
     }
 }
 
-/// Returns the columns that fit into `area`, the most important ones.
+/// Returns the most important columns that fit into `area`.
 fn table(area: Rect, commands: &CommandCell) -> Table<Figure> {
     let width =
         |figure: Figure| FIGURES.iter().find(|(known, ..)| *known == figure).map_or(0, |(.., width)| *width);
@@ -120,7 +120,7 @@ fn table(area: Rect, commands: &CommandCell) -> Table<Figure> {
     Table::new(area, std::iter::once(Column::rest(Name, 1)).chain(columns))
 }
 
-/// Draws the share of the main thread's time as a bar; the whole width is all of its time.
+/// Draws the share of the main thread's time as a bar. A full bar is 100 %.
 fn bar(paint: &mut Paint, area: Rect, share: f64, ink: Option<Ink>) {
     let length = (share * f64::from(area.width.saturating_sub(1))).round() as u16;
     let glyph = paint.glyphs().bars[6];
@@ -133,7 +133,8 @@ fn share(stat: &CommandStat, commands: &CommandCell) -> Option<f64> {
     (stat.usec > 0 && commands.length_s > 0.0).then(|| stat.usec as f64 / (commands.length_s * 1e6))
 }
 
-/// Returns the line below the commands: how many are not listed, and what redyno itself sent.
+/// Returns the line below the commands: the number and rate of commands that are not listed, and the commands of
+/// redyno itself.
 fn foot(rest: &[(&str, CommandStat)], own: &CommandStat, commands: &CommandCell) -> String {
     let rate = |calls: u64| units::rate(calls as f64 / commands.length_s);
     let more = (!rest.is_empty()).then(|| {
@@ -147,16 +148,16 @@ fn foot(rest: &[(&str, CommandStat)], own: &CommandStat, commands: &CommandCell)
     more.into_iter().chain(itself).collect::<Vec<_>>().join("   ")
 }
 
-/// The rate of the PINGs of the probe, which sends one every 10 ms.
+/// The number of PINGs per second that the probe sends.
 const PINGS_PER_S: f64 = 100.0;
 
-/// Returns the commands of other clients, those with the most time first, and the sum of what redyno itself sent: the
-/// questions of its control plane, and the PINGs of its probe unless other clients send PINGs as well.
+/// Returns the commands of other clients, sorted by total time, and the sum of redyno's own commands. The PINGs of
+/// the probe count as redyno's own, unless other clients send PINGs as well.
 fn apart(commands: &CommandCell) -> (Vec<(&str, CommandStat)>, CommandStat) {
     let mut own = commands.own.clone();
     let mut others = Vec::new();
     for (name, stat) in &commands.stats {
-        // A few more PINGs than usual are sent after a stall.
+        // After a stall, the probe may send a few more PINGs than usual.
         if name == "ping" && stat.calls as f64 <= PINGS_PER_S * 1.1 * commands.length_s {
             own.merge(&CommandStat { times: None, ..stat.clone() });
         } else {
@@ -167,10 +168,10 @@ fn apart(commands: &CommandCell) -> (Vec<(&str, CommandStat)>, CommandStat) {
     (others, own)
 }
 
-/// The time until percentiles are known, with the third poll, in seconds.
+/// The time until the first percentiles are known, in seconds. Percentiles need three polls.
 const SOON_S: f64 = 4.0;
 
-/// Returns whether percentiles are unknown: the recording is old, or the server does not track latencies.
+/// Returns whether percentiles are unknown, because the recording is old or the server does not track latencies.
 fn has_means_only(commands: &CommandCell) -> bool {
     let has_none = |stat: &CommandStat| stat.times.is_none() && stat.since_start_us.is_empty();
     commands.length_s > SOON_S && commands.stats.values().all(has_none)
@@ -208,7 +209,7 @@ fn written(figure: Figure, stat: &CommandStat, commands: &CommandCell) -> (Strin
     text.map_or((NONE.to_owned(), Ink::Faint), |text| (text, Ink::Text))
 }
 
-/// Returns a count of errors, with a warning look if it is not zero.
+/// Returns a count of errors, in a warning colour if the count is not zero.
 fn count(n: Option<u64>) -> (String, Ink) {
     match n {
         Some(n) if n > 0 => (units::count(n as f64), Ink::Bad),
@@ -216,7 +217,7 @@ fn count(n: Option<u64>) -> (String, Ink) {
     }
 }
 
-/// Returns a percentile: `≤16 µs` for the time shown, `16.1 µs` since the server's start.
+/// Returns a percentile as text: `≤16 µs` for the last minute, or `16.1 µs` since the server's start.
 fn percentile(stat: &CommandStat, quantile: f64, name: &str) -> Option<String> {
     match &stat.times {
         Some(times) => times.percentile(quantile).map(bounded),
@@ -239,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bucket_is_named_by_its_upper_border_and_the_last_by_its_lower() {
+    fn a_bucket_is_named_by_its_upper_bound_and_the_last_bucket_by_its_lower_bound() {
         assert_eq!(
             [1, 33, 1056, 540_672, 1_081_344].map(bounded),
             ["≤1 µs", "≤33 µs", "≤1.06 ms", "≤541 ms", ">541 ms"]
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn the_command_with_the_most_time_is_first_and_redynos_own_are_apart() {
+    fn the_command_with_the_most_time_is_first_and_redynos_commands_are_separate() {
         let stat = |calls, usec| CommandStat { calls, usec, ..CommandStat::default() };
         let stats = [
             ("get", stat(900_000, 500_000)),
@@ -265,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_is_of_the_time_shown_or_else_since_the_start() {
+    fn a_percentile_is_for_the_last_minute_or_else_since_the_start() {
         let mut stat =
             CommandStat { since_start_us: [("p99".to_owned(), 7.0)].into(), ..CommandStat::default() };
         let percentiles =

@@ -1,5 +1,5 @@
-//! What the panel shows without load: who slows the server down. The slow commands with their callers, the clients, and
-//! this machine with the programs that run beside the server.
+//! The panel without load shows what may slow the server down: slow commands with their callers, the clients, and
+//! this machine with the busiest programs.
 //!
 //! ```text
 //!  ├─ slow commands, 60 s ───
@@ -34,32 +34,32 @@ use crate::{
     units,
 };
 
-/// How far back slow commands are counted, in seconds.
+/// The length of the period in which slow commands are counted, in seconds.
 const MINUTE_S: f64 = 60.0;
-/// The largest number of callers, and of programs: the busiest explain most.
+/// The maximum number of callers and of programs in the lists.
 const MOST: usize = 4;
-/// A program with a smaller share of a core is not listed: it delays nothing.
+/// A program that uses less than this share of a core is not listed.
 const LEAST_CPU: f64 = 0.02;
 
-/// The entries of the slow log with one command and one client.
+/// The sum of the slow log entries with the same command and the same client.
 #[derive(Debug, Clone, PartialEq)]
 struct Caller<'a> {
     command: &'a str,
-    /// The address of the client, without the port if it had several connections; may be empty.
+    /// The address of the client, without the port if the client had several connections. Empty if unknown.
     client: &'a str,
     count: usize,
     sum_us: u64,
     longest_us: u64,
 }
 
-/// Returns whether the last minute had entries of the slow log that were only counted.
+/// Returns whether the server's slow log had more entries in the last minute than redyno has read in full.
 fn lacks_entries(reading: &Reading) -> bool {
     let from_s = reading.now_s() - MINUTE_S;
     let mut recent = reading.events().rev().take_while(|event| event.t_s >= from_s);
     recent.any(|event| matches!(event.what, EventKind::MoreSlowCommands { .. }))
 }
 
-/// Returns the callers of slow commands in the last minute before the moment shown, those with the most time first.
+/// Returns the callers of slow commands in the last minute before the moment shown, sorted by total time.
 fn callers<'a>(reading: &Reading<'a>) -> Vec<Caller<'a>> {
     let mut callers: Vec<Caller> = Vec::new();
     let from_s = reading.now_s() - MINUTE_S;
@@ -90,7 +90,7 @@ fn host(address: &str) -> &str {
     address.rsplit_once(':').map_or(address, |(host, _)| host)
 }
 
-/// Draws the sections, and removes them from the top of `rest`.
+/// Draws the sections at the top of `rest`, and removes their rows from `rest`.
 pub fn draw(paint: &mut Paint, rest: &mut Rect, model: &Model, reading: &Reading) {
     let callers = callers(reading);
     let shown = &callers[..callers.len().min(MOST)];
@@ -135,7 +135,7 @@ fn draw_caller(paint: &mut Paint, [what, who]: [Rect; 2], caller: &Caller, share
         "" => ("unknown client", format!(", {times}")),
         client => (client, format!("  {times}")),
     };
-    // Who calls is more important than how often, and half a number would be another number.
+    // The caller is more important than the number of calls, and a cut number would be a wrong number.
     let x = paint.text(who, client, Ink::Text);
     let rest_at = from_column(who, x);
     if rest.chars().count() <= rest_at.width.into() {
@@ -143,7 +143,7 @@ fn draw_caller(paint: &mut Paint, [what, who]: [Rect; 2], caller: &Caller, share
     }
 }
 
-/// The figures of the clients. Those of trouble are shown only if they are not zero.
+/// The figures about clients. Figures that indicate a problem are shown only if they are not zero.
 const OF_CLIENTS: [Gauge; 8] = [
     Gauge::Clients,
     Gauge::NewConnections,
@@ -182,7 +182,7 @@ struct Line {
     ink: Ink,
 }
 
-/// Returns the lines, each at most `width` columns wide.
+/// Returns the lines about this machine, each at most `width` columns wide.
 fn machine_lines(paint: &Paint, sample: &Sample, width: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut put = |name: String, value: String, ink| lines.push(Line { name, value, ink });
@@ -190,7 +190,7 @@ fn machine_lines(paint: &Paint, sample: &Sample, width: usize) -> Vec<Line> {
     if !sample.cores.is_empty() {
         let bars = paint.glyphs().bars;
         let bar = |share: &f64| bars[(share.clamp(0.0, 1.0) * 7.0).round() as usize];
-        // More cores than this do not fit into the narrowest panel.
+        // The narrowest panel has room for 12 cores.
         let cores: String = sample.cores.iter().take(12).map(bar).collect();
         put(format!("cores {cores}"), share(Gauge::HostCpu).map_or_else(String::new, |cpu| cpu.1), Ink::Text);
     }
@@ -225,7 +225,7 @@ mod tests {
     };
 
     #[test]
-    fn a_long_name_of_a_program_leaves_room_for_its_number_and_its_share() {
+    fn a_long_program_name_leaves_room_for_the_process_id_and_the_cpu_share() {
         let mut buffer = Buffer::empty(Rect::default());
         let paint = Paint::new(&mut buffer, Theme::new(Colours::Ansi16, GlyphSet::Unicode));
         let process =
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_commands_are_added_up_by_caller_and_the_longest_sum_is_first() {
+    fn slow_commands_are_summed_by_caller_and_the_largest_sum_is_first() {
         let mut timeline = Timeline::new(TimelineOptions::default());
         let slow = |t_s: f64, us, command: &str, client: &str| {
             let what = crate::tui::fixture::slow_command(us, command, Some(client));

@@ -4,8 +4,8 @@
 //!  01:07  28.3 ms ← KEYS * 27.1 ms  slowlog: 27.1 ms KEYS *  segment 3: 200 clients × 4, closed loop
 //!  in 2 s  322 k/s  p50 2.43 ms, p99 5.75 ms, max 28.3 ms  ping 229 µs (kernel 183 µs, receive delay 39.0 µs)
 //! ```
-//! The figures are those of the cursor's column; the text says how long a column is. They do not include the time
-//! before this column, unlike the column "now" of a table.
+//! The figures cover exactly the cursor's column, and the text begins with the length of a column. In contrast, the
+//! column "now" of a table covers a fixed period.
 
 use ratatui::layout::Rect;
 
@@ -40,7 +40,7 @@ pub fn line(paint: &mut Paint, plan: &Plan, lanes: &Lanes) {
         if x >= plot.right() {
             continue;
         }
-        // The last row of the axis contains moments, which begin left of their column's line.
+        // The last row of the axis contains times, which begin left of their line.
         let bottom = if area == plan.axis && area.height > 1 { plot.bottom() - 1 } else { plot.bottom() };
         for y in plot.top()..bottom {
             let symbol = paint.at(x, y).and_then(|symbol| symbol.chars().next()).unwrap_or(' ');
@@ -70,7 +70,7 @@ pub fn draw(paint: &mut Paint, what: Rect, figures: Rect, lanes: &Lanes) {
     let (events, mut shown) = (happened(lanes), self::figures(lanes));
     if what.is_empty() {
         let (first, rest) = events.split_at(events.len().saturating_sub(1));
-        // The knobs are the longest piece, and the panel shows them as well.
+        // The knobs are the longest piece, so they are last.
         shown = [first, &shown, rest].concat();
     } else {
         write(paint, what, &events);
@@ -79,7 +79,7 @@ pub fn draw(paint: &mut Paint, what: Rect, figures: Rect, lanes: &Lanes) {
     write(paint, figures, &shown);
 }
 
-/// Writes the pieces that fit whole. The first two pieces are always shown, cut if necessary.
+/// Writes the pieces that fit completely. The first two pieces are always shown, and cut if necessary.
 fn write(paint: &mut Paint, area: Rect, pieces: &[Piece]) {
     let mut x = area.x + 1;
     for (n, (text, ink)) in pieces.iter().enumerate() {
@@ -97,7 +97,7 @@ fn write(paint: &mut Paint, area: Rect, pieces: &[Piece]) {
 /// Draws the latest events, while the view is live.
 pub fn news(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     let reading = lanes.reading;
-    // That there were more entries of the slow log says less than the entry before it.
+    // The previous event is more useful than the count of further slow log entries.
     let says = |event: &&Event| !matches!(event.what, EventKind::MoreSlowCommands { .. });
     let event = reading.events().rev().find(says).map(Occurrence::event);
     let mark = reading.marks().next_back().map(Occurrence::mark);
@@ -123,7 +123,7 @@ pub fn happened(lanes: &Lanes) -> Vec<Piece> {
         let mut here: Vec<_> = here.map(|(_, occurrence)| occurrence).collect();
         here.sort_by_key(|occurrence| occurrence.kind);
         begins = here.iter().any(|occurrence| occurrence.kind == Kind::Segment);
-        // A stall's event contains its cause.
+        // The event of a stall already contains the cause.
         if here.iter().all(|occurrence| occurrence.kind != Kind::Stall) {
             pieces.extend(longest(lanes, cursor));
         }
@@ -140,7 +140,7 @@ pub fn happened(lanes: &Lanes) -> Vec<Piece> {
     pieces
 }
 
-/// Returns the longest request of a column with its cause: `602 ms ← DEBUG sleep 600 ms from 127.0.0.1:5000`.
+/// Returns the longest latency in a column with its cause: `602 ms ← DEBUG sleep 600 ms from 127.0.0.1:5000`.
 fn longest(lanes: &Lanes, column: u16) -> Option<Piece> {
     let (worst, cause) = lanes.longest(column)?;
     Some((format!("{}{cause}", units::latency(worst.ns)), Ink::Warn))
@@ -173,8 +173,8 @@ pub fn figures(lanes: &Lanes) -> Vec<Piece> {
     pieces
 }
 
-/// Returns the pings of the column with their parts: `ping 229 µs (kernel 183 µs, receive delay 39.0 µs, 2 left
-/// out)`. If no ping was answered, returns how long the oldest has been waiting.
+/// Returns the median ping of the column with its parts: `ping 229 µs (kernel 183 µs, receive delay 39.0 µs, 2 left
+/// out)`. If no ping was answered, returns the wait of the oldest ping.
 fn ping(lanes: &Lanes) -> Option<Piece> {
     let pings = lanes.pings_shown();
     let ns = lanes.level_shown(Measure::Ping, Level::P50)?;
@@ -196,7 +196,7 @@ fn ping(lanes: &Lanes) -> Option<Piece> {
     Some((format!("ping {}{parts}", units::latency(ns)), Ink::Text))
 }
 
-/// Returns the length of a column: `0.25 s`, `20 s`, `5.2 min`.
+/// Returns the length of a column as text: `0.25 s`, `20 s`, `5.2 min`.
 fn stretch(step_s: f64) -> String {
     let (value, unit) = match step_s {
         ..60.0 => (step_s, "s"),

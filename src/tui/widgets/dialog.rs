@@ -1,9 +1,8 @@
-//! Boxes over a screen: their size, their place and their text. Also draws the entry of a text, in a box or
-//! elsewhere.
+//! The boxes over a screen: the help, the palette, a question, or an entry for text.
 //!
-//! The overlays of a screen: the help, the palette, a question, an entry.
+//! Entries for text outside of boxes are drawn here as well.
 //!
-//! The palette: the typed text, the matching offers, and the description of the selected one.
+//! The palette shows the typed text, the matching offers, and the description of the selected offer.
 //!
 //! ```text
 //! ┌─ commands ──────────────────┐
@@ -22,7 +21,7 @@ use crate::{
     tui::{Glyphs, Ink, Paint, from_column, row, wrapped},
 };
 
-/// The largest width of a box: comfortable to read, and narrow enough for 80 columns.
+/// The maximum width of a box, which fits into 80 columns.
 const WIDEST: u16 = 76;
 
 /// Returns the number of characters in a line of a box.
@@ -72,8 +71,8 @@ pub fn centred(area: Rect, width: u16, height: u16) -> Rect {
     Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height }
 }
 
-/// Returns the text before the caret, the caret, and the text after it, in `room` characters. Of a longer text, the
-/// beginning is left out.
+/// Returns the text before the caret, the caret, and the text after the caret. If the text before the caret exceeds
+/// `room` characters, the beginning of the text is left out.
 fn pieces(entry: &Entry, glyphs: &Glyphs, room: u16) -> [(String, Ink); 3] {
     let (before, after) = entry.around_caret();
     let hidden = (before.chars().count() + 1).saturating_sub(room.into());
@@ -81,7 +80,7 @@ fn pieces(entry: &Entry, glyphs: &Glyphs, room: u16) -> [(String, Ink); 3] {
     [(before, Ink::Strong), (glyphs.caret.to_string(), Ink::Selected), (after.to_owned(), Ink::Strong)]
 }
 
-/// Draws `entry` with its caret from the left of `area`, in the same look everywhere; returns the column after it.
+/// Draws `entry` with its caret from the left of `area`; returns the column after the entry.
 pub fn input(paint: &mut Paint, area: Rect, entry: &Entry) -> u16 {
     let pieces = pieces(entry, paint.glyphs(), area.width);
     paint.parts(area, &pieces)
@@ -90,7 +89,7 @@ pub fn input(paint: &mut Paint, area: Rect, entry: &Entry) -> u16 {
 /// Draws the overlay of the screen, if there is one.
 pub fn overlay(paint: &mut Paint, area: Rect, model: &Model) {
     if model.mode != Mode::Screen {
-        // A click does not reach the parts below the overlay.
+        // Clicks have no effect on the parts below the overlay.
         paint.spot(area, Spot::Elsewhere);
     }
     match &model.mode {
@@ -151,14 +150,14 @@ fn type_in(paint: &mut Paint, area: Rect, model: &Model, Typing { purpose, entry
 /// The end of a line that continues in the next line.
 const CONTINUED: &str = " \\";
 
-/// Draws a command line that the user can select and copy if the terminal has no clipboard. It has no frame and
-/// begins in the first column, so that a shell can read the selected text.
+/// Draws a command line that the user can select and copy if the terminal does not support OSC 52. The lines have no
+/// frame and begin in the first column, so that a shell can read the selected text.
 fn command_line(paint: &mut Paint, area: Rect, text: &str) {
     let lines = wrapped(text, usize::from(area.width).saturating_sub(CONTINUED.len()));
     let height = (lines.len() as u16 + 2).min(area.height.saturating_sub(1));
     let place = Rect { y: area.bottom().saturating_sub(height + 1), height, ..area };
     paint.clear(place);
-    paint.rule(row(place, 0), "this segment again");
+    paint.rule(row(place, 0), "command line for this segment");
     for (n, line) in lines.iter().enumerate().take(usize::from(height.saturating_sub(2))) {
         let is_last = n + 1 == lines.len();
         let line = if is_last { line.clone() } else { format!("{line}{CONTINUED}") };
@@ -169,7 +168,7 @@ fn command_line(paint: &mut Paint, area: Rect, text: &str) {
 
 /// The number of lines for the description of the selected offer.
 const HELP_ROWS: u16 = 3;
-/// The largest number of offers shown at once; a longer list is scrolled.
+/// The maximum number of offers that are shown at once. A longer list is scrolled.
 const MOST_ROWS: u16 = 14;
 
 /// Draws the list of offers.
@@ -216,7 +215,7 @@ fn draw_offer(paint: &mut Paint, line: Rect, offer: &Offer, is_chosen: bool) {
     }
 }
 
-/// Returns the place of the palette's box. If there is room, header and status line stay visible above it.
+/// Returns the area of the palette's box. If there is room, header and status line stay visible above the box.
 fn place(area: Rect) -> Rect {
     let height = (MOST_ROWS + HELP_ROWS + 3).min(area.height);
     let place = centred(area, text_width(area) as u16 + 4, height);
@@ -236,7 +235,7 @@ mod tests {
     use crate::tui::theme::GlyphSet;
 
     #[test]
-    fn the_caret_is_always_in_sight() {
+    fn the_caret_is_always_visible() {
         let entry = Entry::sentence("a long text");
         let shown = |room| pieces(&entry, GlyphSet::Ascii.glyphs(), room).map(|(text, _)| text).concat();
         assert_eq!(

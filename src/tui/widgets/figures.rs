@@ -9,7 +9,7 @@ use crate::{
     units,
 };
 
-/// The sign for a figure with too few samples.
+/// The sign for a figure that is unknown or has too few samples.
 pub const NONE: &str = "–";
 
 /// Returns a latency, or the sign for too few samples.
@@ -17,14 +17,14 @@ pub fn figure(ns: Option<u64>) -> String {
     ns.map_or_else(|| NONE.to_owned(), units::latency)
 }
 
-/// Returns a figure of `row` as text. A sign replaces an unknown figure, another one zero errors.
+/// Returns a figure of `row` as text. A sign replaces an unknown figure and zero errors.
 pub fn written(figure: Figure, row: &Row) -> String {
     let is_nothing = figure.unit == Unit::Trouble && figure.value(row) == Some(0.0);
     figure.written(row).filter(|_| !is_nothing).unwrap_or_else(|| NONE.to_owned())
 }
 
-/// Returns a percentile of the pings. If no ping was answered, or if it is the maximum and an unanswered ping has
-/// waited longer, returns this wait: `>1.98 s`.
+/// Returns a percentile of the pings as text. If an unanswered ping has waited longer than the maximum, the maximum
+/// is its wait: `>1.98 s`. If no ping was answered, every percentile is this wait.
 pub fn ping_figure(level: Level, rtt: &Latency, pings: PingCell) -> String {
     let known = level.of(rtt);
     let is_relevant = rtt.is_empty() || level == Level::Max;
@@ -34,7 +34,7 @@ pub fn ping_figure(level: Level, rtt: &Latency, pings: PingCell) -> String {
     }
 }
 
-/// Returns the median of a part of the pings; a sign if the parts of most pings are unknown.
+/// Returns the median of a part of the pings as text, or a sign if the parts of most pings are unknown.
 pub fn part_figure(part: &Latency, pings: PingCell) -> String {
     figure(Level::P50.of(part).filter(|_| !pings.lacks_parts()))
 }

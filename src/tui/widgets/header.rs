@@ -1,6 +1,6 @@
-//! The first line: the target, whether the load is on, and the time.
+//! The header is the first line of the screen: the target, the state of the load, and the time.
 //!
-//! The last line: the available keys, and on the right the screens.
+//! The footer is the last line of the screen: the available keys, and on the right the screens.
 
 use ratatui::layout::Rect;
 
@@ -13,7 +13,7 @@ use crate::{
     units,
 };
 
-/// Draws the header: the target on the left, and the states that change on the right.
+/// Draws the header: the target on the left, and changing states on the right.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     let mut parts = identity(reading);
     let address =
@@ -23,7 +23,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
         // The target's address is more important than the program's own name.
         parts[0].0 = " ".to_owned();
     }
-    // In a recording, it is also more important than what the right side can spare.
+    // In a recording, the address is also more important than the less important parts of the right side.
     let kept = if model.playback.is_some() { address(&parts) + 2 } else { 0 };
     let right = shed(right, usize::from(area.width).saturating_sub(kept));
     let right_x = area.right().saturating_sub(length(&right) as u16);
@@ -34,15 +34,15 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     paint.parts(from_column(area, right_x), &right);
 }
 
-/// A part of the right side, with its rank: without room, parts with a high rank are dropped first. Parts are never
-/// cut.
+/// A part of the right side: its text, its ink and its rank. If the header is too narrow, parts with a high rank are
+/// left out first. Parts are never cut.
 type HeaderPart = (String, Ink, u8);
 
 fn length(parts: &[HeaderPart]) -> usize {
     parts.iter().map(|(text, ..)| text.chars().count()).sum()
 }
 
-/// Returns the parts that fit into `width`; the least important parts are dropped.
+/// Returns the parts that fit into `width`; the least important parts are left out.
 fn shed(mut parts: Vec<HeaderPart>, width: usize) -> Vec<HeaderPart> {
     while length(&parts) > width {
         let Some(least) = (0..parts.len()).rev().max_by_key(|&n| parts[n].2) else { break };
@@ -51,7 +51,7 @@ fn shed(mut parts: Vec<HeaderPart>, width: usize) -> Vec<HeaderPart> {
     parts
 }
 
-/// Returns the target's address, the server's name and version, its role and mode, the most important first.
+/// Returns the address of the target and the server's name, version, role and mode, the most important first.
 fn identity(reading: &Reading) -> Vec<(String, Ink)> {
     let mut parts = vec![(" redyno  ".to_owned(), Ink::Faint)];
     let Some(session) = reading.session() else {
@@ -79,7 +79,7 @@ fn identity(reading: &Reading) -> Vec<(String, Ink)> {
     parts
 }
 
-/// From this width on, the header shows since when the target has answered or not answered.
+/// From this width on, the header shows the time at which the target began to answer, or stopped answering.
 const ROOM_FOR_SINCE: u16 = 100;
 
 /// From this width on, the header shows the cause of an outage next to the target.
@@ -99,7 +99,7 @@ fn right_side(model: &Model, reading: &Reading, glyphs: &Glyphs, width: u16) -> 
     if let Some(state) = reachability(model, width >= ROOM_FOR_SINCE) {
         put(state, 2);
     }
-    // A narrower header has no room for findings; the sentence below has the first of them.
+    // A narrower header has no room for findings; the status line below shows the first finding.
     let findings = model.findings();
     for finding in findings.iter().filter(|finding| width >= 60 && finding.severity > Severity::Note) {
         let is_bad = finding.severity == Severity::Problem;
@@ -137,7 +137,7 @@ fn recording(state: &RecordingState, model: &Model, glyphs: &Glyphs, width: u16)
     (format!("{} REC{size}", glyphs.on), Ink::Bad)
 }
 
-/// Returns the name of the recording, if there is room for it, and the speed of playing.
+/// Returns the speed of playing, and the name of the recording if there is room.
 fn replay(playback: &Playback, width: u16) -> String {
     let name = playback.file.rsplit('/').next().unwrap_or_default();
     let file = if width >= ROOM_FOR_SINCE { format!(" {name}") } else { String::new() };
@@ -145,11 +145,11 @@ fn replay(playback: &Playback, width: u16) -> String {
     format!("REPLAY{file}, {state} {}×", playback.speed())
 }
 
-/// Returns whether the target answers; if there is room, also since when.
+/// Returns whether the target answers, and if there is room the time at which it began or stopped answering.
 fn reachability(model: &Model, in_full: bool) -> Option<(String, Ink)> {
     let (word, since_s, ink) = match model.reachability_shown() {
         Reachability::Down { since_s, .. } => ("UNREACHABLE", since_s, Ink::Bad),
-        // If the target has answered from the start, nothing is shown.
+        // If the target has answered from the start, no time is shown.
         Reachability::Up { since_s } if in_full && since_s > 0.0 => ("connected", since_s, Ink::Text),
         Reachability::Up { .. } if in_full => return Some(("connected".to_owned(), Ink::Text)),
         Reachability::Unknown if in_full => return Some(("connecting".to_owned(), Ink::Warn)),
@@ -173,12 +173,12 @@ fn load(model: &Model, glyphs: &Glyphs) -> (String, Ink) {
         LoadState::On => (format!("{} LOAD", glyphs.on), Ink::Good),
         LoadState::Off => (format!("{} load off", glyphs.off), Ink::Text),
         LoadState::Settling => (format!("{pulse} settling"), Ink::Warn),
-        LoadState::Asking => (format!("{} may it write?", glyphs.off), Ink::Warn),
+        LoadState::Asking => (format!("{} load: y or n?", glyphs.off), Ink::Warn),
         LoadState::Waiting => (format!("{} load waits", glyphs.off), Ink::Warn),
     }
 }
 
-/// Draws the key hints that fit.
+/// Draws the footer: the key hints that fit, and the screens.
 pub fn footer(paint: &mut Paint, area: Rect, model: &Model) {
     let tabs = tabs(model, area.width);
     let length: usize = tabs.iter().map(|(_, text, _)| text.chars().count()).sum();
@@ -202,10 +202,10 @@ pub fn footer(paint: &mut Paint, area: Rect, model: &Model) {
 
 /// From this width on, the footer shows the names of all screens.
 const ROOM_FOR_NAMES: u16 = 110;
-/// Below this width, the key hints need the whole line.
+/// The minimum width of a footer that shows the screens; a narrower footer has room only for key hints.
 const ROOM_FOR_TABS: u16 = 60;
 
-/// Returns the keys of all screens, and the name of the present screen.
+/// Returns the tabs of all screens: their keys, and their names if there is room.
 fn tabs(model: &Model, width: u16) -> Vec<(Screen, String, Ink)> {
     if width < ROOM_FOR_TABS {
         return Vec::new();
@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_least_needed_goes_first_and_the_clock_never() {
+    fn the_least_important_part_is_left_out_first_and_the_clock_stays() {
         let part = |text: &str, shed| (format!("  {text}"), Ink::Text, shed);
         let parts = || {
             vec![

@@ -1,5 +1,5 @@
-//! The help: the keys of this screen, the meaning of its signs and lanes, how to read it, then all other keys. Typed text
-//! filters it.
+//! The help: the keys of the present screen, the signs, the lanes, a guide to the screen, and all other keys. Typed
+//! text filters the help.
 //!
 //! ```text
 //! ┌─ redyno 0.1.0: help ────────┐
@@ -22,7 +22,7 @@ use crate::{
     tui::{Glyphs, Ink, Paint, from_column, row, wrapped},
 };
 
-/// The width of the longest keys.
+/// The width of the column of keys.
 const KEYS_WIDTH: usize = 13;
 
 /// Draws the help, scrolled down by this many lines; `entry` is the search.
@@ -62,7 +62,7 @@ struct Section {
     items: Vec<Item>,
 }
 
-/// A key, a sign or a lane, with its meaning; a paragraph has no name.
+/// A key, a sign or a lane with its meaning. A paragraph of text has no name.
 struct Item {
     name: String,
     text: String,
@@ -74,7 +74,7 @@ impl Section {
         Self { title: title.to_owned(), items }
     }
 
-    /// Returns the section with only those items that contain every word of `query`.
+    /// Returns the section with only the items that contain every word of `query`.
     fn found(&self, query: &str) -> (&str, Vec<&Item>) {
         let holds = |item: &&Item| {
             let text = format!("{} {} {}", self.title, item.name, item.text).to_lowercase();
@@ -84,7 +84,7 @@ impl Section {
     }
 }
 
-/// Returns all sections, those for the present screen first.
+/// Returns all sections. The sections for the present screen are first.
 fn sections(model: &Model, paint: &Paint) -> Vec<Section> {
     let keys = |context: Context| {
         let here = bindings().filter(move |binding| binding.context == context);
@@ -110,7 +110,7 @@ fn sections(model: &Model, paint: &Paint) -> Vec<Section> {
 fn signs(glyphs: &Glyphs) -> impl Iterator<Item = (String, &'static str)> {
     let Glyphs { border, above, below, few, slow, fork, eviction, lost, back, event, mark, .. } = *glyphs;
     let of_time = [
-        (border, "A segment begins: a knob was changed, or a server parameter."),
+        (border, "A segment begins: a knob or a server parameter was changed."),
         (slow, "A slow reply: a stall, or an entry of the slow log."),
         (fork, "The server forked."),
         (eviction, "The server evicts keys."),
@@ -135,7 +135,7 @@ fn signs(glyphs: &Glyphs) -> impl Iterator<Item = (String, &'static str)> {
     signs.chain([none, (lines, "Without colours: p50, p90, p99, p99.9 and the maximum.")])
 }
 
-/// Returns the sections as lines of this many columns, with a blank line between two sections.
+/// Returns the sections as lines of at most `width` columns, with a blank line between two sections.
 fn lines(sections: &[(&str, Vec<&Item>)], width: usize) -> Vec<(String, Ink)> {
     let mut lines: Vec<(String, Ink)> = Vec::new();
     for (title, items) in sections.iter().filter(|(_, items)| !items.is_empty()) {
@@ -156,7 +156,7 @@ fn lines(sections: &[(&str, Vec<&Item>)], width: usize) -> Vec<(String, Ink)> {
     lines
 }
 
-/// Instructions for reading the screen, in a few sentences.
+/// A short guide to reading the screen.
 const READING: &str = include_str!("reading.txt");
 
 #[cfg(test)]
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn it_has_every_binding_sign_and_lane_with_all_of_its_words() {
+    fn the_help_contains_the_full_text_of_every_binding_sign_and_lane() {
         let text = text(Screen::Segments, "");
         let (beside, whole) = (flowing(&text, KEYS_WIDTH), flowing(&text, 0));
         let theme = Theme::new(Colours::Mono, GlyphSet::Unicode);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_this_screen_obeys_comes_first() {
+    fn the_keys_of_the_present_screen_come_first() {
         let text = text(Screen::Segments, "");
         let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("no '{words}' in {text}"));
         assert!(text.starts_with("Segments\n"), "{text}");
@@ -218,16 +218,16 @@ mod tests {
                 && at("\nLanes\n") < at("Turn the load on or off")
         );
         assert!(at("Turn the load on or off") < at("Select a parameter"));
-        assert_eq!(text.matches("Sort by the next column").count(), 1, "each stands there once");
+        assert_eq!(text.matches("Sort by the next column").count(), 1, "each item occurs once");
     }
 
     #[test]
-    fn what_is_typed_keeps_what_it_is_found_in_with_its_heading() {
+    fn a_search_keeps_the_items_that_contain_the_text_and_their_headings() {
         let text = |query| text(Screen::Overview, query);
         let found = text("forked");
         assert!(found.starts_with("Signs\n") && found.contains("  The server forked."), "{found}");
-        let found = text("COMPARE others");
-        assert!(found.starts_with("Segments\nb            Compare all others"), "{found}");
+        let found = text("MAKE baseline");
+        assert!(found.starts_with("Segments\nb            Make the selected"), "{found}");
         assert_eq!(text("xyzzy"), "");
     }
 }

@@ -1,4 +1,4 @@
-//! What a look at the keys has seen: keys by prefix, the largest keys and the hottest keys.
+//! The results of sampling the server's keys: keys by prefix, the largest keys and the hottest keys.
 //!
 //! ```text
 //! ┌─ keys ───────────────────────────────────────────────┐
@@ -23,9 +23,9 @@ use crate::{
     units,
 };
 
-/// The largest width: the columns of figures would be far from the names.
+/// The maximum width. In a wider box, the figures would be too far from the names.
 const WIDEST: u16 = 100;
-/// What is asked of the server, shown before anything is asked.
+/// The text before the first sampling: the requests that each key sends to the server.
 const OFFER: &str = "Enter samples the keys with SCAN, MEMORY USAGE and PTTL, and with OBJECT FREQ under an LFU policy. This \
     uses at most 2 % of the main thread's time, until all keys are seen or you press x. The server counts up to three hits \
     for each sampled key.\n\
@@ -33,7 +33,7 @@ const OFFER: &str = "Enter samples the keys with SCAN, MEMORY USAGE and PTTL, an
     h lets Redis 8.6 count the time of each key for 5 s (HOTKEYS). Nothing is written to keys or parameters.";
 const KEYS: &str = " Enter sample  m MONITOR  h HOTKEYS  x stop  Esc close ";
 
-/// Draws the view over a screen of this `area`.
+/// Draws the view of the keys over a screen with this `area`.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     let place = centred(area, area.width.min(WIDEST), area.height.saturating_sub(2));
     paint.clear(place);
@@ -56,7 +56,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     }
 }
 
-/// Returns how far a look is and what it costs, and its look.
+/// Returns a text about the progress and the cost of the sampling, with its ink.
 fn status(seen: &KeysSeen) -> (String, Ink) {
     let count = |n: u64| units::count(n as f64);
     let is_over = seen.state != KeyState::Running;
@@ -72,7 +72,7 @@ fn status(seen: &KeysSeen) -> (String, Ink) {
             let none = if seen.hottest.is_empty() { "; none of them names a key" } else { "" };
             format!("MONITOR: {} commands in 1 s at most{none}{cpu}", count(seen.sampled))
         }
-        (_, KeyWay::Monitor) => "MONITOR: a second without and a second with it".to_owned(),
+        (_, KeyWay::Monitor) => "MONITOR: measures one second without MONITOR, then one with it".to_owned(),
         (state, KeyWay::Scan) => {
             let took = units::clock(seen.took_s);
             let cost =
@@ -97,7 +97,7 @@ fn status(seen: &KeysSeen) -> (String, Ink) {
 }
 
 fn tables(paint: &mut Paint, area: Rect, seen: &KeysSeen) {
-    // Lists that are shown share the rows; prefixes get as many as the other two.
+    // The lists share the rows; the list of prefixes gets twice as many rows as each other list.
     let wants = [seen.prefixes.len(), seen.largest.len(), seen.hottest.len()].map(|n| n as u16);
     let lists = wants.iter().filter(|rows| **rows > 0).count() as u16;
     let (mut rest, parts) = (area, if wants[0] > 0 { lists + 1 } else { lists });
@@ -166,7 +166,7 @@ fn prefixes(paint: &mut Paint, area: Rect, seen: &KeysSeen) {
     }
 }
 
-/// Draws a list of keys: a name, a short text and an amount each.
+/// Draws a list of keys, each with its name, a short text and an amount.
 fn keys(paint: &mut Paint, area: Rect, title: &str, keys: impl Iterator<Item = [String; 3]>) {
     let table = Table::new(area, [Column::rest(0, 0), Column::right(1, 10), Column::right(2, 12)]);
     paint.text(row(area, 0), title, Ink::Faint);

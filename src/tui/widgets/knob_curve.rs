@@ -1,5 +1,5 @@
-//! Throughput and latency as functions of the value of a knob: two charts above a common axis, with a point for
-//! each value. The recall of searches for nearest vectors is a third chart.
+//! Throughput and latency as functions of the value of a knob: two charts above a common axis, with a point for each
+//! value. If the load searches for nearest vectors, a third chart shows the recall.
 //!
 //! ```text
 //! ─ throughput over clients, replies/s ───────────── ┊ knee (model)
@@ -11,8 +11,8 @@
 //!       └┴─────┴──────┴─────┴─
 //!        1    10     100   clients
 //! ```
-//! A line joins points that differ only in this knob; its label says in what it differs from the others. The
-//! horizontal axis is logarithmic if the largest value is many times the smallest.
+//! A line joins points that differ only in this knob; its label names the other knobs that distinguish the line. The
+//! horizontal axis is logarithmic if the largest value is at least ten times the smallest.
 
 use ratatui::layout::Rect;
 
@@ -43,7 +43,7 @@ pub struct Over<'a> {
 }
 
 impl<'a> Over<'a> {
-    /// Returns the curve that `model` shows, if it has points.
+    /// Adds the annotations that `model` has to a curve.
     pub fn new(model: &Model, curve: &'a Curve) -> Self {
         let dimension = curve.dimension;
         let (limit, bounds) = (model.curve_limit(dimension), model.curve_bounds(dimension));
@@ -61,7 +61,7 @@ impl<'a> Over<'a> {
         self.curve.best(None)
     }
 
-    /// Returns the point with the most throughput among those that keep the limit.
+    /// Returns the point with the most throughput among the points that keep the limit.
     pub fn best_under_limit(&self) -> Option<&Point> {
         self.limit.as_ref().and_then(|limit| self.curve.best(Some(limit)))
     }
@@ -93,12 +93,13 @@ impl<'a> Over<'a> {
     }
 }
 
-/// If the largest value is this many times the smallest, the axis is logarithmic.
+/// The horizontal axis is logarithmic if the largest value is at least this many times the smallest.
 const WIDE: f64 = 10.0;
 /// The margin before the first and after the last value, as a share of the axis.
 const BESIDE: f64 = 0.03;
 
-/// Returns the horizontal axis for these points, for points that an experiment will measure, and for annotations.
+/// Returns a horizontal axis that contains the points of the curve, the values that an experiment will measure, and
+/// the bounds of a search.
 fn x_axis(curve: &Curve, planned: &[u64], bounds: Option<&Bounds>) -> ValueAxis {
     let bounds = bounds.into_iter().flat_map(|bounds| [bounds.lower, bounds.upper]).flatten();
     let values = curve.points.iter().map(|point| point.value).chain(planned.iter().copied()).chain(bounds);
@@ -113,7 +114,7 @@ fn x_axis(curve: &Curve, planned: &[u64], bounds: Option<&Bounds>) -> ValueAxis 
     ValueAxis { low: low - beside, high: high + beside, spread: Spread::Linear }
 }
 
-/// The percentiles that are drawn; the lowest is drawn over the others.
+/// The percentiles that are drawn. The line of the lowest percentile is drawn last, above the other lines.
 pub const LEVELS: [Level; 3] = [Level::P50, Level::P99, Level::P999];
 
 /// The width of `100 µs` and of the axis line.
@@ -160,7 +161,7 @@ fn legend(paint: &mut Paint, line: Rect) {
     paint.parts(Rect { x, width: line.right().saturating_sub(x), ..line }, &entries);
 }
 
-/// Returns the column of dots for a value.
+/// Returns the column of dots for a value of the knob.
 fn column(over: &Over, value: f64, dots: Dots) -> u16 {
     let last = dots.columns().saturating_sub(1);
     (over.x.share(value).clamp(0.0, 1.0) * f64::from(last)).round() as u16
@@ -185,23 +186,23 @@ pub fn y_axis(paint: &mut Paint, plot: Rect, axis: &ValueAxis, label: impl Fn(f6
     value_axis::draw(paint, chart, plot.x - 1, axis, label);
 }
 
-/// The largest distance of a line's label from its last point.
+/// The largest distance of a line's label from its last point, in columns.
 const FAR: u16 = 12;
 
-/// A figure to draw at the points of a curve, and its look.
+/// A figure to draw at the points of a curve, with its axis, ink and marks.
 pub struct Trace<'a> {
     /// The vertical axis of the quantity.
     pub axis: &'a ValueAxis,
-    /// Returns the value at a point, if there is one.
+    /// Returns the value of the figure at a point, if known.
     pub value: &'a dyn Fn(&Point) -> Option<f64>,
-    /// The look of the lines between points.
+    /// The ink of the lines between points.
     pub ink: Ink,
-    /// The look of a point.
+    /// Returns the mark and the ink of a point.
     pub mark: &'a dyn Fn(&Point) -> (char, Ink),
 }
 
 impl Trace<'_> {
-    /// Draws the lines, and the points over them.
+    /// Draws the lines, and the points above the lines.
     pub fn draw(&self, paint: &mut Paint, plot: Rect, over: &Over) {
         let dots = Dots::of(paint, plot);
         for line in over.curve.lines() {
@@ -210,7 +211,7 @@ impl Trace<'_> {
         over.curve.points.iter().for_each(|point| self.dot(paint, over, dots, point));
     }
 
-    /// Returns the dot of a point, counted from the left and from the bottom.
+    /// Returns the dot of a point: its column from the left and its row from the bottom.
     fn place(&self, over: &Over, dots: Dots, point: &Point) -> Option<(u16, u16)> {
         let height = Height::of((self.value)(point)?, self.axis, dots);
         Some((column(over, point.value as f64, dots), height.dot(dots)))
@@ -230,8 +231,8 @@ impl Trace<'_> {
         }
     }
 
-    /// Draws the label of each line near its last point, where there is room: right of it, otherwise left of it, in its
-    /// own row first.
+    /// Draws the label of each line near its last point, if there is room: at the right or left of the point, in the
+    /// same or a neighbouring row.
     fn names(&self, paint: &mut Paint, plot: Rect, over: &Over) {
         let dots = Dots::of(paint, plot);
         for line in over.curve.lines().into_iter().filter(|line| !line.label.is_empty()) {
@@ -262,7 +263,7 @@ impl Trace<'_> {
     }
 }
 
-/// Draws the scaling law, where it applies, as a dashed line behind the measurements.
+/// Draws the fit of the universal scalability law as a dashed line behind the measurements, if there is one.
 pub fn law(paint: &mut Paint, plot: Rect, over: &Over, axis: &ValueAxis) {
     let Some(law) = over.law else { return };
     let dots = Dots::of(paint, plot);
@@ -301,12 +302,13 @@ fn recall(paint: &mut Paint, plot: Rect, over: &Over) {
     Trace { axis: &axis, value: &Point::recall, ink: look.1, mark: &|_| look }.draw(paint, plot, over);
 }
 
-/// Returns an axis from one round value to another. So the axis does not move while the last point changes.
+/// Returns a logarithmic axis from one round value to another. An axis between round values does not move while the
+/// last point changes.
 pub fn log_axis(low: f64, high: f64) -> ValueAxis {
     ValueAxis { low: rounded(low, false), high: rounded(high, true), spread: Spread::Log }
 }
 
-/// Returns the nearest 1, 2 or 5 times a power of ten above or below `value`, moved outwards by 2 %.
+/// Returns the nearest round value (1, 2 or 5 times a power of ten) above or below `value`, moved outwards by 2 %.
 fn rounded(value: f64, is_up: bool) -> f64 {
     let power = 10_f64.powf(value.log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
@@ -338,8 +340,8 @@ pub fn marks(paint: &mut Paint, plot: Rect, over: &Over) {
     }
 }
 
-/// Draws the names of the vertical lines, each in its own row. The name of the bound that keeps the limit is left
-/// of its line, the others are right of theirs.
+/// Draws the names of the vertical lines, each in its own row. The name of the lower bound is left of its line, and
+/// the other names are right of their lines.
 pub fn labels(paint: &mut Paint, plot: Rect, over: &Over) {
     let dots = Dots::of(paint, plot);
     for (value, name, ink) in lines(over) {
@@ -358,8 +360,8 @@ pub fn labels(paint: &mut Paint, plot: Rect, over: &Over) {
 /// The assumed width of a label on the horizontal axis, with a blank.
 const LABEL: u16 = 6;
 
-/// Draws the horizontal axis with a mark and a label for each round value. If there is room, the knob's name is
-/// left of it.
+/// Draws the horizontal axis with a mark and a label for each round value, and the name of the knob at the left if
+/// there is room.
 pub fn x_labels(paint: &mut Paint, area: Rect, over: &Over) {
     let glyphs = paint.glyphs();
     let (line, words) = (row(area, 0), row(area, 1));
@@ -381,7 +383,8 @@ pub fn x_labels(paint: &mut Paint, area: Rect, over: &Over) {
     }
 }
 
-/// Returns round values on the horizontal axis, ascending. For sizes in bytes, these are the values of the points.
+/// Returns the values to label on the horizontal axis, ascending: round values, or for sizes in bytes the values of
+/// the points.
 fn x_ticks(over: &Over, width: u16) -> Vec<f64> {
     if over.curve.dimension.is_bytes() {
         return over.curve.points.iter().map(|point| point.value as f64).collect();

@@ -1,5 +1,5 @@
-//! The knobs in the panel: the switch of the load, then a row for each knob. If not all knobs fit, those around the
-//! selected one are shown. A frozen view shows the knobs as they were at the cursor.
+//! The knobs in the panel: the switch of the load, then a row for each knob. If not all knobs fit, the knobs around
+//! the selected knob are shown. A frozen view shows the knobs at the cursor.
 //!
 //! ```text
 //! ├─ knobs 4 to 11 of 26 ───
@@ -17,19 +17,19 @@ use crate::{
     tui::{Glyphs, Ink, Paint, cut, from_column, row},
 };
 
-/// The width of the names, including the pointer before them.
+/// The width of the names, with the pointer before each name.
 const NAME: u16 = 12;
 /// The width of the values: `1.50 KiB`.
 const VALUE: u16 = 8;
 /// The width of a pointer and a blank.
 const POINTER: u16 = 2;
-/// The least width for a name, next to a long value.
+/// The minimum width of a name next to a long value.
 const LEAST_NAME: usize = 6;
-/// The least number of rows of the section: enough for the knobs of a plain load.
+/// The minimum number of rows of the section, enough for the knobs of a simple workload.
 const LEAST_ROWS: u16 = 8;
 
-/// Draws the knobs in a section at the top of `rest`, and removes the section from `rest`. It has at most half of
-/// the rows.
+/// Draws the knobs in a section at the top of `rest`, and removes the section from `rest`. The section has at most
+/// half of the rows, or eight rows if half would be fewer.
 pub fn draw(paint: &mut Paint, rest: &mut Rect, model: &Model) {
     let knobs = Knob::of(model.knobs_shown());
     let most = (rest.height / 2).max(LEAST_ROWS);
@@ -71,8 +71,8 @@ struct KnobRow {
 }
 
 impl KnobRow {
-    /// Returns the row of a knob in `width` columns. Values are aligned. A long value extends to the right; if it
-    /// still does not fit, the name is shortened, and finally the value is cut.
+    /// Returns the row of a knob in `width` columns. Values are aligned. A long value extends to the right. If the
+    /// row is still too long, the name is shortened first, and then the value.
     fn of(knob: Knob, model: &Model, width: usize) -> Self {
         let wanted = model.knobs_shown();
         let pointer = usize::from(POINTER);
@@ -98,7 +98,7 @@ impl KnobRow {
         let room = end.saturating_sub(usize::from(POINTER) + value.chars().count());
         let after = from_column(line, paint.text(line, &format!("{pointer} {name:<room$}{value}"), ink));
         let (wanted, in_force) = (model.knobs_shown(), model.in_force());
-        // Weights of another workload cannot be compared with the present ones.
+        // The previous value is shown only if the knob is still the same operation.
         let before = knob.value(in_force);
         if before != knob.value(wanted) && knob.called(in_force) == knob.called(wanted) {
             paint.parts(after, &[(" was ", Ink::Warn), (&before, Ink::Warn)]);
@@ -108,8 +108,8 @@ impl KnobRow {
     }
 }
 
-/// Draws the knobs in the rows of `area`, for screens without a panel, in their order. If not all knobs fit, the first
-/// ones are left out, so that the selected knob is shown. Without load, the line begins with how to start it.
+/// Draws the knobs in the rows of `area`, for screens without a panel. If not all knobs fit, the first knobs are left
+/// out, so that the selected knob is visible. Without load, the line begins with the key that starts the load.
 ///
 /// ```text
 ///  ▸ clients 50 ◂ ▸  pipeline 1  rate max  arrivals closed  reads 91 %
@@ -168,8 +168,8 @@ fn pieces(glyphs: &Glyphs, model: &Model) -> Vec<Piece> {
     Knob::of(knobs).into_iter().map(piece).collect()
 }
 
-/// Returns the places of the first pieces, as many as fit whole: in `first`, then in the other rows of `area`. The
-/// first piece always has a place.
+/// Returns the areas of the pieces that fit completely: in `first`, then in the other rows of `area`. The first piece
+/// is always included.
 fn flow(pieces: &[Piece], first: Rect, area: Rect) -> Vec<Rect> {
     let (mut places, mut line, mut n) = (Vec::new(), from_column(first, first.x + 1), 0);
     for piece in pieces {
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn values_stand_below_each_other_and_a_long_one_goes_on_to_the_right() {
+    fn values_are_aligned_and_a_long_value_extends_to_the_right() {
         let drawn = |text: &str| Knob::Distribution.typed(&Knobs::default(), text).unwrap();
         let expected = |name: &str, value: &str, end| (name.to_owned(), value.to_owned(), end);
         assert_eq!(line(Knob::Clients, &Knobs::default(), 23), expected("clients", "50", 20));

@@ -1,14 +1,14 @@
-//! The data that all charts share: the columns, the time axis, and the measurements in each column.
+//! The data that all charts of a screen share: the columns, the time axis, and the measurements in each column.
 //!
 //! ```text
 //!  ping   ▄▄▅▄▄▄▄▄▄▆▄▄▄▄▄▄▄▄▄▆▆▆▆▇▆█▆▆▆▆▆      88.0 µs   91.2 µs
 //!  gutter plot: the time axis            names now       60 s
 //! ```
 //!
-//! Requests that still wait for a reply: while a server hangs, the charts show how long they have waited, so that
-//! there is no gap.
+//! While a server hangs, the charts show how long requests have been waiting for their replies, so that the lines
+//! have no gap.
 //!
-//! The legend of a chart: the name and figures of each line, right of the end of the line.
+//! The legend of a chart shows the name and the figures of each line, right of the end of the line.
 //!
 //! ```text
 //!  ⠤⠒⠒⠉⠉⠉⠒  p99.9 4.76 ms
@@ -31,7 +31,7 @@ use crate::{
 
 /// The data that all lanes of a screen share.
 pub struct Lanes<'a> {
-    /// The values of figures at the moment shown.
+    /// All measured values at the moment shown.
     pub reading: &'a Reading<'a>,
     /// The columns of gutter, plot and figures.
     pub columns: Columns,
@@ -39,12 +39,11 @@ pub struct Lanes<'a> {
     pub axis: TimeAxis,
     /// The measurements of the columns.
     pub window: Window<'a>,
-    /// The number of columns with measurements. A frozen view shows no measurements later than the moment at which
-    /// it was frozen.
+    /// The number of columns with measurements. A frozen view shows no measurements after the moment of freezing.
     pub shown: usize,
     /// The end of the last column with measurements, in seconds of the session.
     pub to_s: f64,
-    /// The end of the stretch shown, in seconds of the session.
+    /// The time after which nothing is shown, in seconds of the session; it may be infinite.
     pub ends_s: f64,
     /// The subject of the charts: the load, or the server.
     pub subject: Subject,
@@ -60,9 +59,9 @@ pub struct Lanes<'a> {
     pub baseline: Option<(u32, f64)>,
     /// The cursor of a frozen view, in seconds of the session.
     pub cursor_s: Option<f64>,
-    /// The latencies in each column: response or service times of the load, or those of the pings.
+    /// The latencies in each column: response or service times of the load, or round trip times of the pings.
     pub latency: Vec<Option<Quantiles>>,
-    /// The distribution of these latencies in each column.
+    /// The distribution of the latencies in each column.
     pub heat: Vec<Option<Heat>>,
     levels: [Vec<Option<Quantiles>>; Measure::ALL.len()],
     /// The measurements of the load in each column.
@@ -73,7 +72,7 @@ pub struct Lanes<'a> {
     pub server: Vec<Option<Arc<ServerCell>>>,
     /// The server's commands in the last minute.
     pub commands_minute: CommandCell,
-    /// The events in the stretch shown, each with its column.
+    /// The events in the period shown, each with its column.
     pub occurrences: Vec<(u16, Occurrence)>,
 }
 
@@ -81,7 +80,7 @@ impl<'a> Lanes<'a> {
     /// Collects the data of the lanes for these columns and the time that `model` shows.
     pub fn new(reading: &'a Reading<'a>, columns: Columns, model: &Model) -> Self {
         let axis = model.axis(columns.plot);
-        // A frozen view shows nothing from after it was frozen, even if its axis has room.
+        // A frozen view shows nothing after the moment of freezing, even if the axis has room.
         let (to_s, shown) = axis.until(model.ends_s());
         let window = axis.window(reading.timeline, model.ends_s());
         let timed = model.charts.timed;
@@ -140,8 +139,8 @@ impl<'a> Lanes<'a> {
         lanes
     }
 
-    /// Adds to the latencies how long requests have been waiting; in an open loop, also requests that are due and
-    /// not sent yet.
+    /// Adds the waiting times of requests without a reply to the latencies. In an open loop, also adds the waiting
+    /// times of requests that are due but not sent yet.
     fn add_waits_of_load(&mut self) {
         let (axis, timed, segments) = (self.axis, self.timed, self.reading.known_segments());
         let counts_lag = |column| {
@@ -156,19 +155,19 @@ impl<'a> Lanes<'a> {
         &self.levels[measure as usize]
     }
 
-    /// Returns whether some column has an open loop, in which response and service time differ.
+    /// Returns whether any column has an open loop, in which response and service time differ.
     pub fn has_open_loop(&self) -> bool {
         self.levels(Measure::Response).iter().any(Option::is_some)
     }
 
-    /// Returns the column whose figures are shown: that of the cursor, or the present one.
+    /// Returns the number of the column whose figures are shown: the column of the cursor, or the present column.
     pub fn column_shown(&self) -> usize {
         let now = || self.axis.column_ending(self.reading.now_s());
         usize::from(self.cursor().or_else(now).unwrap_or_default())
     }
 
-    /// Returns the load in the column whose figures are shown: that of the cursor, or the last one. The latest
-    /// measurements may belong to the column before the present one.
+    /// Returns the load in the column whose figures are shown: the column of the cursor, or the last column with
+    /// measurements, which may be the column before the present column.
     pub fn load_shown(&self) -> Option<&LoadCell> {
         let shown = self.column_shown();
         let before = shown.checked_sub(1).filter(|_| self.cursor().is_none());
@@ -186,23 +185,23 @@ impl<'a> Lanes<'a> {
         self.pings.get(self.column_shown()).copied().flatten().unwrap_or_default()
     }
 
-    /// Returns the requested rate of the segment shown, if it is an open loop.
+    /// Returns the requested rate of the segment shown, or `None` in a closed loop.
     pub fn rate_due(&self) -> Option<u32> {
         let knobs = &self.reading.segment()?.start.knobs;
         knobs.rate.filter(|_| knobs.load)
     }
 
-    /// Returns whether the segment shown has receivers of what its load sends.
+    /// Returns whether the segment shown has receivers for the messages of the load.
     pub fn has_receivers(&self) -> bool {
         self.reading.segment().is_some_and(|segment| segment.start.knobs.workload.receivers.is_some())
     }
 
-    /// Returns the column of the cursor, while the view is frozen and the axis shows it.
+    /// Returns the column of the cursor; `None` in a live view or if the axis does not contain the cursor.
     pub fn cursor(&self) -> Option<u16> {
         self.cursor_s.and_then(|cursor_s| self.axis.column_ending(cursor_s))
     }
 
-    /// Returns which latencies the chart shows.
+    /// Returns the measurement whose latencies the chart shows.
     pub fn measure(&self) -> Measure {
         match self.subject {
             Subject::Server => Measure::Ping,
@@ -231,13 +230,13 @@ impl<'a> Lanes<'a> {
         Rect { x: plot.right(), width: self.columns.name.min(area.right() - plot.right()), ..area }
     }
 
-    /// Writes a name right of the plot, after the room for its mark.
+    /// Writes a name at the right of the plot, after the columns for the mark of the line.
     pub fn name(&self, paint: &mut Paint, line: Rect, name: &str, ink: Ink) {
         let place = self.names(line);
         paint.text(Rect { x: place.x + 2, width: place.width.saturating_sub(2), ..place }, name, ink);
     }
 
-    /// Returns the place of figure `n` in `area`; its width is 0 if the screen has fewer figures.
+    /// Returns the area of figure `n` in `area`. The width is 0 if the screen has fewer figures.
     pub fn value(&self, area: Rect, n: u16) -> Rect {
         let Columns { values, value, .. } = self.columns;
         let x = (self.names(area).right() + value * n.min(values)).min(area.right());
@@ -245,7 +244,7 @@ impl<'a> Lanes<'a> {
         Rect { x, width, ..area }
     }
 
-    /// Writes figures to their places. The present figure is bold; unknown figures are faint.
+    /// Writes the figures right of the names. The first figure is bold; unknown figures are faint.
     pub fn figures(&self, paint: &mut Paint, line: Rect, values: &[String]) {
         for (n, value) in (0..).zip(values) {
             let ink = match n {
@@ -275,7 +274,7 @@ impl<'a> Lanes<'a> {
     }
 }
 
-/// Adds to the round trip times how long unanswered PINGs have been waiting.
+/// Adds the waiting times of unanswered PINGs to the round trip times.
 pub fn waits_of_pings(round_trips: &mut [Option<Quantiles>], pings: &[Option<PingCell>]) {
     for (rtt, pings) in round_trips.iter_mut().zip(pings) {
         let (Some(rtt), Some(pings)) = (rtt, pings) else { continue };
@@ -298,8 +297,8 @@ pub fn without_parts(levels: &mut [Vec<Option<Quantiles>>; Measure::ALL.len()], 
     }
 }
 
-/// Adds to the load's latencies how long requests have been waiting. In columns for which `counts_lag` is true,
-/// also adds requests that are due and not sent yet.
+/// Adds the waiting times of requests without a reply to the load's latencies. In columns for which `counts_lag` is
+/// true, also adds the waiting times of requests that are due but not sent yet.
 pub fn waits_of_load(
     latency: &mut [Option<Quantiles>],
     load: &[Option<LoadCell>],
@@ -323,13 +322,13 @@ pub fn waits_of_load(
 pub struct Entry<'a> {
     /// The name of the line.
     pub name: &'a str,
-    /// The mark of the line, which is shown if lines do not differ in colour.
+    /// The mark of the line; `None` if the lines differ in colour.
     pub mark: Option<char>,
-    /// The look of the line.
+    /// The ink of the line.
     pub ink: Ink,
-    /// The row in which the line ends, from the top; `None` if it is not drawn.
+    /// The row of the line's end, from the top; `None` if the line is not drawn.
     pub row: Option<u16>,
-    /// The figures: now, 60 s, segment.
+    /// The three figures: now, 60 s and segment.
     pub values: [String; 3],
 }
 
@@ -346,16 +345,15 @@ pub fn legend(paint: &mut Paint, area: Rect, lanes: &Lanes, entries: &[Entry]) {
     }
 }
 
-/// Returns a row for each entry of a legend, in order, as near as possible to the row it wants. An entry that wants
-/// no row is directly below the previous entry. If there are more entries than rows, the last entries have the same
-/// row.
+/// Returns a row for each entry of a legend, in order, as near as possible to the `wanted` row. An entry without a
+/// wanted row is directly below the previous entry. If there are more entries than rows, some entries share a row.
 fn places(rows: u16, wanted: &[Option<u16>]) -> Vec<u16> {
     let mut places: Vec<u16> = Vec::new();
     for wish in wanted {
         let least = places.last().map_or(0, |above| above + 1);
         places.push(wish.map_or(least, |wish| wish.max(least)));
     }
-    // Entries pushed below the last row push the others up.
+    // Entries below the last row are moved up, together with the entries above them.
     let mut most = rows.saturating_sub(1);
     for place in places.iter_mut().rev() {
         *place = (*place).min(most);
@@ -369,7 +367,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_stands_where_its_line_ends_or_as_near_as_the_others_let_it() {
+    fn each_entry_is_in_the_row_of_its_line_or_in_the_nearest_free_row() {
         let of = |rows, wanted: &[u16]| places(rows, &wanted.iter().map(|n| Some(*n)).collect::<Vec<_>>());
         assert_eq!(of(11, &[0, 2, 4, 6, 9]), [0, 2, 4, 6, 9]);
         assert_eq!(of(11, &[0, 0, 0, 6, 6]), [0, 1, 2, 6, 7]);

@@ -8,11 +8,11 @@
 //!   1 ms┤▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒ p90      812 µs
 //!       │⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠔⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒ p50      583 µs
 //! ```
-//! The axis extends from p50 to most p99.9 values in the time shown. Values beyond the axis are drawn at its edge;
-//! among neighbours, the largest has a mark and its number.
+//! The axis extends from p50 to most p99.9 values in the period shown. Values outside the axis are drawn at its edge.
+//! The largest of several neighbouring values has a mark with its number.
 //!
-//! The background of the latency chart is denser where there are more requests. A single request in a cell is
-//! visible, too, even if other cells contain many. Times above the axis are counted in the top row.
+//! The background of the latency chart is denser where there are more requests. Even a single request in a cell is
+//! visible. Latencies above the axis are counted in the top row.
 
 use std::collections::BTreeSet;
 
@@ -46,7 +46,7 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     lanes.heading_of_figures(paint, row(area, 0), &title(lanes));
     let Some(axis) = lanes.latency_axis else {
         let why = match lanes.subject {
-            Subject::Load => "  no replies in this stretch".to_owned(),
+            Subject::Load => "  no replies in this period".to_owned(),
             Subject::Server => format!("  no {} answered", lanes.reading.words().ping),
         };
         paint.text(row(plot, plot.height / 2), &why, Ink::Faint);
@@ -54,7 +54,7 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
         return;
     };
     value_axis::draw(paint, chart, plot.x.saturating_sub(1), &axis, |ns| decade(ns.round() as u64));
-    // The lowest line is drawn over the others.
+    // The lowest line is drawn last, above the others.
     let dots = Dots::of(paint, plot);
     for level in Level::ALL.into_iter().rev() {
         let mark = paint.glyphs().lines[level as usize];
@@ -91,7 +91,7 @@ fn values(lanes: &Lanes, level: Level) -> impl Iterator<Item = Option<u64>> {
     lanes.latency.iter().map(move |column| column.as_ref().and_then(|column: &Quantiles| column.get(level)))
 }
 
-/// Marks values above or below the axis.
+/// Draws marks for values above or below the axis.
 fn beyond(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) {
     let dots = Dots::of(paint, plot);
     let is = |height: Height| move |ns: &u64| Height::of(*ns as f64, axis, dots) == height;
@@ -113,7 +113,8 @@ fn beyond(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) {
     Clipped { borders: borders(), ink: Ink::Strong, words: Some(&words) }.above(paint, plot, &above);
 }
 
-/// The number of last columns that determine the row of a line's name. With a single column, the name would jump.
+/// The number of last columns whose values determine the row of a line's name. With a single column, the name would
+/// jump.
 const END: usize = 12;
 
 fn legend(paint: &mut Paint, chart: Rect, lanes: &Lanes, axis: Option<&ValueAxis>) {
@@ -127,7 +128,7 @@ fn legend(paint: &mut Paint, chart: Rect, lanes: &Lanes, axis: Option<&ValueAxis
         Measure::Ping => None,
         _ => Some(&total.service),
     });
-    // A wait that has not ended is longer than the longest finished request.
+    // An unanswered request may have waited longer than the longest finished request.
     let wait_ns = lanes.load_shown().and_then(|load| load.wait_beyond(Level::Max.of(&recent.now)));
     let now = |level: Level| match (wait_ns, level) {
         (Some(wait_ns), Level::Max) => format!(">{}", units::latency(wait_ns)),
@@ -157,7 +158,8 @@ fn legend(paint: &mut Paint, chart: Rect, lanes: &Lanes, axis: Option<&ValueAxis
     lanes::legend(paint, chart, lanes, &entries);
 }
 
-/// Returns the name of a line; while it is far from its usual level and there is room, with the ratio: `p50×12`.
+/// Returns the name of a percentile's line. If the value is far from its usual level and there is room, the name
+/// contains the ratio: `p50×12`.
 fn name(lanes: &Lanes, level: Level) -> String {
     let watched = match level {
         Level::P50 => Watched::PingP50,
@@ -169,13 +171,13 @@ fn name(lanes: &Lanes, level: Level) -> String {
     let least = watched.smallest_shift().map_or(f64::INFINITY, |least| least.factor);
     let ratio = ratio.filter(|ratio| *ratio >= least).map(unusual);
     let name = ratio.map(|ratio| level.name().to_owned() + &ratio);
-    // Half a number would be another number.
+    // A cut number would be a wrong number.
     let name = name.filter(|name| name.chars().count() + 2 <= lanes.columns.name.into());
     name.unwrap_or_else(|| level.name().to_owned())
 }
 
-/// Returns a percentile of the pings at the moment shown. The pings of a second are too few for most percentiles, so it
-/// is the one at which the line ends.
+/// Returns a percentile of the pings at the moment shown, as text. One second has too few pings for most percentiles,
+/// so the value at the end of the line is used.
 fn ping_now(lanes: &Lanes, level: Level) -> String {
     let now = ping_figure(level, &lanes.reading.ping().now, lanes.reading.pings_now());
     if level == Level::Max || now.starts_with('>') {
@@ -187,7 +189,7 @@ fn ping_now(lanes: &Lanes, level: Level) -> String {
     figure(ends.filter(|(_, pings)| answered(pings)).filter_map(|(ns, _)| ns).last())
 }
 
-/// Returns the percentiles that fit into this many rows, from p50 up.
+/// Returns the percentiles to name in a legend of this many rows, from p50 up.
 fn shown(rows: u16) -> &'static [Level] {
     use Level::{Max, P50, P90, P99, P999};
     match rows {
@@ -199,7 +201,8 @@ fn shown(rows: u16) -> &'static [Level] {
     }
 }
 
-/// Returns the value at which to name the line of a percentile: the median of its last values in the segment shown.
+/// Returns the value that determines the row of a percentile's name: the median of its last values in the segment
+/// shown.
 fn end(lanes: &Lanes, level: Level) -> Option<u64> {
     let shown = lanes.column_shown() + 1;
     let began = lanes.reading.segment().and_then(|segment| lanes.axis.column(segment.start.t_s));
@@ -209,7 +212,7 @@ fn end(lanes: &Lanes, level: Level) -> Option<u64> {
     last.get(last.len() / 2).copied()
 }
 
-/// Draws the background, behind everything else in `plot`.
+/// Draws the background behind everything else in `plot`.
 pub fn draw_ground(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) {
     let cells = |heat: &Option<Heat>| heat.as_ref().map(|heat| rows(heat, axis, plot.height));
     let cells: Vec<_> = lanes.heat.iter().map(cells).collect();
@@ -223,7 +226,7 @@ pub fn draw_ground(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxi
     }
 }
 
-/// Returns the number of requests of a column in each row, the lowest row first.
+/// Returns the number of requests in each row of a column, the lowest row first.
 fn rows(heat: &Heat, axis: &ValueAxis, rows: u16) -> Vec<u64> {
     let counts = &heat.counts;
     let border = |row: u16| match row {
@@ -233,14 +236,14 @@ fn rows(heat: &Heat, axis: &ValueAxis, rows: u16) -> Vec<u64> {
     };
     let count = |row: u16| match (border(row), border(row + 1)) {
         (from, to) if from < to => counts[from..to].iter().sum(),
-        // Rows narrower than a bin of the distribution share it.
+        // Rows narrower than a bin of the distribution show the same bin.
         (from, _) => counts[from],
     };
     (0..rows).map(count).collect()
 }
 
-/// Returns the lowest power of ten, at least ten, that no cell exceeds. Under steady load, this scale does not
-/// change.
+/// Returns the lowest power of ten, at least ten, that no cell exceeds. Under steady load, this top of the scale does
+/// not change.
 fn round_top(densest: u64) -> u64 {
     10_u64.saturating_pow(densest.saturating_sub(1).max(1).ilog10() + 1)
 }
@@ -256,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_request_is_the_first_step_and_the_top_is_round() {
+    fn one_request_gets_the_first_shade_and_the_top_is_a_power_of_ten() {
         assert_eq!([0, 1, 10, 11, 24_000].map(round_top), [10, 10, 10, 100, 100_000]);
         assert_eq!((step(1, 100_000), step(100_000, 100_000), step(1, 10)), (0, STEPS - 1, 0));
         let steps: Vec<_> = (0..5).map(|n| step(10_u64.pow(n), 100_000)).collect();

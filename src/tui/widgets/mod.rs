@@ -1,4 +1,4 @@
-//! The parts of screens; each file draws one part.
+//! The widgets: each file draws one part of a screen.
 
 pub mod command_chart;
 pub mod command_table;

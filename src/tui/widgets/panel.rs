@@ -1,5 +1,5 @@
-//! The panel next to the charts: knobs, the times to open connections that are not kept, an experiment, ping
-//! windows, this machine, errors, results, events. Without load, what slows the server down replaces the knobs.
+//! The panel next to the charts: knobs, the time to open connections, an experiment, ping windows, this machine,
+//! errors, results and events. Without load, slow commands, clients and this machine replace the knobs.
 //!
 //! ```text
 //!  ├─ knobs ──────────
@@ -8,7 +8,7 @@
 //!  │ …
 //! ```
 //!
-//! The times that the connections of the current segment took to open.
+//! If the load reconnects, a table shows the time to open a connection in the current segment.
 //!
 //! ```text
 //!  1.21 k/s      p50     p99     max
@@ -16,8 +16,8 @@
 //!  greeting  88.0 µs  190 µs 1.90 ms
 //! ```
 //!
-//! The parts of a ping: the time between the kernel's timestamps, which is that of network and server, and the
-//! delays of this machine.
+//! Other figures show the parts of a ping: the time between the kernel's timestamps, which is spent in network and
+//! server, and the delays of this machine.
 //!
 //! ```text
 //!  kernel 71.0 µs  receive delay 17.0 µs
@@ -73,7 +73,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     }
     let has_errors = subject == Subject::Load || reading.errors().total() > 0;
     let error_rows = tables::error_rows(reading).min(6);
-    // The ping windows take the rows that the sections below do not need, up to a convenient number.
+    // The ping windows get the rows that the sections below do not need, up to a limit.
     let below = if subject == Subject::Load { 1 + MACHINE_ROWS } else { 0 }
         + if has_errors { 1 + error_rows } else { 0 };
     let parts = part_rows(reading, area.width.saturating_sub(2));
@@ -107,10 +107,10 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     }
 }
 
-/// The largest number of rows for an experiment. With more rows, too few would be left for its measurements.
+/// The maximum number of rows for an experiment. With more rows, too few would be left for measurements.
 const MOST_EXPERIMENT: u16 = 8;
 
-/// Draws the experiment and its results so far, until the user closes its result.
+/// Draws the experiment with its progress, or its result until the user closes it.
 fn draw_experiment(paint: &mut Paint, rest: &mut Rect, experiment: &dyn Experiment) {
     let width = usize::from(rest.width.saturating_sub(3));
     let text = if experiment.is_over() { experiment.answer() } else { experiment.progress() };
@@ -122,13 +122,14 @@ fn draw_experiment(paint: &mut Paint, rest: &mut Rect, experiment: &dyn Experime
     }
 }
 
-/// With at least this many rows, the current segment is shown in detail, and segments and events have enough room.
+/// The minimum number of rows for the details of the current segment; segments and events then still have enough
+/// room.
 const ROOM_FOR_DETAIL: u16 = 22;
 
-/// Below this width, bars and figures of commands are too narrow to be useful.
+/// The minimum width for the details of the current segment.
 const WIDE_ENOUGH_FOR_DETAIL: u16 = 40;
 
-/// Draws the windows of pings.
+/// Draws the distribution of the pings in the last minute, if there is room.
 fn draw_pings(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {
     if rest.height >= ROOM_FOR_DETAIL {
         let bars = percentiles::bars(&reading.ping().minute, rest.height / 3);
@@ -141,7 +142,7 @@ fn draw_pings(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {
 /// Draws the segments and, if there is room, the operations and the distribution of the current segment.
 fn draw_results(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {
     if rest.height >= ROOM_FOR_DETAIL && rest.width >= WIDE_ENOUGH_FOR_DETAIL {
-        // The commands get a third of the rows; the rest is for the distribution, the segments and the events.
+        // The commands get a third of the rows; the distribution, the segments and the events get the rest.
         let rows = (results::count(reading) as u16).min(rest.height / 3);
         let commands = section(paint, rest, "commands, this segment", 1 + rows);
         results::operations(paint, roomy(commands), reading);
@@ -152,7 +153,7 @@ fn draw_results(paint: &mut Paint, rest: &mut Rect, reading: &Reading) {
         percentiles::draw_bars(paint, roomy(place), &bars);
     }
     if rest.height >= 4 {
-        // The distribution gets two thirds of the rows; the rest is for the events.
+        // The segments get two thirds of the rows; the events get the rest.
         let most = (rest.height * 2 / 3).max(3);
         let rows = 1 + reading.segments().count().min(most.into()) as u16;
         let segments = section(paint, rest, "segments", rows);
@@ -168,8 +169,8 @@ fn roomy(area: Rect) -> Rect {
 /// The number of rows for this machine: one for wake, one for intrinsic.
 pub(super) const MACHINE_ROWS: u16 = 2;
 
-/// Removes a section of `rows` rows and a heading from the top of `rest`, and draws the heading; returns the rows
-/// below it.
+/// Removes a heading and `rows` rows from the top of `rest`, and draws the heading. Returns the rows below the
+/// heading.
 pub(super) fn section(paint: &mut Paint, rest: &mut Rect, title: &str, rows: u16) -> Rect {
     let height = (rows + 1).min(rest.height);
     let area = Rect { height, ..*rest };
@@ -193,10 +194,10 @@ pub(super) fn section(paint: &mut Paint, rest: &mut Rect, title: &str, rows: u16
 const NAME: u16 = 10;
 /// The width of `8.85 ms` and a blank before it.
 const FIGURE: u16 = 8;
-/// The figures of a stage of opening a connection, the most important first.
+/// The percentiles for each stage of opening a connection, the most important first.
 const LEVELS: [Level; 3] = [Level::P50, Level::P99, Level::Max];
 
-/// Returns the number of rows for the times to open connections.
+/// Returns the number of rows for the time to open connections.
 pub fn opening_rows(total: &Interval) -> u16 {
     1 + stages(total).count() as u16
 }
@@ -238,8 +239,9 @@ pub fn part_rows(reading: &Reading, width: u16) -> u16 {
     }
 }
 
-/// Draws the medians of the parts in the last second, or the reason why they are unknown. If a stalled server
-/// answered many pings at once, most pings have no known parts, and the others are not typical.
+/// Draws the medians of the parts of a ping in the last second, or the reason why the parts are unknown. After a
+/// stall, a server answers many pings at once; the parts of most of these pings are unknown, and the other pings are
+/// not typical.
 pub fn draw_parts(paint: &mut Paint, area: Rect, reading: &Reading) {
     if let Some(obstacle) = reading.ping_timing().and_then(Timing::obstacle) {
         paint.text(row(area, 0), &format!("kernel {NONE}  {obstacle}"), Ink::Faint);
@@ -254,7 +256,7 @@ pub fn draw_parts(paint: &mut Paint, area: Rect, reading: &Reading) {
             let left_out = format!("{} of {} left out", pings.left_out, pings.answered);
             paint.text(row(area, 0), &left_out, Ink::Faint);
         } else {
-            // The kernel's part has a lane of its own.
+            // The kernel's part has its own lane, so it is left out here.
             figures(paint, row(area, 0), &[("receive delay", &receive)]);
         }
         return;

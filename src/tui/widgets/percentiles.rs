@@ -1,14 +1,14 @@
-//! The table of percentiles: a row for each percentile, a column for each distribution.
+//! The table of percentiles has a row for each percentile and a column for each distribution.
 //!
 //! ```text
 //!            service response      GET      SET
 //!  p50        312 µs   330 µs   310 µs   341 µs
 //!  p99.9     1.90 ms  2.40 ms  1.88 ms        –
 //! ```
-//! A percentile with fewer than ten samples above it is shown as `–`, never as a guess.
+//! A percentile with fewer than ten samples above it is shown as `–`.
 //!
-//! The percentile curve: latency as a function of the percentile, with a line for each distribution. The axis
-//! stretches the tail.
+//! The percentile curve shows latency as a function of the percentile, with a line for each distribution. On the
+//! horizontal axis, 90 %, 99 % and 99.9 % have equal distances.
 //!
 //! ```text
 //!   10 ms ┤          ┊          ┊       ⣀⠤⠒ response
@@ -17,16 +17,15 @@
 //!         ┼──────────┊──────────┊──────────
 //!         0 %       90 %       99 %     99.9 %
 //! ```
-//! A line ends at the percentile above which there are fewer than ten samples: further points would be single
-//! requests.
+//! A line ends where fewer than ten samples are left, since further points would be single requests.
 //!
-//! The distribution of the current segment's service times: a bar for each range between round values.
+//! The distribution of service times has a bar for each range between two round values.
 //!
 //! ```text
 //!     200 µs ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇ 71 %
 //!     500 µs ▇▇▇▇▇ 22 %
 //! ```
-//! Two long bars with shorter ones between them mean two kinds of requests, which percentiles do not show.
+//! Two long bars with shorter bars between them indicate two kinds of requests, which percentiles do not show.
 
 use std::borrow::Cow;
 
@@ -46,7 +45,7 @@ use crate::{
 const NAME: u16 = 9;
 /// The width of `8.85 ms` or `response`, and a blank before it.
 const COLUMN: u16 = 9;
-/// The rows of the table: heading, percentiles, shortest, mean, longest, samples.
+/// The number of rows of the table: heading, percentiles, minimum, maximum, mean and samples.
 pub const ROWS: u16 = 1 + PERCENTILES.len() as u16 + 4;
 
 /// Returns the width of a table with this many columns.
@@ -97,17 +96,17 @@ fn figures(latency: &Latency) -> Vec<String> {
 pub struct Series<'a> {
     /// The name, `service` or `GET`.
     pub name: String,
-    /// The mark of the line, if there is no braille.
+    /// The character of the line on a screen without braille.
     pub letter: char,
-    /// The look of the line.
+    /// The ink of the line.
     pub ink: Ink,
-    /// Whether the distribution is shown only as a comparison, such as the baseline.
+    /// Whether the distribution is shown only for comparison, such as the baseline.
     pub is_ghost: bool,
     /// The distribution.
     pub latency: Cow<'a, Latency>,
 }
 
-/// The width of `100 µs` and a blank; the axis begins there.
+/// The width of `100 µs` and a blank, left of the axis.
 const GUTTER: u16 = 8;
 
 /// Draws the axes and the lines, the first line on top.
@@ -118,7 +117,7 @@ pub fn draw_curve(paint: &mut Paint, area: Rect, series: &[Series]) {
     let plot = Rect { x: area.x + GUTTER, y: area.y, width: area.width - GUTTER, height: area.height - 2 };
     let most = series.iter().map(|one| one.latency.count()).max().unwrap_or(0);
     if most == 0 {
-        paint.text(row(plot, plot.height / 2), "nothing measured in this stretch", Ink::Faint);
+        paint.text(row(plot, plot.height / 2), "nothing measured in this period", Ink::Faint);
         return;
     }
     let nines = curve::nines_for(most);
@@ -146,13 +145,13 @@ fn heights(dots: Dots, scale: LogScale, curve: &[Option<u64>]) -> Vec<Option<u16
     curve.iter().map(|value| value.map(|ns| (scale.step(ns, dots.rows().into()) - 1) as u16)).collect()
 }
 
-/// Draws one line; returns the cell in which it ends.
+/// Draws the line of a distribution; returns the cell in which the line ends.
 fn line(paint: &mut Paint, dots: Dots, series: &Series, heights: &[Option<u16>]) -> Option<(u16, u16)> {
     let mut before = None;
     let mut end = None;
     for (n, height) in (0..).zip(heights) {
         let Some(height) = *height else { break };
-        // A line for comparison is dashed: two dots of four.
+        // A line for comparison is dashed: two of four dots are drawn.
         let is_gap = series.is_ghost && n % 4 > 1;
         let low = before.map_or(height, |before: u16| (before + 1).min(height));
         for up in low..=height {
@@ -166,7 +165,7 @@ fn line(paint: &mut Paint, dots: Dots, series: &Series, heights: &[Option<u16>])
     end
 }
 
-/// Writes the name of a line after the end of the line; if there is no room, above or below it.
+/// Writes the name of a line after the end of the line, or if there is no room in a row above or below.
 fn label(paint: &mut Paint, plot: Rect, series: &Series, x: u16, y: u16) {
     let length = series.name.chars().count() as u16;
     let Some(last) = plot.right().checked_sub(length).filter(|last| *last > plot.x) else { return };
@@ -186,7 +185,7 @@ fn is_blank(paint: &Paint, x: u16, y: u16) -> bool {
     paint.at(x, y).is_some_and(|symbol| symbol == " " || symbol.starts_with(grid))
 }
 
-/// From this height on, values between powers of ten have labels, too.
+/// From this height on, values between powers of ten also have labels.
 const LABELLED_STEPS: u16 = 20;
 
 /// Returns 1, 2 and 5 times each power of ten, in ascending order, up to a hundred hours.
@@ -194,7 +193,7 @@ fn round_steps() -> impl Iterator<Item = u64> {
     (0..15).flat_map(|power| [1, 2, 5].map(|step| step * 10_u64.pow(power)))
 }
 
-/// Returns the scale between two round values that contains all values and is at least a decade long.
+/// Returns the shortest scale between two round values that contains all values and is at least a decade long.
 fn scale(values: impl Iterator<Item = u64> + Clone) -> LogScale {
     let (Some(lowest), Some(highest)) = (values.clone().min(), values.max()) else {
         return LogScale::covering(std::iter::empty());
@@ -258,7 +257,7 @@ fn percentile_axis(paint: &mut Paint, plot: Rect, nines: u32) {
     }
 }
 
-/// Returns `50 %` or `99.9 %`: as many digits as there are nines.
+/// Returns a percentile as text, with as many decimals as it has nines: `50 %` or `99.9 %`.
 fn percentile(nines: f64) -> String {
     let digits = (nines as usize).saturating_sub(2);
     format!("{:.*} %", digits, curve::quantile_at(nines) * 100.0)
@@ -290,7 +289,7 @@ fn draw_bar(paint: &mut Paint, line: Rect, band: &Band, highest: f64) {
     paint.right(Rect { width: label.width.saturating_sub(1), ..label }, &decade(band.up_to_ns), Ink::Text);
     let room = line.width.saturating_sub(LABEL + SHARE);
     let length = (band.share / highest * f64::from(room)).round() as u16;
-    // A bar for at least one request is never empty.
+    // A range with at least one request always has a visible bar.
     let length = if band.share > 0.0 { length.max(1) } else { 0 };
     let x = line.x + LABEL;
     let glyph = paint.glyphs().bars[6];
@@ -306,7 +305,7 @@ mod tests {
     use crate::stats::fixture::repeated;
 
     #[test]
-    fn every_row_has_its_figure_and_too_few_samples_none() {
+    fn every_row_has_a_figure_except_for_percentiles_with_too_few_samples() {
         assert_eq!(
             (names().len(), figures(&Latency::default()).len()),
             (usize::from(ROWS) - 1, usize::from(ROWS) - 1)
@@ -321,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scale_ends_at_round_steps_and_holds_a_decade() {
+    fn the_scale_ends_at_round_values_and_is_at_least_a_decade_long() {
         let ends = |values: &[u64]| {
             let LogScale { lowest_ns, highest_ns } = scale(values.iter().copied());
             (lowest_ns, highest_ns)

@@ -1,7 +1,7 @@
-//! The probes and the server's CPU use, on the time axis of the load. All latencies share one scale. Without load,
-//! the lanes show the server's own figures, each on its own scale from 0.
+//! The lanes of the probes and of the server's CPU use, on the common time axis. All latencies share one scale.
+//! Without load, the lanes show the server's own figures, each on its own scale from 0.
 //!
-//! A lane is a chart of one or two rows, with its name and its figures in the last row.
+//! A lane is a chart of one or more rows, with the name and the figures in its last row.
 
 use ratatui::layout::Rect;
 
@@ -45,8 +45,8 @@ use Shown::{Errors, Intrinsic, Kernel, Of, Ping, PingMax, Received, SendLag, Wak
 const CPU: Shown = Of(Gauge::Cpu);
 const OPS: Shown = Of(Gauge::OpsPerS);
 
-/// The lanes from top to bottom, each with a short and a long name: those for network and server, for this machine,
-/// and for the server's own figures.
+/// The lanes from top to bottom, each with a short and a long name: lanes for network and server, then for this
+/// machine, then for the server's own figures.
 const LANES: [(Shown, &str, &str); 16] = [
     (Received, "recv", "receipt"),
     (Ping, "ping", "ping p50"),
@@ -85,21 +85,21 @@ impl Shown {
         }
     }
 
-    /// Returns the meaning of the lane, in a sentence or two.
+    /// Returns the meaning of the lane, for the help.
     fn about(self) -> &'static str {
         match self {
             Ping => {
-                "The median time of PINGs on a connection of their own, one every 10 ms: the latency of another client of this server."
+                "The median time of PINGs on their own connection, one every 10 ms: the latency for another client of this server."
             }
             PingMax => "The longest PING.",
             Kernel => {
                 "The part of a PING's time between the kernel's timestamps of sending and receiving: network and server only. (The \
                 receive delay is how long the reply then waited to be read.)"
             }
-            SendLag => "Open loop: how long the oldest unsent request has been due.",
-            Wake => "How late a thread wakes from a sleep of 10 ms: the delay of this machine.",
+            SendLag => "In an open loop, the time for which the oldest unsent request has been due.",
+            Wake => "How late a thread wakes from a sleep of 10 ms. This delay is due to this machine.",
             Intrinsic => {
-                "The longest gap in a busy loop, as redis-cli --intrinsic-latency measures it: the delay of this machine."
+                "The longest gap in a busy loop, as in redis-cli --intrinsic-latency. This delay is due to this machine."
             }
             Received => {
                 "With receivers: the median time from sending a message to its receipt, or from a write to the invalidation."
@@ -137,7 +137,7 @@ pub fn draw(paint: &mut Paint, plan: &Plan, lanes: &Lanes) {
     stack(paint, area, lanes, &needed[..room.into()], rows);
 }
 
-/// Draws lanes of the server's `gauges`, the most important first, as many as fit into `area`.
+/// Draws as many lanes of the server's `gauges` as fit into `area`. The most important gauges come first in `gauges`.
 pub fn gauges(paint: &mut Paint, area: Rect, lanes: &Lanes, gauges: &[Gauge]) {
     let rows = (area.height / gauges.len().max(1) as u16).max(1);
     let fit = usize::from(area.height / rows).min(gauges.len());
@@ -153,7 +153,7 @@ fn stack(paint: &mut Paint, area: Rect, lanes: &Lanes, needed: &[Shown], rows: u
         let place = Rect { y: area.y + n * rows, height: rows, ..area };
         let name = if usize::from(lanes.columns.gutter) > long.len() + 1 { long } else { short };
         lanes.draw(paint, place, &Lane { name, ..lane(shown, lanes, scale, rows) });
-        // An empty lane says why it is empty.
+        // A lane that cannot be measured shows the reason.
         if let Some(obstacle) =
             lanes.reading.ping_timing().and_then(Timing::obstacle).filter(|_| shown == Kernel)
         {
@@ -171,7 +171,7 @@ fn lane(shown: Shown, lanes: &Lanes, scale: LogScale, rows: u16) -> Lane {
         Lane::new(ink, lanes.cells(measure, level, scale, rows), [now, minute])
     };
     match shown {
-        // Round trips, and pings that are still waiting.
+        // The figures include pings that are still waiting for a reply.
         Ping => latency(Measure::Ping, Level::P50, Ink::Ping, ping_figure),
         PingMax => latency(Measure::Ping, Level::Max, Ink::Ping, ping_figure),
         Kernel => {
@@ -190,7 +190,7 @@ fn lane(shown: Shown, lanes: &Lanes, scale: LogScale, rows: u16) -> Lane {
     }
 }
 
-/// Returns the largest send lag of an open loop, on the scale of the latencies; a closed loop has none.
+/// Returns the lane of the largest send lag, on the scale of the latencies. A closed loop has no send lag.
 fn send_lag(lanes: &Lanes, scale: LogScale, rows: u16) -> Lane {
     let segments = lanes.reading.known_segments();
     let cell = |(column, load): (usize, &Option<LoadCell>)| {
@@ -206,13 +206,14 @@ fn send_lag(lanes: &Lanes, scale: LogScale, rows: u16) -> Lane {
     Lane::new(Ink::Level(Level::P99), cells, [figure(now), String::new()])
 }
 
-/// Returns a gauge of the server on a linear scale: the highest value of each column.
+/// Returns the lane of a gauge of the server, with the highest value of each column on a linear scale.
 fn of_gauge(gauge: Gauge, lanes: &Lanes, rows: u16) -> Lane {
     let values: Vec<_> = lanes.server.iter().map(|cell| of_column(gauge, cell.as_ref()?)).collect();
     let highest = values.iter().flatten().copied().fold(0.0, f64::max);
     let top = match gauge.about().unit {
         Unit::Bytes => top_of_bytes(highest),
-        // Of the hit rate, low values matter. A lane without its range would not show how short its scale is.
+        // For the hit rate, low values are important, so its scale is 0 to 1. A lane without room for its range also
+        // has this scale, since the reader could not see a shorter one.
         Unit::Ratio if gauge == Gauge::HitRate || lanes.columns.name < ROOM_FOR_RANGE => 1.0,
         Unit::Ratio => linear_top(highest).clamp(LEAST_RATIO, 1.0_f64.max(highest)),
         _ => linear_top(highest.max(gauge.about().top)),
@@ -220,43 +221,43 @@ fn of_gauge(gauge: Gauge, lanes: &Lanes, rows: u16) -> Lane {
     let range = format!("0–{}", trimmed(&gauge.written(top)).replace("iB", ""));
     let now = lanes.reading.status().and_then(|status| status.body.text_of(gauge)).map(|now| {
         match gauge.about().kind {
-            // The lane has room for `3.91 M/s`.
+            // The lane has room for `3.91 M/s`, but not for `3.91 MiB/s`.
             Kind::Added => now.replace("iB/", "/"),
             _ => now,
         }
     });
     let cells = values.into_iter().map(|value| value.map_or(Cell::Gap, |v| linear(v, top, rows))).collect();
     let range = if lanes.columns.name >= ROOM_FOR_RANGE { range } else { String::new() };
-    // A value far from its usual level is more important than the scale.
+    // The ratio of a value far from its usual level replaces the range of the scale.
     let ratio = lanes.reading.ratio_to_usual(&Watched::Gauge(gauge)).filter(|ratio| *ratio >= MUCH);
     let range = ratio.map_or(range, unusual);
     Lane { range, ..Lane::new(Ink::Server, cells, [now.unwrap_or_else(|| NONE.to_owned()), String::new()]) }
 }
 
-/// Returns the top of a scale for bytes, which is a round number in its unit.
+/// Returns the top of a scale for bytes, a round number of bytes, KiB, MiB or a larger unit.
 fn top_of_bytes(highest: f64) -> f64 {
     let unit = 1024_f64.powf((highest.max(1.0).log2() / 10.0).floor());
     let top = linear_top(highest / unit);
     unit * if top < 1000.0 { top } else { 1024.0 }
 }
 
-/// The least ratio to the usual level that is shown: a smaller one is noise of many figures.
+/// The smallest ratio to the usual level that is shown. A smaller ratio is noise for many figures.
 const MUCH: f64 = 1.5;
-/// The sign of such a ratio: `×12`.
+/// The sign before a ratio to the usual level: `×12`.
 const UNUSUAL: char = '×';
 
-/// Returns the ratio of a figure to its usual level: `×12`.
+/// Returns the ratio of a figure to its usual level as text: `×12`.
 pub(super) fn unusual(ratio: f64) -> String {
     format!("{UNUSUAL}{}", trimmed(&units::count(ratio)).replace(' ', ""))
 }
 
-/// The shortest scale of a share: on a shorter one, noise would look large.
+/// The shortest scale of a share. On a shorter scale, noise would look large.
 const LEAST_RATIO: f64 = 0.1;
 
 /// The width of `0–100 %`, with a blank before and after it.
 const ROOM_FOR_RANGE: u16 = 9;
 
-/// Returns the highest value of a column; for the hit rate, of which low values matter, the last value.
+/// Returns the highest value of a column, or for the hit rate the last value.
 fn of_column(gauge: Gauge, cell: &ServerCell) -> Option<f64> {
     match gauge {
         Gauge::HitRate => cell.last.as_ref()?.body.gauges[gauge],
@@ -283,7 +284,7 @@ fn linear(value: f64, top: f64, rows: u16) -> Cell {
 /// One column of a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cell {
-    /// Nothing was measured.
+    /// Nothing was measured in this column.
     Gap,
     /// There are too few samples for the percentile.
     Few,
@@ -295,19 +296,19 @@ pub enum Cell {
 pub struct Lane {
     /// The name of the lane.
     pub name: &'static str,
-    /// The look of the bars.
+    /// The ink of the bars.
     pub ink: Ink,
     /// One cell for each column of the plot.
     pub cells: Vec<Cell>,
-    /// The figures: now and over 60 s. The place of an empty text stays blank.
+    /// The two figures: now and over 60 s. An empty text leaves its place blank.
     pub values: [String; 2],
-    /// The range of the lane's scale, if it differs from that of the latencies; or the ratio of the value now to its
-    /// usual level.
+    /// The range of the lane's scale, if the lane has its own scale, or the ratio of the present value to its usual
+    /// level.
     pub range: String,
 }
 
 impl Lane {
-    /// Returns a lane without a name yet, on the scale of all latencies.
+    /// Returns a lane without a name, on the scale of all latencies.
     pub fn new(ink: Ink, cells: Vec<Cell>, values: [String; 2]) -> Self {
         Self { name: "", ink, cells, values, range: String::new() }
     }
@@ -320,7 +321,7 @@ pub fn steps(rows: u16) -> usize {
 }
 
 impl Lanes<'_> {
-    /// Returns the scale of the latencies in all lanes, so that heights can be compared.
+    /// Returns the common scale of the latencies in all lanes, so that heights can be compared.
     pub fn log_scale(&self) -> LogScale {
         let shown = [
             (Measure::Ping, Level::P50),
@@ -333,7 +334,7 @@ impl Lanes<'_> {
         LogScale::covering(values.flatten().flatten())
     }
 
-    /// Returns one percentile of a measurement for each column.
+    /// Returns a cell for each column, with one percentile of a measurement.
     pub fn cells(&self, measure: Measure, level: Level, scale: LogScale, rows: u16) -> Vec<Cell> {
         let cell = |value: Option<Option<u64>>| match value {
             None => Cell::Gap,
@@ -390,7 +391,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_scale_of_bytes_ends_at_what_is_short_to_write() {
+    fn a_scale_of_bytes_ends_at_a_round_number_in_its_unit() {
         for (highest, written) in [(900.0, "1.00 KiB"), (1_024_000.0, "1.00 MiB"), (1_600_000.0, "1.60 MiB")]
         {
             assert_eq!(units::bytes(top_of_bytes(highest) as u64), written, "{highest}");

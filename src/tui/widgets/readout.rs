@@ -1,6 +1,6 @@
-//! Draws screens that are too small for charts: numbers, and in the smallest ones a single line.
+//! Draws screens that are too small for charts: numbers, or on the smallest screens a single line.
 //!
-//! A sparkline: a quantity over time in one row, with its range next to it.
+//! A sparkline shows a quantity over time in one row, with its range at the right.
 //!
 //! ```text
 //!   p50 583 µs   ▂▂▂▂▂▂▁▂▅▅▅▅▅▅▆▅▅   280 µs–1.1 ms
@@ -23,7 +23,7 @@ use crate::{
     units,
 };
 
-/// Draws one line: whether there is load, its throughput and its latency. The end is cut if the line is too long.
+/// Draws one line: the state of the load, its throughput, and its latency. Figures that do not fit are left out.
 pub fn line(paint: &mut Paint, area: Rect, model: &Model) {
     let glyphs = paint.glyphs();
     let (state, ink) = match (model.reachability(), model.in_force().load) {
@@ -58,18 +58,18 @@ fn throughput(reading: &Reading) -> String {
     reading.ops_per_s().map_or_else(|| NONE.to_owned(), units::rate)
 }
 
-/// Draws throughput, p50 and p99 over time, each in its own row if there is room, then other numbers in two columns
-/// and the selected knob. Without room, the least important parts are left out.
+/// Draws sparklines of the throughput and two percentiles, then other numbers in two columns, the status sentence and
+/// the selected knob. If there is too little room, the least important parts are left out.
 pub fn numbers(paint: &mut Paint, plan: &Plan, model: &Model) {
     let (area, reading) = (plan.area, model.shown());
     header::draw(paint, row(area, 0), model, &reading);
     let lanes = Lanes::new(&reading, plan.columns, model);
     let recent = reading.recent(lanes.measure());
-    // The pings of a second are too few for most percentiles.
+    // One second has too few pings for most percentiles, so their figures cover a minute.
     let is_ping = lanes.subject == Subject::Server;
     let latency = if is_ping { &recent.minute } else { &recent.now };
     let (first, second) = if is_ping { (Level::P50, Level::Max) } else { (Level::P50, Level::P99) };
-    // The last two rows are for the knob and the keys, and one is for the status.
+    // Four rows are for the header, the status, the knob and the keys.
     let room = area.height.saturating_sub(4);
     let lines: &[Level] = if room >= ROOM_FOR_LINES { &[first, second] } else { &[] };
     rate_line(paint, row(area, 1), &lanes);
@@ -108,7 +108,7 @@ pub fn numbers(paint: &mut Paint, plan: &Plan, model: &Model) {
     header::footer(paint, row(area, area.height - 1), model);
 }
 
-/// With at least this many rows, two percentiles have a row each.
+/// The minimum number of rows for sparklines of two percentiles.
 const ROOM_FOR_LINES: u16 = 6;
 
 fn rate_line(paint: &mut Paint, line: Rect, lanes: &Lanes) {
@@ -159,29 +159,29 @@ fn frozen(model: &Model, lanes: &Lanes) -> Option<(String, Ink)> {
     Some((texts.join(", "), Ink::Strong))
 }
 
-/// A row of bars.
+/// A sparkline: a row of bars.
 pub struct Sparkline<'a> {
     /// The label before the bars: the name and the present value.
     pub label: &'a str,
-    /// The look of the bars.
+    /// The ink of the bars.
     pub ink: Ink,
     /// Whether the range is linear or logarithmic.
     pub spread: Spread,
     /// A value for each column.
     pub values: Vec<Option<f64>>,
-    /// The format for the ends of the range.
+    /// Returns the text for an end of the range.
     pub written: fn(f64) -> String,
 }
 
-/// The range contains at least the share `MOST` of the values. It also contains the other values, unless they are
-/// `FAR` times as high. The bars of values above the range are full and bold.
+/// The share of the values that the range of a sparkline always contains. The range also contains the highest values,
+/// unless they are more than `FAR` times as high. Values above the range have full, bold bars.
 const MOST: f64 = 0.95;
 const FAR: f64 = 4.0;
-/// The least ratio of the ends of the range: in a smaller range, noise would look large.
+/// The minimum ratio between the ends of the range. In a smaller range, noise would look large.
 const LEAST: f64 = 1.25;
 
 impl Sparkline<'_> {
-    /// Draws the row: the label left of `plot`, and the range right of it.
+    /// Draws the sparkline in `plot`, with the label at its left and the range at its right.
     pub fn draw(&self, paint: &mut Paint, line: Rect, plot: Rect) {
         paint.text(Rect { width: plot.x.saturating_sub(line.x), ..row(line, 0) }, self.label, Ink::Strong);
         let Some(axis) = self.range() else { return };
@@ -196,7 +196,7 @@ impl Sparkline<'_> {
         paint.right(place, &range, Ink::Faint);
     }
 
-    /// Returns the range of the row, which contains most values.
+    /// Returns the range of the sparkline, which contains most values.
     fn range(&self) -> Option<ValueAxis> {
         let mut values: Vec<_> = self.values.iter().flatten().copied().collect();
         values.sort_by(f64::total_cmp);
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn it_spans_most_values_and_noise_is_no_mountain() {
+    fn a_range_contains_most_values_and_is_wide_enough_to_keep_noise_small() {
         assert_eq!(range(&[]), None);
         assert_eq!(range(&[0.0, 0.0]), None);
         assert_eq!(range(&[200.0, 100.0, 400.0]), Some((100.0, 400.0)));

@@ -6,8 +6,8 @@
 //!    1 50×1            74.2 k  508 µs 2.50 ms
 //! ```
 //!
-//! The operations of the current segment, those with the most requests first. If not all fit, one row sums up the
-//! others.
+//! The table of operations lists the operations of the current segment, sorted by their number of requests. If not
+//! all operations fit, one row has the sum of the others.
 //!
 //! ```text
 //! ─ operations 3 to 6 of 20 by ops/s; J, K   ops/s     p50     p99
@@ -34,7 +34,8 @@ use crate::{
     tui::{Ink, Paint, row},
 };
 
-/// The figures of a row, the most important first, each with its width including a blank: `99.9 k`, `8.85 ms`.
+/// The figures of a row with their widths, the most important figure first. A width includes a blank before the
+/// figure: `99.9 k`, `8.85 ms`.
 const FIGURES: [(Figure, u16); 5] = [
     (figures::OPS_PER_S, 7),
     (figures::SERVICE_P50, 8),
@@ -44,16 +45,16 @@ const FIGURES: [(Figure, u16); 5] = [
 ];
 /// The width of `200` and a blank after it.
 const NUMBER: u16 = 4;
-/// The least width of a title such as `clients 200`; a shorter title would not be clear.
+/// The minimum width of a row's title such as `clients 200`.
 const WHAT: u16 = 11;
-/// The width of a table with one figure in a row; a narrower table would be useless.
+/// The minimum width of the table, with one figure in a row.
 pub const MIN_WIDTH: u16 = NUMBER + WHAT + FIGURES[0].1;
 
 /// Draws the segments, newest first.
 pub fn segments(paint: &mut Paint, area: Rect, reading: &Reading) {
     let table = table(area);
     table.write(paint, 0, |key, _| (key.heading("no", "what"), Ink::Faint));
-    // A segment's title names the knobs that changed since the segment before it.
+    // The title of a segment contains the knobs that changed since the previous segment.
     let before = reading.segments().rev().skip(1).map(Some).chain([None]);
     let rows = reading.segments().rev().zip(before).enumerate();
     for (n, (segment, before)) in rows.take(area.height.saturating_sub(1).into()) {
@@ -68,7 +69,7 @@ pub fn segments(paint: &mut Paint, area: Rect, reading: &Reading) {
     }
 }
 
-/// Returns as many of `words` as fit whole, and how many others there are: `50×4 +1`.
+/// Returns as many of `words` as fit completely, and the number of the other words: `50×4 +1`.
 pub fn fitted(words: &[String], width: usize) -> String {
     let text = |shown: usize| {
         let hidden = words.len() - shown;
@@ -78,7 +79,7 @@ pub fn fitted(words: &[String], width: usize) -> String {
     text((1..=words.len()).rev().find(fits).unwrap_or(words.len().min(1)))
 }
 
-/// Returns the content of column `n` of a row, in the order of [`FIGURES`].
+/// Returns the text and the ink of figure `n` in [`FIGURES`] for a row.
 pub(super) fn cell(n: usize, row: &Row, ink: Ink) -> (String, Ink) {
     let (figure, _) = FIGURES[n];
     let text = written(figure, row);
@@ -118,22 +119,20 @@ pub(super) fn table(area: Rect) -> Table<Key> {
     Table::new(area, first.into_iter().chain(figures))
 }
 
-/// The largest number of operations that have a column each in tables of latency; more operations have a table of their
-/// own.
+/// The maximum number of operations that have their own columns in the table of percentiles. More operations have a
+/// separate table.
 pub const FEW: usize = 4;
-/// The largest width of an operation's name, three times that of a segment's title. If the name were wider, it
-/// would be too far from its figures.
+/// The maximum width of the table of operations. In a wider table, the figures would be too far from the names.
 const WIDEST: u16 = 80;
 
-/// Draws the headings and the operations, as many as fit.
+/// Draws the headings and as many operations as fit.
 pub fn operations(paint: &mut Paint, area: Rect, reading: &Reading) {
     let table = table(area);
     table.write(paint, 0, |key, _| (key.heading("", "command"), Ink::Faint));
     operation_rows(paint, area, reading, 0);
 }
 
-/// Draws a rule that names the range shown, and below it the operations from number `first` on, if there are that
-/// many.
+/// Draws a rule with the range of operations shown, and below the rule the operations from position `first` on.
 pub fn operations_from(paint: &mut Paint, area: Rect, reading: &Reading, first: usize) {
     if area.height == 0 {
         return;
@@ -183,13 +182,14 @@ fn operation_rows(paint: &mut Paint, area: Rect, reading: &Reading, first: usize
     }
 }
 
-/// Returns which of `all` operations have a row below the heading. If not all fit, the last row is for the others.
+/// Returns the positions of the operations that have a row below the heading. If not all operations fit, the last row
+/// is for the sum of the others.
 fn shown(first: usize, all: usize, height: u16) -> Range<usize> {
     let room = height.saturating_sub(1);
     if all <= room.into() { 0..all } else { from(first, all, room.saturating_sub(1)) }
 }
 
-/// Returns the number of operations that the current segment has sent.
+/// Returns the number of operations in the current segment.
 pub fn count(reading: &Reading) -> usize {
     reading.segment().map_or(0, |segment| segment.total.commands.len())
 }
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_is_counted() {
+    fn words_that_do_not_fit_are_counted() {
         let words = ["50×4", "rate 50 k/s", "reads 85 %"].map(str::to_owned);
         assert_eq!(fitted(&words, 99), "50×4, rate 50 k/s, reads 85 %");
         assert_eq!(fitted(&words, 20), "50×4, rate 50 k/s +1");
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_row_of_its_own_leaves_one_for_the_others() {
+    fn operations_without_their_own_row_share_the_last_row() {
         assert_eq!((shown(0, 5, 6), shown(3, 5, 6)), (0..5, 0..5));
         assert_eq!((shown(0, 20, 6), shown(3, 20, 6), shown(99, 20, 6)), (0..4, 3..7, 16..20));
         assert_eq!((shown(0, 20, 0), shown(0, 20, 2)), (0..0, 0..0));

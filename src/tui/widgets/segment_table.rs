@@ -1,5 +1,5 @@
-//! The table of all segments with their knobs and results, sorted by any column. If there is a baseline, also the
-//! differences from it.
+//! The table of all segments with their knobs and results, sorted by any column. If there is a baseline, the table
+//! also shows the differences from the baseline.
 //!
 //! ```text
 //!    no what            load    ops/s     p50     p99   ops/s vs 2      p99 vs 2
@@ -8,7 +8,8 @@
 //! ```
 //! Columns that do not fit are left out, the least important first; the sort column stays.
 //!
-//! The selected segment in full, with its differences from the baseline and their confidence intervals.
+//! Below the table are details of the selected segment, with its differences from the baseline and their confidence
+//! intervals.
 //!
 //! ```text
 //!  ─ segment 3 against 2, the baseline ──────────────────────────────────────
@@ -39,12 +40,12 @@ use crate::{
 
 /// The width of the pointer and a blank.
 const MARK: u16 = 2;
-/// The least width for the changed knobs: `clients 200`.
+/// The minimum width for the changed knobs: `clients 200`.
 const WHAT: u16 = 12;
 /// The width of `+650 % not clear` and two blanks before it.
 const DIFFERENCE: u16 = 18;
 
-/// Columns of figures, the most important first.
+/// The columns of figures, the most important first.
 const NEEDED: [Figure; 17] = [
     figures::OPS_PER_S,
     figures::SERVICE_P99,
@@ -84,14 +85,14 @@ enum Key {
     /// The knobs that changed.
     What,
     Figure(Figure),
-    /// The difference of a figure from that of the baseline, and whether the difference is more than noise.
+    /// The difference of a figure from the baseline, and whether the difference is more than noise.
     Difference(Figure),
 }
 
 /// The figures that are compared with the baseline.
 const COMPARED: [Figure; 2] = [figures::OPS_PER_S, figures::SERVICE_P99];
 
-/// Draws the heading and the rows, scrolled so that the selected one is visible.
+/// Draws the heading and the rows, scrolled so that the selected row is visible.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     let rows = model.segment_rows();
     let table = table(area, model, &rows);
@@ -107,7 +108,7 @@ pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     }
 }
 
-/// Returns the table with the columns that fit. The first to get room is the sort column, then the two most
+/// Returns the table with the columns that fit. Columns get room in this order: the sort column, the two most
 /// important figures, the differences from the baseline, and the other figures.
 fn table(area: Rect, model: &Model, rows: &[&SegmentTotal]) -> Table<Key> {
     let sorted_by = model.segment_table.sorted_by();
@@ -126,7 +127,7 @@ fn table(area: Rect, model: &Model, rows: &[&SegmentTotal]) -> Table<Key> {
     let room = area.width.saturating_sub(MARK + width(figures::SEGMENT) + WHAT);
     let shown = fitting(room, needed.iter().map(|key| column(*key).1));
     needed.truncate(shown);
-    // Figures are in their own order from left to right, and the differences come last.
+    // From left to right, the figures are in the order of [`COLUMNS`], followed by the differences.
     needed.sort_by_key(|key| match key {
         Key::Figure(figure) => COLUMNS.iter().position(|known| known == figure),
         _ => Some(COLUMNS.len()),
@@ -192,7 +193,7 @@ fn line(paint: &mut Paint, table: &Table<Key>, n: u16, model: &Model, segment: &
     });
 }
 
-/// Returns the difference of `figure` from that of the baseline, followed by a word such as `faster` or `not
+/// Returns the difference of `figure` from the baseline as text, followed by a verdict such as `better` or `not
 /// clear`.
 fn compared(figure: Figure, segment: &SegmentTotal, baseline: &SegmentTotal, now_s: f64) -> (String, Ink) {
     if baseline.start.segment == segment.start.segment {
@@ -226,7 +227,7 @@ pub fn verdict_ink(verdict: Option<Verdict>) -> Ink {
 /// The height of the rule, the knobs, and six figures.
 pub const DETAIL_ROWS: u16 = 8;
 
-/// Draws the selected segment.
+/// Draws the details of the selected segment.
 pub fn draw_details(paint: &mut Paint, area: Rect, model: &Model) {
     let selected = model.selected_segment().and_then(|number| model.segments().numbered(number));
     let Some(segment) = selected else {
@@ -260,11 +261,11 @@ pub fn draw_details(paint: &mut Paint, area: Rect, model: &Model) {
     }
 }
 
-/// The width of `p99.9 ` before the figures, and of each figure.
+/// The width of the names before the figures, and of each figure.
 const NAME: u16 = 10;
 const FIGURE: u16 = 9;
 
-/// The figures to compare, with response times only if both segments have them.
+/// The figures to compare in the details. Response times are compared only if both segments have them.
 const DETAILS: [Figure; 6] = [
     figures::OPS_PER_S,
     figures::SERVICE_P50,
@@ -279,7 +280,7 @@ fn details(paint: &mut Paint, area: Rect, model: &Model, segment: &SegmentTotal,
     let [this, other] = [segment, base].map(|segment| Row::of_segment(segment, now_s));
     let both_open = this.response.is_some() && other.response.is_some();
     let applies = |figure: &Figure| *figure != figures::RESPONSE_P99 || both_open;
-    // The columns are the name, both figures, the change, and its verdict.
+    // The columns are the name, both figures, the change and the verdict.
     let columns = [
         Column::left(0, NAME, 0),
         Column::right(1, FIGURE),

@@ -9,10 +9,11 @@ use crate::{
     tui::{Ink, Paint, from_column, row},
 };
 
-/// A name, its value, and a look that shows whether it needs attention.
+/// The name of a figure, its value as text, and its ink, which shows whether the figure needs attention.
 struct Figure(&'static str, String, Ink);
 
-/// The most important gauges. Gauges of errors and other trouble are shown only if they are not zero.
+/// The gauges for a small screen, the most important first. Gauges that indicate a problem are shown only if they are
+/// not zero.
 const FEW: [Gauge; 8] = [
     Gauge::Cpu,
     Gauge::OpsPerS,
@@ -64,7 +65,7 @@ pub fn draw(paint: &mut Paint, area: Rect, status: &Status) {
     }
 }
 
-/// Draws the most important figures of all groups in as few rows as they need; returns their number.
+/// Draws the most important figures of all groups in as few rows as possible; returns the number of rows.
 pub fn few(paint: &mut Paint, area: Rect, status: &Status) -> u16 {
     let figures: Vec<_> = FEW
         .into_iter()
@@ -77,7 +78,8 @@ pub fn few(paint: &mut Paint, area: Rect, status: &Status) -> u16 {
 /// The figures of I/O threads, which most servers do not use.
 const OF_IO_THREADS: [Gauge; 3] = [Gauge::IoReads, Gauge::IoWrites, Gauge::IoBusy];
 
-/// Returns whether a gauge is shown: one of trouble or of I/O threads only if it is not zero.
+/// Returns whether a gauge is shown. Gauges that indicate a problem and gauges of I/O threads are shown only if they
+/// are not zero.
 fn is_shown(status: &Status) -> impl Fn(&Gauge) -> bool {
     |gauge| {
         let is_rare = gauge.about().alarm == Alarm::Some || OF_IO_THREADS.contains(gauge);
@@ -104,7 +106,7 @@ impl Flowing {
         self.lines.len() as u16
     }
 
-    /// Draws as many lines as fit; returns their number.
+    /// Draws as many lines as fit; returns the number of lines drawn.
     pub fn draw(&self, paint: &mut Paint, area: Rect) -> u16 {
         for (n, line) in (0..area.height).zip(&self.lines) {
             paint_line(paint, row(area, n), &self.figures[line.clone()]);
@@ -113,10 +115,10 @@ impl Flowing {
     }
 }
 
-/// What a server by HTTP does not have.
+/// What a server with an HTTP interface does not report.
 const OWN: &str = "figures of the server itself";
 
-/// Draws the server's own figures in one line. If not all figures fit, the least important ones are left out.
+/// Draws the server's own figures in one line. If not all figures fit, the least important figures are left out.
 pub fn line(paint: &mut Paint, area: Rect, reading: &Reading) {
     let Some(status) = reading.status() else {
         paint.parts(area, &[(" server ", Ink::Strong), ("has not replied yet", Ink::Faint)]);
@@ -131,7 +133,7 @@ pub fn line(paint: &mut Paint, area: Rect, reading: &Reading) {
     paint_line(paint, from_column(area, x), &figures[first]);
 }
 
-/// Returns a gauge with the name that is clear without the name of its group.
+/// Returns a gauge with a name that is clear without the name of the group.
 fn outside_its_group(status: &Status, gauge: Gauge) -> Option<Figure> {
     match gauge {
         Gauge::UsedMemory => Some(Figure(gauge.alone(), status.memory_text()?, Ink::Text)),
@@ -146,8 +148,8 @@ fn paint_line(paint: &mut Paint, place: Rect, figures: &[Figure]) {
     paint.parts(place, &parts.collect::<Vec<_>>());
 }
 
-/// Divides figures into lines, with two blanks between two figures. A figure that is wider than a line has a line
-/// of its own.
+/// Divides figures into lines, with two blanks between two figures. A figure that is wider than a line gets its own
+/// line.
 fn flow(figures: &[Figure], width: u16) -> Vec<std::ops::Range<usize>> {
     let mut lines = Vec::new();
     let (mut from, mut used) = (0, 0);
@@ -172,7 +174,7 @@ fn groups(status: &Status) -> [(&'static str, Vec<Figure>); Group::OF_SERVER.len
     })
 }
 
-/// Returns a gauge with the name that is used within its group.
+/// Returns a gauge with the short name that is used within its group.
 fn figure(status: &Status, gauge: Gauge) -> Option<Figure> {
     let ink = match (gauge.about().alarm, status.gauges[gauge]?) {
         (Alarm::Some, value) if value > 0.0 => Ink::Warn,
@@ -182,7 +184,8 @@ fn figure(status: &Status, gauge: Gauge) -> Option<Figure> {
     Some(Figure(gauge.about().label, status.text_of(gauge)?, ink))
 }
 
-/// Returns the figures of a group that are words: those before its gauges, and those after them.
+/// Returns the figures of a group that are words: first the figures before the gauges, then the figures after the
+/// gauges.
 fn words(group: Group, status: &Status) -> [Vec<Figure>; 2] {
     let word = |name, word: Option<&str>| {
         word.filter(|word| !word.is_empty()).map(|word| Figure(name, word.to_owned(), Ink::Text))
@@ -227,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_flow_into_lines_and_none_is_lost() {
+    fn figures_are_divided_into_lines_and_none_is_lost() {
         let figure = |value: &str| Figure("a", value.to_owned(), Ink::Text);
         let figures = [figure("12345"), figure("12"), figure("1234567890123"), figure("1")];
         assert_eq!(flow(&figures, 13), [0..2, 2..3, 3..4]);

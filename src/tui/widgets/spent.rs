@@ -1,4 +1,4 @@
-//! Where the time of requests goes: a bar for each request, with the parts in the order in which it passes them.
+//! How the time of requests is divided: a bar for each request, with the parts in chronological order.
 //!
 //! ```text
 //! ─ where the time goes: o ours  w wire  s in the server's queue  x execution ─
@@ -14,7 +14,8 @@ use crate::{
     units,
 };
 
-/// The mark without colours, the look, the name and a short name of each part. An unknown execution is part of the wait.
+/// The parts of a request's time, each with its mark for screens without colours, its ink, its name and a short name.
+/// An unknown execution time is part of the wait in the server.
 const PARTS: [(char, Ink, &str, &str); 4] = [
     ('o', Ink::Machine, "ours", "ours"),
     ('w', Ink::Ping, "wire", "wire"),
@@ -25,10 +26,10 @@ const PARTS: [(char, Ink, &str, &str); 4] = [
 const NAME: u16 = 12;
 /// The width of `20.4 ms ± 300 µs  waits in the server 97 %`.
 const FIGURES: u16 = 47;
-/// From this width on, the number of requests in flight has room.
+/// From this width on, there is room for the number of requests in flight.
 const ROOM_FOR_FLIGHT: u16 = 100;
 
-/// Returns the number of rows that `all` need.
+/// Returns the number of rows for all bars and their heading.
 pub fn rows(all: &[Spent]) -> u16 {
     if all.is_empty() { 0 } else { 1 + all.len() as u16 }
 }
@@ -67,7 +68,7 @@ pub fn draw(paint: &mut Paint, area: Rect, all: &[Spent]) {
     }
 }
 
-/// Draws the parts of a request as one bar in all of `area`.
+/// Draws the parts of a request as one bar over the whole width of `area`.
 pub fn draw_bar(paint: &mut Paint, area: Rect, spent: &Spent) {
     let (mut x, mut so_far_us) = (area.x, 0.0);
     for ((mark, ink, ..), (_, us)) in PARTS.into_iter().zip(spent.parts()) {
@@ -80,7 +81,7 @@ pub fn draw_bar(paint: &mut Paint, area: Rect, spent: &Spent) {
     }
 }
 
-/// Returns the largest part with its share: `wire 97 %`; in few words if it is `short`.
+/// Returns the name of the largest part with its share: `wire 97 %`. If `short` is set, the short name is used.
 fn largest(spent: &Spent, short: bool) -> String {
     let parts = PARTS.into_iter().zip(spent.parts());
     let largest = parts.max_by(|(_, (_, a)), (_, (_, b))| a.total_cmp(b));
@@ -103,7 +104,7 @@ mod tests {
     use crate::tui::theme::{Colours, GlyphSet, Theme};
 
     #[test]
-    fn a_bar_is_divided_as_the_time_is() {
+    fn a_bar_is_divided_in_proportion_to_the_time() {
         let request = "PING".to_owned();
         let spent = Spent {
             request,

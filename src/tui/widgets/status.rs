@@ -16,20 +16,20 @@ use crate::{
     units,
 };
 
-/// Draws the sentence.
+/// Draws the status sentence in one row.
 pub fn draw(paint: &mut Paint, area: Rect, model: &Model) {
     let (text, ink) = sentence(model, area.width.saturating_sub(1).into());
     paint.text(area, &format!(" {text}"), ink);
 }
 
-/// Draws the status sentence in as many rows of `area` as it needs, but in one row if it only describes the load.
-/// Returns the number of rows.
+/// Draws the status sentence in as many rows of `area` as needed, or in one row if the sentence only describes the
+/// load. Returns the number of rows.
 pub fn wrap(paint: &mut Paint, area: Rect, model: &Model) -> u16 {
     let width = usize::from(area.width.saturating_sub(2));
     let (text, ink) = sentence(model, width);
     let most = if ink == Ink::Text { 1 } else { usize::from(area.height.max(1)) };
     let mut lines = wrapped(&text, width);
-    // The last row shows if text is cut.
+    // The rest of the text goes into the last row, which is then cut with a sign.
     let rest = lines.split_off(lines.len().min(most) - 1).join(" ");
     lines.push(rest);
     for (n, line) in lines.iter().enumerate() {
@@ -38,8 +38,8 @@ pub fn wrap(paint: &mut Paint, area: Rect, model: &Model) -> u16 {
     lines.len() as u16
 }
 
-/// Returns the status sentence: about the last key, an outage, the end, a frozen view, an experiment, or else the
-/// load. It is shorter if `width` requires it.
+/// Returns the status sentence. The sentence describes the last key, an outage, the end of the session, a frozen
+/// view, a finding, an experiment, or else the load. The sentence is shortened to `width` columns if possible.
 pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     if let Some(message) = model.message() {
         let ink = if message.tone == Tone::Warning { Ink::Warn } else { Ink::Strong };
@@ -47,7 +47,7 @@ pub fn sentence(model: &Model, width: usize) -> (String, Ink) {
     }
     if let Reachability::Down { since_s, cause } = &model.reachability_shown() {
         let for_s = model.shown().now_s() - since_s;
-        // The cause comes before the advice, which is left out without room.
+        // The cause is followed by advice, which is left out if there is no room.
         let in_short = cause.split("; ").next().unwrap_or(cause);
         let say = |cause: &str| format!("unreachable for {for_s:.0} s, trying again: {cause}");
         let whole = say(cause);
@@ -111,11 +111,11 @@ pub fn ink(severity: Severity) -> Ink {
     if severity == Severity::Problem { Ink::Bad } else { Ink::Warn }
 }
 
-/// The longest time in seconds between a problem and a shift of PING that is its effect: some polls and a report.
+/// The longest time between a problem and a level shift of PING that counts as its effect, in seconds.
 const EFFECT_S: f64 = 10.0;
 
-/// Returns the sentence of a finding; if there is room, with the time since when it holds, and for a problem also with
-/// its effect: `p50 of PING ×12 since 14:05:22: the server waits 61 % of the time for a core`.
+/// Returns the sentence of a finding. If there is room, the sentence begins with the start of the finding, and for a
+/// problem with its effect: `p50 of PING ×12 since 14:05:22: the server waits 61 % of the time for a core`.
 fn of_finding(finding: &Finding, timeline: &Timeline, width: usize) -> String {
     let text = finding.sentence(width, true);
     let since = |t_s| format!("since {}: {text}", timeline.time_text(t_s));
@@ -131,7 +131,7 @@ fn of_finding(finding: &Finding, timeline: &Timeline, width: usize) -> String {
     forms.into_iter().find(|form| form.chars().count() <= width).unwrap_or(text)
 }
 
-/// Returns when the median of PING changed its level, and how; `None` for other events.
+/// Returns the time and the size of a level shift of the median PING; `None` for other events.
 fn shift_of_ping(event: &Event) -> Option<(f64, &Shift)> {
     match &event.what {
         EventKind::Shifted { shift } if shift.figure == "ping_p50" => Some((event.t_s, shift)),
@@ -139,7 +139,8 @@ fn shift_of_ping(event: &Event) -> Option<(f64, &Shift)> {
     }
 }
 
-/// Returns the title of an experiment and `text`. If `width` requires it, only the first word of the title is used.
+/// Returns the title of an experiment followed by `text`. If the whole is longer than `width`, only the first word of
+/// the title is used.
 fn of_experiment(experiment: &dyn Experiment, text: &str, width: usize) -> String {
     let title = experiment.title();
     let whole = format!("{title}: {text}");
@@ -147,7 +148,7 @@ fn of_experiment(experiment: &dyn Experiment, text: &str, width: usize) -> Strin
     if whole.chars().count() <= width { whole } else { format!("{in_short}: {text}") }
 }
 
-/// Returns the load at the cursor of a recording.
+/// Returns the status sentence for a recording: the progress of reading, a finding, or the load at the cursor.
 fn recording(model: &Model, playback: &Playback, width: usize) -> (String, Ink) {
     if let Some(share) = playback.read {
         return (format!("reading the recording: {}", units::percent(share)), Ink::Strong);
@@ -167,7 +168,7 @@ fn outage(model: &Model) -> Option<String> {
     let timeline = model.timeline();
     let since_s = timeline.outages.since_s().filter(|_| model.in_force().load)?;
     let for_s = timeline.now_s - since_s;
-    Some(format!("all load connections lost, reconnecting for {for_s:.1} s; latencies leave this out"))
+    Some(format!("all load connections lost, reconnecting for {for_s:.1} s; latencies exclude this time"))
 }
 
 /// Returns the progress of the prefill.
@@ -190,12 +191,12 @@ fn prefill(model: &Model) -> Option<String> {
 
 fn idle(model: &Model) -> String {
     let questions = model.timeline().words().questions;
-    // Of several nodes, only the first can get load, and servers side by side get none.
+    // With several nodes, the next step is the Nodes screen.
     let next = if model.tracks.len() > 1 { "7 shows the nodes" } else { "l turns the load on" };
     format!("load off: only {questions} are sent; {next}")
 }
 
-/// Returns the settings of the load as a sentence, shorter if `width` requires it.
+/// Returns the settings of the load as a sentence, or a shorter text if the sentence is longer than `width`.
 fn load(knobs: &Knobs, width: usize) -> String {
     let Knobs { clients, pipeline, .. } = knobs;
     let plural = if *clients == 1 { "" } else { "s" };
@@ -263,7 +264,7 @@ mod tests {
     };
 
     #[test]
-    fn the_pace_of_a_trace_is_said_in_words() {
+    fn the_pace_of_a_trace_is_described_in_words() {
         let knobs = Knobs { rate: Some(634), arrivals: Arrivals::Trace, ..Knobs::default() };
         assert!(
             load(&knobs, 200).contains("in flight each, 634/s due as in the trace: "),
@@ -274,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn silence_is_said_and_ends_with_the_next_reply() {
+    fn a_server_that_does_not_answer_is_reported_until_the_next_reply() {
         let knobs = Knobs { load: true, ..Knobs::default() };
         let (mut made, records) = MadeUp::new(knobs.clone());
         let mut model = Model::new(knobs, TimelineOptions::default());
@@ -299,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_answers_no_ping_is_named_before_the_load_is_silent_for_long() {
+    fn a_server_that_does_not_answer_pings_is_reported_soon() {
         let knobs = Knobs { load: true, ..Knobs::default() };
         let (_, records) = MadeUp::new(knobs.clone());
         let mut model = Model::new(knobs, TimelineOptions::default());
@@ -321,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_low_hit_rate_names_what_can_be_done_here() {
+    fn a_low_hit_rate_is_reported_with_the_next_step() {
         let knobs = Knobs { load: true, workload: preset("get").unwrap(), ..Knobs::default() };
         let (_, records) = MadeUp::new(knobs.clone());
         let second = |n: u32| {

@@ -1,10 +1,10 @@
-//! Computes for all tables where each column is, and which rows of a list are visible.
+//! Computes for all tables the positions of the columns, and which rows of a list are visible.
 //!
 //! ```text
 //!  ├ right 4 ┤├ rest ───────────────┤├ right 8 ┤├ left 17 ──────┤
 //!          3   clients 200               119 k    +18 % faster
 //! ```
-//! Each column has a key, so a row consists of a text for each key. Except for writing cells, this is pure
+//! Each column has a key, and a row has a text for each key. All functions except those that write cells are pure
 //! arithmetic.
 
 use std::ops::Range;
@@ -24,8 +24,7 @@ enum Flush {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column<K> {
     key: K,
-    /// The width, including the blanks before left-aligned text. With `None`, the column has the width that the
-    /// other columns leave.
+    /// The width, including the blanks before left-aligned text. `None` for the column that gets the remaining width.
     width: Option<u16>,
     blanks: u16,
     flush: Flush,
@@ -42,13 +41,13 @@ impl<K> Column<K> {
         Self { key, width: Some(width), blanks, flush: Flush::Left }
     }
 
-    /// Creates a column of text in the width that the other columns leave, after this many blanks.
+    /// Creates a column of text, after this many blanks, that gets the width remaining from the other columns.
     pub fn rest(key: K, blanks: u16) -> Self {
         Self { key, width: None, blanks, flush: Flush::Left }
     }
 }
 
-/// The columns of a table, with their places in an area.
+/// The columns of a table, with their positions in an area.
 #[derive(Debug, Clone)]
 pub struct Table<K> {
     area: Rect,
@@ -56,7 +55,7 @@ pub struct Table<K> {
 }
 
 impl<K: Copy + PartialEq> Table<K> {
-    /// Creates a table with these columns from left to right. Columns that do not fit are dropped from the right.
+    /// Creates a table with these columns from left to right. Columns at the right that do not fit are empty.
     pub fn new(area: Rect, columns: impl IntoIterator<Item = Column<K>>) -> Self {
         let columns: Vec<_> = columns.into_iter().collect();
         let fixed: u16 = columns.iter().filter_map(|column| column.width).sum();
@@ -83,7 +82,7 @@ impl<K: Copy + PartialEq> Table<K> {
         self.places.iter().map(move |(key, cell)| (*key, Cell { area: in_row(*cell), flush: cell.flush }))
     }
 
-    /// Writes row `n`. For each column, the closure returns the text, which may depend on the width, and its look.
+    /// Writes row `n`. For each column, the closure gets the key and the width, and returns the text and its ink.
     pub fn write(&self, paint: &mut Paint, n: u16, text: impl Fn(K, usize) -> (String, Ink)) {
         for (key, cell) in self.row(n) {
             let (text, ink) = text(key, cell.area.width.into());
@@ -91,7 +90,7 @@ impl<K: Copy + PartialEq> Table<K> {
         }
     }
 
-    /// Returns the cell of a column in row `n`; an empty cell if there is no such column.
+    /// Returns the cell of a column in row `n`, or an empty cell if there is no such column.
     pub fn cell(&self, n: u16, key: K) -> Cell {
         let nothing = Cell { area: Rect { width: 0, ..row(self.area, n) }, flush: Flush::Left };
         self.row(n).find(|(known, _)| *known == key).map_or(nothing, |(_, cell)| cell)
@@ -101,7 +100,7 @@ impl<K: Copy + PartialEq> Table<K> {
 /// A cell of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
-    /// The place of the cell's text.
+    /// The area of the cell's text.
     pub area: Rect,
     flush: Flush,
 }
@@ -116,7 +115,7 @@ impl Cell {
     }
 }
 
-/// Returns how many of these columns, the most important first, fit into `room` with their `widths`.
+/// Returns how many of the columns with these `widths`, the most important first, fit into `room`.
 pub fn fitting(room: u16, widths: impl IntoIterator<Item = u16>) -> usize {
     let mut used = 0_u16;
     let fits = |width: &u16| {
@@ -127,13 +126,13 @@ pub fn fitting(room: u16, widths: impl IntoIterator<Item = u16>) -> usize {
 }
 
 /// Returns which rows of a list of `len` rows are visible in `height` rows. Row `at` is in the middle, unless it is
-/// near an end.
+/// near an end of the list.
 pub fn around(at: usize, len: usize, height: u16) -> Range<usize> {
     from(at.saturating_sub(usize::from(height) / 2), len, height)
 }
 
-/// Returns which rows are visible if row `first` should be at the top. Near the end of the list, earlier rows fill
-/// `height`.
+/// Returns which rows of a list of `len` rows are visible in `height` rows if row `first` should be at the top. Near
+/// the end of the list, earlier rows are visible as well.
 pub fn from(first: usize, len: usize, height: u16) -> Range<usize> {
     let height = usize::from(height);
     let first = first.min(len.saturating_sub(height));
@@ -152,14 +151,14 @@ mod tests {
     }
 
     #[test]
-    fn one_column_takes_what_the_others_leave_and_what_does_not_fit_goes_at_the_right() {
+    fn one_column_gets_the_remaining_width_and_columns_at_the_right_may_be_cut() {
         assert_eq!(places(30), [('n', 10, 4), ('w', 15, 11), ('f', 26, 8), ('d', 36, 4)]);
         assert_eq!(places(18), [('n', 10, 4), ('w', 15, 0), ('f', 14, 8), ('d', 24, 4)]);
         assert_eq!(places(6), [('n', 10, 4), ('w', 15, 0), ('f', 14, 2), ('d', 24, 0)]);
     }
 
     #[test]
-    fn a_row_beyond_the_end_has_no_height_and_a_column_that_is_not_there_no_width() {
+    fn a_row_beyond_the_end_has_no_height_and_a_missing_column_no_width() {
         let table = Table::new(Rect::new(0, 0, 9, 2), [Column::right('a', 4)]);
         assert_eq!(table.cell(1, 'a').area, Rect::new(0, 1, 4, 1));
         assert_eq!(table.cell(2, 'a').area.height, 0);
@@ -167,20 +166,20 @@ mod tests {
     }
 
     #[test]
-    fn the_most_needed_fit_and_none_after_the_first_that_does_not() {
+    fn columns_fit_in_order_up_to_the_first_that_does_not_fit() {
         assert_eq!([30, 15, 14, 3].map(|room| fitting(room, [7, 8, 8])), [3, 2, 1, 0]);
         assert_eq!(fitting(10, [7, 8, 1]), 1);
     }
 
     #[test]
-    fn the_selected_row_stands_in_the_middle_but_at_the_ends() {
+    fn the_selected_row_is_in_the_middle_except_near_the_ends() {
         let shown = |at| around(at, 10, 4);
         assert_eq!([0, 2, 3, 5, 8, 9].map(shown), [0..4, 0..4, 1..5, 3..7, 6..10, 6..10]);
         assert_eq!((around(2, 3, 8), around(0, 0, 8), around(1, 3, 0)), (0..3, 0..0, 1..1));
     }
 
     #[test]
-    fn nothing_scrolls_beyond_the_end() {
+    fn a_list_does_not_scroll_beyond_its_end() {
         assert_eq!((from(3, 10, 4), from(99, 10, 4), from(99, 3, 4)), (3..7, 6..10, 0..3));
     }
 }

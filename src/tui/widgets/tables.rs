@@ -21,11 +21,11 @@ pub fn error_rows(reading: &Reading) -> u16 {
     (reading.errors().by_count().len() as u16).clamp(1, 100)
 }
 
-/// The names of the figures of a ping window, in redis-cli's format, and the widths of their columns.
+/// The columns of a ping window: the name of each figure, and the width of its column.
 const PING_COLUMNS: [(&str, u16); 5] = [("min", 7), ("avg", 7), ("max", 7), ("n", 5), ("until", 9)];
 
 /// Draws the windows of pings, newest first, like redis-cli --latency-history: minimum, mean and maximum in
-/// milliseconds. If there is room, also the number of samples and the end of the window.
+/// milliseconds. If there is room, the number of samples and the end of the window follow.
 pub fn pings(paint: &mut Paint, area: Rect, reading: &Reading) {
     let all = PING_COLUMNS.len();
     let shown = if area.width >= ping_columns_end(all) { all } else { 3 };
@@ -41,15 +41,15 @@ fn ping_columns_end(n: usize) -> u16 {
     PING_COLUMNS[..n].iter().map(|(_, width)| width).sum()
 }
 
-/// Draws a window of pings. The number of lost pings is on the left. If there is too little room, it replaces other
-/// figures, but never the maximum, the most important one.
+/// Draws a window of pings, with the number of lost pings at the left. If there is too little room, the number of
+/// lost pings replaces other figures, but never the maximum.
 fn ping_window(paint: &mut Paint, table: &Table<usize>, n: u16, texts: &[String; 5], lost: u64) {
     let lost = if lost > 0 { format!("{} lost", units::count(lost as f64)) } else { String::new() };
     let taken = lost.chars().count();
     let ink = if n == 1 { Ink::Strong } else { Ink::Text };
     for (key, cell) in table.row(n) {
         let end = usize::from(ping_columns_end(key + 1));
-        // A blank separates the losses from the figures.
+        // A blank must separate the number of lost pings from the figures.
         if taken == 0 || taken < end.saturating_sub(texts[key].chars().count()) {
             cell.write(paint, &texts[key], ink);
         }
@@ -79,7 +79,7 @@ fn milliseconds(ns: f64) -> String {
     }
 }
 
-/// Draws the probes wake and intrinsic: the delays of this machine, which are part of every latency.
+/// Draws the delays of this machine that the wake and intrinsic probes measure.
 pub fn machine(paint: &mut Paint, area: Rect, model: &Model, reading: &Reading) {
     let wake = &reading.wake().minute;
     let (p99, max) = (figure(Level::P99.of(wake)), figure(Level::Max.of(wake)));
@@ -188,7 +188,7 @@ pub fn events(paint: &mut Paint, area: Rect, reading: &Reading) {
     }
 }
 
-/// Returns `text` in two pieces, divided at a blank: the first fits into `width`.
+/// Returns `text` in two pieces, divided at a blank. The first piece fits into `width`.
 fn split(text: &str, width: usize) -> (&str, &str) {
     if text.chars().count() <= width {
         return (text, "");
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_of_any_size_stand_beside_whole_figures() {
+    fn numbers_of_lost_pings_of_any_size_never_cut_a_figure() {
         assert_eq!(drawn(0, 22), " 12.346 12.346 12.346");
         assert_eq!(drawn(7, 22), "7 lost  12.346 12.346");
         assert_eq!(drawn(1234, 22), "1.23 k lost    12.346");
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_is_parted_at_a_blank() {
+    fn a_long_text_is_divided_at_a_blank() {
         assert_eq!(split("short", 5), ("short", ""));
         assert_eq!(split("two words", 5), ("two", "words"));
         assert_eq!(split("two words", 3), ("two", "words"));

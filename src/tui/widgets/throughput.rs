@@ -1,5 +1,5 @@
-//! Throughput over time: a line for the mean, in a band from the slowest to the fastest quarter of a second. The
-//! line has two braille dots in each column; in ASCII, it has one point.
+//! Throughput over time: a line for the mean, in a band from the slowest to the fastest quarter of a second. In each
+//! column, the line has two braille dots, or one point in ASCII.
 //!
 //! ```text
 //! ─ throughput, replies/s; L: log axis ──────────────
@@ -7,11 +7,10 @@
 //!      │⠤⠤⠤⠤⡇⠤⠤⠤⠤⠤⡀  ⣀⣀⣀⣀⣀⡇⣀⣀⣀⣀⣀⣀⣀       due  180 k/s
 //! 150 k┤             ⠉⠉                     lag  3.20 s
 //! ```
-//! A dip stays visible even if it lasts only a quarter of a second, and noise does not hide a change of the mean.
-//! The axis fits the last segment in view. A value beyond the axis is drawn at the edge, with a mark and its
-//! number.
+//! Even a dip of a quarter of a second is visible in the band, and noise does not hide a change of the mean. The axis
+//! fits the last segment in view. A value outside the axis is drawn at the edge, with a mark and its number.
 //!
-//! A reference value, as a dashed line through a chart, with its name.
+//! A reference value is a dashed line through a chart, with its name.
 //!
 //! ```text
 //!  ┄┄┄┄┄┄┄┄┄┄┄┄┄ due 100 k/s ┄
@@ -47,7 +46,7 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     figures(paint, chart, lanes);
     let plot = lanes.plot(chart);
     let Some(axis) = lanes.throughput_axis else {
-        paint.text(row(plot, plot.height / 2), "  no load in this stretch", Ink::Faint);
+        paint.text(row(plot, plot.height / 2), "  no load in this period", Ink::Faint);
         return;
     };
     value_axis::draw(paint, chart, plot.x.saturating_sub(1), &axis, |rate| trimmed(&units::count(rate)));
@@ -65,14 +64,14 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     }
 }
 
-/// Draws the rates of now, of the last 60 s and of the segment. For an open loop, also draws the due rate, the send
-/// lag, and the shed requests. The most important figures are at the top.
+/// Draws the rates of the last second, of the last 60 s and of the segment. For an open loop, also draws the
+/// requested rate, the send lag and the number of shed requests. The most important figures are at the top.
 fn figures(paint: &mut Paint, chart: Rect, lanes: &Lanes) {
     let reading = lanes.reading;
     let segment = reading.segment().map(|segment| &segment.total);
     let of_segment = segment.filter(|total| total.length_s > 0.0).map(|total| total.ops_per_s);
     let rate = |name, rate: Option<f64>| (name, rate.map_or_else(|| NONE.to_owned(), units::rate), Ink::Text);
-    // The heading of the chart below shows the time.
+    // In a frozen view, the heading of the chart below shows the time.
     let now = if lanes.cursor_s.is_some() { "then" } else { "now" };
     let mut figures = vec![rate(now, reading.ops_per_s())];
     if let Some(due) = lanes.rate_due() {
@@ -92,11 +91,11 @@ fn figures(paint: &mut Paint, chart: Rect, lanes: &Lanes) {
     }
 }
 
-/// The height of the mean in each column of dots, in dots.
+/// The height of the mean in each column of dots, in dots from the bottom.
 type Means = Vec<Option<u16>>;
 
-/// Draws the mean, and the band from the slowest to the fastest quarter of a second. Returns the heights of the
-/// mean.
+/// Draws the line of the mean and the band from the slowest to the fastest quarter of a second. Returns the heights
+/// of the mean.
 fn line_in_band(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) -> Means {
     let dots = Dots::of(paint, plot);
     let columns = lanes.shown * dots.in_a_column();
@@ -108,7 +107,7 @@ fn line_in_band(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) 
     for (x, cell) in (0..dots.columns()).zip(&cells) {
         let Some((low, high)) = cell.as_ref().and_then(LoadCell::extremes) else { continue };
         for dot in (up(low)..=up(high)).map(|up| (x, up)) {
-            // The line must stay visible in the band.
+            // The band leaves out the cells of the line, so that the line stays visible.
             if !taken.contains(&dots.cell(x, dot.1)) {
                 dots.draw(paint, dot, paint.glyphs().rise, Ink::Faint);
             }
@@ -117,7 +116,7 @@ fn line_in_band(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) 
     means
 }
 
-/// Draws a line through these heights; returns the cells through which it passes.
+/// Draws a line through these heights; returns the cells of the line.
 fn line(paint: &mut Paint, dots: Dots, heights: &Means) -> BTreeSet<(u16, u16)> {
     let (glyphs, mut cells, mut before) = (paint.glyphs(), BTreeSet::new(), None);
     let mut dot = |x, up, mark| {
@@ -129,7 +128,7 @@ fn line(paint: &mut Paint, dots: Dots, heights: &Means) -> BTreeSet<(u16, u16)> 
             let from: u16 = before.unwrap_or(up);
             (from.min(up) + 1..from.max(up)).for_each(|up| dot(x, up, glyphs.rise));
             dot(x, up, glyphs.point);
-            // The line is two dots thick: a single row of dots is too faint for the most important line.
+            // The line is two dots thick, since a single row of dots would be too faint.
             if dots.are_fine() {
                 dot(x, up.saturating_sub(1), glyphs.point);
             }
@@ -139,8 +138,8 @@ fn line(paint: &mut Paint, dots: Dots, heights: &Means) -> BTreeSet<(u16, u16)> 
     cells
 }
 
-/// Marks values above or below the axis, for each segment. These are means, or if the mean is on the axis, quarters
-/// of a second.
+/// Draws marks for values above or below the axis, for each segment. The value is the mean of a column, or if the
+/// mean is on the axis its slowest or fastest quarter of a second.
 fn beyond(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) {
     let dots = Dots::of(paint, plot);
     let of = |side: Height, extreme: fn((f64, f64)) -> f64| {
@@ -151,7 +150,8 @@ fn beyond(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis) {
         };
         lanes.load.iter().map(|cell| cell.as_ref().and_then(value)).collect::<Vec<_>>()
     };
-    // A column in which a segment begins contains ticks of two segments.
+    // The column in which a segment begins also contains ticks of the previous segment, so the border is one column
+    // later.
     let first = |segment: &SegmentTotal| lanes.axis.column_ending(segment.start.t_s).map(|column| column + 1);
     let borders = lanes.reading.known_segments().iter().filter_map(first).collect();
     let words = |rate: u64| vec![trimmed(&units::count(rate as f64))];
@@ -186,24 +186,24 @@ fn asked(paint: &mut Paint, plot: Rect, lanes: &Lanes, axis: &ValueAxis, means: 
     }
 }
 
-/// A reference value.
+/// A reference value, drawn as a dashed line.
 pub struct LevelLine<'a> {
     /// The value.
     pub value: f64,
     /// The name of the reference value.
     pub name: &'a str,
-    /// The columns of the chart to which it applies.
+    /// The columns of the chart to which the value applies.
     pub columns: Range<u16>,
-    /// The columns in which the line of the chart covers the value: no dashes are drawn there.
+    /// The columns in which the line of the chart is at the value. No dashes are drawn in these columns.
     pub reached: &'a BTreeSet<u16>,
     /// The distance between two dashes, in columns.
     pub every: u16,
 }
 
 impl LevelLine<'_> {
-    /// Draws the value as a dashed line through blank cells of `plot`, and its name as far right as possible, in
-    /// the same row or the next. A value above the axis has a mark and its name in the first row. A value below the
-    /// axis is not shown.
+    /// Draws the value as a dashed line through blank cells of `plot`, and its name as far right as possible in the
+    /// same or a neighbouring row. A value above the axis is shown as a mark with its name in the first row. A value
+    /// below the axis is not shown.
     pub fn draw(&self, paint: &mut Paint, plot: Rect, axis: &ValueAxis) {
         if plot.is_empty() || self.columns.is_empty() {
             return;
@@ -230,7 +230,7 @@ impl LevelLine<'_> {
         }
     }
 
-    /// Writes the name into row `y` if there is a blank place for it; returns whether it was written.
+    /// Writes the name into row `y` if the row has enough blank cells; returns whether the name was written.
     fn write(&self, paint: &mut Paint, plot: Rect, y: u16, name: &str) -> bool {
         let width = name.chars().count() as u16;
         // The lines of events and borders continue above and below the name.

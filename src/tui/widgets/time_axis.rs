@@ -1,4 +1,4 @@
-//! The time axis below the charts: segments, events and marks, and below them times of the session.
+//! The time axis below the charts: a row with segments, events and marks, and below this row the times.
 //!
 //! Each event has a sign at its moment, and if there is room a short label.
 //!
@@ -6,11 +6,11 @@
 //!  ───┴seg 2 50×1───────────┴seg 3 clients 200──────
 //!      ◆slow 14 ms    △fork   ✕load lost  ●back
 //! ```
-//! An event that lasts has a bar from its sign to its end: `▲save━━━━━━`. Where two events need the same place, the more important one is shown. Signs have precedence over labels; a
-//! label that does not fit is shortened.
+//! An event that lasts has a bar from its sign to its end: `▲save━━━━━━`. If two events need the same cell, the more
+//! important event is shown. Signs have precedence over labels, and a label that does not fit is shortened.
 //!
-//! Also finds the columns of events, draws their lines through the charts, and finds the causes of the longest
-//! requests.
+//! This module also finds the columns of events, draws the lines of events through the charts, and finds the causes
+//! of the longest requests.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ use crate::{
     tui::{Glyphs, Ink, Paint, row},
 };
 
-/// The least distance between the beginnings of two labels, in columns.
+/// The minimum distance between the beginnings of two labels, in columns.
 const LABEL_EVERY: f64 = 10.0;
 /// Round times for labels, in seconds.
 const ROUND_S: [f64; 17] = [
@@ -32,8 +32,8 @@ const ROUND_S: [f64; 17] = [
     28_800.0, 86_400.0,
 ];
 
-/// Draws the axis. If `area` is three rows high, these are segments, events and times; in fewer rows, segments and
-/// events share one.
+/// Draws the axis. With three rows in `area`, the axis shows segments, events and times. With fewer rows, segments
+/// and events share the first row.
 pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     if area.is_empty() {
         return;
@@ -52,13 +52,14 @@ pub fn draw(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     }
 }
 
-/// Draws times of the wall clock, or of the session if that is unknown. Each text begins in the column of its second.
+/// Draws times of the wall clock, or times of the session if the wall clock is unknown. Each text begins in the
+/// column of its time.
 fn times(paint: &mut Paint, area: Rect, lanes: &Lanes) {
     let axis = lanes.axis;
     let usual = ROUND_S.into_iter().find(|round_s| *round_s >= axis.step_s * LABEL_EVERY - 1e-9);
     let every_s = usual.unwrap_or_else(|| (axis.step_s * LABEL_EVERY / 86_400.0).ceil() * 86_400.0);
     let timeline = lanes.reading.timeline;
-    // The times are round on the clock that is shown.
+    // The times are round numbers on the clock that is shown.
     let starts_s = timeline.wall_clock().map_or(0.0, |clock| clock.starts_s() % every_s);
     let first = ((axis.from_s() + starts_s) / every_s - 1e-9).ceil().max(0.0);
     let round = (0..=u64::from(axis.columns)).map(|n| (first + n as f64) * every_s - starts_s);
@@ -84,7 +85,8 @@ pub fn event_lane(paint: &mut Paint, plot: Rect, lanes: &Lanes, shown: impl Fn(K
     }
 }
 
-/// Draws a bar for each event that lasts for more than a column, from its sign to its end; the most important last.
+/// Draws a bar for each event that lasts longer than a column, from its sign to its end. The most important events
+/// are drawn last.
 fn bars(paint: &mut Paint, plot: Rect, lanes: &Lanes, placed: &[&(u16, Occurrence)]) {
     let mut order: Vec<_> =
         placed.iter().filter(|(_, occurrence)| occurrence.until_s > occurrence.t_s).collect();
@@ -98,7 +100,7 @@ fn bars(paint: &mut Paint, plot: Rect, lanes: &Lanes, placed: &[&(u16, Occurrenc
     }
 }
 
-/// Returns the look of an event.
+/// Returns the ink of an event.
 pub fn ink(kind: Kind) -> Ink {
     match kind {
         Kind::Lost | Kind::Error => Ink::Bad,
@@ -149,11 +151,11 @@ fn laid(width: usize, placed: &[&(u16, Occurrence)], glyphs: &Glyphs) -> LaneRow
     row
 }
 
-/// The largest length of an event's label; a longer one is not readable at a glance.
+/// The maximum length of an event's label. A longer label cannot be read at a glance.
 const LONGEST: usize = 24;
 
-/// Returns a label and shorter forms of it: without the part after each comma, then only the first word. The
-/// shortest form for a segment ends with its number.
+/// Returns a label and its shorter forms: the parts before each comma, the longest first, then only the first word.
+/// The shortest form for a segment includes its number.
 fn words(kind: Kind, word: &str) -> Vec<String> {
     let commas = word.rmatch_indices(", ").map(|(at, _)| &word[..at]);
     let blanks = word.match_indices(' ').map(|(at, _)| at);
@@ -162,8 +164,8 @@ fn words(kind: Kind, word: &str) -> Vec<String> {
     words.filter(|word| word.chars().count() <= LONGEST).map(str::to_owned).collect()
 }
 
-/// Returns where to write a label: after the sign at `column`, or else before it, with a blank between the label
-/// and its neighbour.
+/// Returns the column in which to write a label: after the sign at `column`, or else before the sign, with a blank
+/// between the label and its neighbour. `None` if there is no room.
 fn room(row: &LaneRow, column: usize, word: &str) -> Option<usize> {
     let length = word.chars().count();
     let is_free = |from: usize, to: usize| row[from..to].iter().all(Option::is_none);
@@ -175,18 +177,19 @@ fn room(row: &LaneRow, column: usize, word: &str) -> Option<usize> {
     is_free(before.saturating_sub(1), column).then_some(before)
 }
 
-/// Events that are at most this many columns apart have one line, at the first of them: more lines would hide the chart.
+/// Events that are at most this many columns apart have one common line at the first event, since many lines would
+/// hide the chart.
 const TRAIN: u16 = 5;
 
 impl Lanes<'_> {
-    /// Returns the events in the time shown, with their columns. An event between two columns belongs to the
-    /// earlier one, like the cursor; a segment belongs to the later one.
+    /// Returns the events in the period shown, with their columns. At the border of two columns, an event belongs to
+    /// the earlier column, and the beginning of a segment to the later column.
     pub(super) fn occurred(&self) -> Vec<(u16, Occurrence)> {
         let axis = self.axis;
         let known_s = self.reading.known_s();
         let mut occurred = Vec::new();
         for episode in episodes(self.window.events().filter(|event| event.t_s <= known_s)) {
-            // What began before the axis and lasts is shown from its left end on.
+            // An event that began before the axis and still lasts is shown from the left end of the axis on.
             let begins_s = if episode.until_s > axis.from_s() {
                 episode.from_s.max(axis.from_s())
             } else {
@@ -228,14 +231,15 @@ impl Lanes<'_> {
         self.cause(delay).map(|cause| (worst, cause))
     }
 
-    /// Returns the cause of a long latency, if it is known.
+    /// Returns the cause of a long latency, if known.
     fn cause(&self, delay: Delay) -> Option<Cause> {
         let known_s = self.reading.known_s();
         let events = self.reading.timeline.events().filter(|event| event.t_s <= known_s);
         Cause::of(delay, events)
     }
 
-    /// Draws events as vertical lines through blank cells of `plot`: segments, and of other events the first of a train.
+    /// Draws vertical lines through blank cells of `plot`: one for the beginning of each segment, and one for each
+    /// group of other events that are close together.
     pub fn lines(&self, paint: &mut Paint, plot: Rect) {
         let glyphs = paint.glyphs();
         let is_border = |occurrence: &Occurrence| occurrence.kind == Kind::Segment;
@@ -284,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn words_give_way_by_what_presses_most() {
+    fn labels_are_shortened_for_more_important_events() {
         let (slow, fork) = ((2, Kind::Slow, "slow 14.2 ms"), (9, Kind::Fork, "fork"));
         assert_eq!(text(30, &[slow]), "  !slow 14.2 ms");
         assert_eq!(text(30, &[fork, slow]), "  !slow  Yfork");
@@ -293,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_no_room_behind_its_sign_the_word_stands_before_it() {
+    fn a_label_without_room_after_its_sign_is_before_the_sign() {
         let (stall, fork) = ((10, Kind::Stall, "stall 1.00 s"), (16, Kind::Fork, "fork"));
         assert_eq!(text(30, &[stall, fork]), "     stall!     Yfork");
         assert_eq!(text(20, &[(18, Kind::Slow, "slow 14.2 ms")]), "      slow 14.2 ms!");
@@ -301,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_shows_at_least_its_number() {
+    fn the_label_of_a_segment_contains_at_least_its_number() {
         let segments =
             [(0, Kind::Segment, "seg 2 50×1"), (7, Kind::Segment, "seg 3 clients 200, reads 50 %")];
         assert_eq!(text(32, &segments), "|seg 2 |seg 3 clients 200");

@@ -1,4 +1,4 @@
-//! The vertical axis of a chart, with round values left of it.
+//! The vertical axis of a chart, with round values at its left.
 //!
 //! ```text
 //!   2 ms┤
@@ -7,8 +7,8 @@
 //! 500 µs┤
 //! ```
 //!
-//! Marks for values beyond the axis of a chart. In each run of neighbouring columns, the furthest value has a mark
-//! at the edge, and its number if there is room.
+//! Values outside the axis have marks. In each group of neighbouring columns, only the most extreme value has a mark
+//! at the edge, with its number if there is room.
 //!
 //! ```text
 //!  10 ms┤    ▲16.8 ms     1.00 s▲  ▲24.9 ms
@@ -23,7 +23,7 @@ use crate::{
     tui::{Dots, Ink, Paint, row},
 };
 
-/// Where a value is among the dots of a chart.
+/// The vertical position of a value in a chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Height {
     /// The value is below the bottom.
@@ -35,7 +35,7 @@ pub enum Height {
 }
 
 impl Height {
-    /// Returns where `value` is on `axis`.
+    /// Returns the position of `value` on `axis`.
     pub fn of(value: f64, axis: &ValueAxis, dots: Dots) -> Self {
         let place = axis.share(value) * f64::from(dots.rows());
         match () {
@@ -45,7 +45,7 @@ impl Height {
         }
     }
 
-    /// Returns the dot to draw: a value beyond the axis is at the edge.
+    /// Returns the row of the dot to draw. A value outside the axis is drawn at the edge.
     pub fn dot(self, dots: Dots) -> u16 {
         match self {
             Self::Below => 0,
@@ -55,7 +55,7 @@ impl Height {
     }
 }
 
-/// Draws the line and its labels, from the left of `chart` up to column `x`.
+/// Draws the axis line in column `x` of `chart`, and the labels left of the line.
 pub fn draw(paint: &mut Paint, chart: Rect, x: u16, axis: &ValueAxis, label: impl Fn(f64) -> String) {
     let glyphs = paint.glyphs();
     (chart.top()..chart.bottom()).for_each(|y| paint.dot(x, y, glyphs.vertical, Ink::Faint));
@@ -66,7 +66,7 @@ pub fn draw(paint: &mut Paint, chart: Rect, x: u16, axis: &ValueAxis, label: imp
     }
 }
 
-/// Returns round values and their rows from the bottom, at most one value in a row.
+/// Returns the round values to label, each with its row from the bottom. Each row has at most one value.
 pub fn ticks(axis: &ValueAxis, rows: u16) -> Vec<(u16, f64)> {
     match axis.spread {
         Spread::Linear => placed(axis, rows, linear_ticks(axis, rows)),
@@ -74,8 +74,7 @@ pub fn ticks(axis: &ValueAxis, rows: u16) -> Vec<(u16, f64)> {
     }
 }
 
-/// Returns the values that get a row of their own, with the row. If two values need the same row, the first gets
-/// it.
+/// Returns the values with their rows from the bottom. If two values are in the same row, only the first is returned.
 fn placed(axis: &ValueAxis, rows: u16, values: Vec<f64>) -> Vec<(u16, f64)> {
     let mut ticks: Vec<(u16, f64)> = Vec::new();
     for value in values {
@@ -88,12 +87,12 @@ fn placed(axis: &ValueAxis, rows: u16, values: Vec<f64>) -> Vec<(u16, f64)> {
     ticks
 }
 
-/// The labels of a decade: three alternatives, from the most to the fewest labels.
+/// The alternatives for the labels of a decade, from the most to the fewest labels.
 const STEPS: [&[f64]; 3] = [&[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]];
 
-/// Returns round values for a logarithmic axis: 1, 2 and 5 in each decade; if they do not fit, 1 and 3, or only 1.
-/// All decades have the same labels, so that the axis looks even. If a short axis would have too few labels, it
-/// gets as many as fit.
+/// Returns round values for a logarithmic axis, each with its row: 1, 2 and 5 in each decade if there is room,
+/// otherwise 1 and 3, or only 1. All decades have the same labels. A short axis that would have fewer than two labels
+/// gets as many labels as fit.
 fn log_ticks(axis: &ValueAxis, rows: u16) -> Vec<(u16, f64)> {
     let powers = axis.low.log10().floor() as i32..=axis.high.log10().floor() as i32;
     let of_step = |step: &f64| {
@@ -112,7 +111,8 @@ fn log_ticks(axis: &ValueAxis, rows: u16) -> Vec<(u16, f64)> {
         .unwrap_or_else(|| placed(axis, rows, of_steps(&[1.0, 5.0, 2.0])))
 }
 
-/// The bounds of the least number of labels on a linear axis, which is otherwise one in two rows.
+/// The lower and upper bound of the minimum number of labels on a linear axis. Between the bounds, the minimum is one
+/// label for every two rows.
 const LEAST_LABELS: (u16, u16) = (2, 4);
 
 /// Returns round values for a linear axis, at distances of 1, 2 or 5 times a power of ten.
@@ -121,7 +121,7 @@ fn linear_ticks(axis: &ValueAxis, rows: u16) -> Vec<f64> {
     let power = (axis.high - axis.low).log10().floor() as i32;
     let steps =
         [power, power - 1].into_iter().flat_map(|power| [5.0, 2.0, 1.0].map(|n| n * 10_f64.powi(power)));
-    // The labels reach from the first multiple on the axis to the last.
+    // The labels are all multiples of the step that are on the axis.
     let multiples = |step: f64| ((axis.low / step - 1e-9).ceil(), (axis.high / step - 1e-9).floor());
     let is_enough = |step: &f64| multiples(*step).1 - multiples(*step).0 + 1.0 >= least;
     let Some(step) = steps.into_iter().find(is_enough) else { return Vec::new() };
@@ -129,18 +129,18 @@ fn linear_ticks(axis: &ValueAxis, rows: u16) -> Vec<f64> {
     (0..=(last - first) as u32).map(|n| (first + f64::from(n)) * step).collect()
 }
 
-/// The look of the marks for values beyond the axis.
+/// How to draw the marks for values outside the axis.
 pub struct Clipped<'a> {
-    /// The columns at which a new run begins, even if the column before is also beyond the axis.
+    /// The columns at which a new group begins, even if the value of the previous column is also outside the axis.
     pub borders: BTreeSet<u16>,
-    /// The look of marks and values.
+    /// The ink of marks and values.
     pub ink: Ink,
-    /// Returns the texts for a value, from the longest to the shortest. If this is `None`, only the mark is drawn.
+    /// Returns the possible texts for a value, from the longest to the shortest; `None` to draw only the marks.
     pub words: Option<&'a dyn Fn(u64) -> Vec<String>>,
 }
 
 impl Clipped<'_> {
-    /// Marks values above `plot`. `columns` contains the value of each column that is above the axis.
+    /// Draws marks at the top of `plot`. `columns` contains the values of the columns that are above the axis.
     pub fn above(&self, paint: &mut Paint, plot: Rect, columns: &[Option<u64>]) {
         let mut peaks = self.peaks(columns, |value| value);
         peaks.sort_by_key(|(_, value)| Reverse(*value));
@@ -148,7 +148,7 @@ impl Clipped<'_> {
         self.draw(paint, Rect { height: 1, ..plot }, &peaks, mark);
     }
 
-    /// Marks values below `plot` in the same way.
+    /// Draws marks at the bottom of `plot`. `columns` contains the values of the columns that are below the axis.
     pub fn below(&self, paint: &mut Paint, plot: Rect, columns: &[Option<u64>]) {
         let mut peaks = self.peaks(columns, |value| u64::MAX - value);
         peaks.sort_by_key(|(_, value)| *value);
@@ -156,7 +156,7 @@ impl Clipped<'_> {
         self.draw(paint, Rect { y: plot.bottom().saturating_sub(1), height: 1, ..plot }, &peaks, mark);
     }
 
-    /// Draws the marks, then as many values as fit; the furthest value is always drawn.
+    /// Draws the marks, then as many values as fit. The most extreme value is always drawn.
     fn draw(&self, paint: &mut Paint, line: Rect, peaks: &[(u16, u64)], mark: char) {
         for (column, _) in peaks {
             let place = Rect { x: line.x + column, width: 1, ..line };
@@ -175,11 +175,11 @@ impl Clipped<'_> {
                 continue;
             }
             let is_free = |place: &Range<u16>, hides: bool| {
-                // A blank separates a text from the next one.
+                // A blank must separate two texts.
                 let is_apart = |other: &Range<u16>| place.end < other.start || other.end < place.start;
                 taken.iter().all(is_apart) && (hides || peaks.iter().all(|(mark, _)| !place.contains(mark)))
             };
-            // The text of the furthest value is more important than other marks.
+            // The text of the most extreme value may hide other marks.
             let free = texts.iter().enumerate().find_map(|(rest, text)| {
                 let hides = n == 0 && rest + 1 < texts.len();
                 Some((text, places(text).find(|place| is_free(place, hides))?))
@@ -194,7 +194,7 @@ impl Clipped<'_> {
         }
     }
 
-    /// Returns the value with the highest `rank` in each run of columns that have a value.
+    /// Returns the value with the highest `rank` in each group of neighbouring columns that have a value.
     fn peaks(&self, columns: &[Option<u64>], rank: impl Fn(u64) -> u64) -> Vec<(u16, u64)> {
         let mut peaks: Vec<(u16, u64)> = Vec::new();
         let mut goes_on = false;
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn round_values_stand_in_rows_of_their_own_the_roundest_first() {
+    fn each_label_has_its_own_row_and_the_roundest_values_come_first() {
         let labelled = |low, high, rows| labelled(low, high, rows, Spread::Log);
         assert_eq!(labelled(40.0, 12e3, 12), [50.0, 100.0, 200.0, 500.0, 1e3, 2e3, 5e3, 10e3]);
         assert_eq!(labelled(40.0, 12e3, 3), [100.0, 1e3, 10e3]);
@@ -237,13 +237,13 @@ mod tests {
     }
 
     #[test]
-    fn a_linear_axis_has_round_labels_an_equal_step_apart() {
+    fn a_linear_axis_has_round_labels_at_equal_distances() {
         let labelled = |low, high, rows| labelled(low, high, rows, Spread::Linear);
         assert_eq!(labelled(0.0, 170e3, 4), [0.0, 100e3]);
         assert_eq!(labelled(118e3, 205e3, 4), [150e3, 200e3]);
         assert_eq!(labelled(118e3, 205e3, 12), [120e3, 140e3, 160e3, 180e3, 200e3]);
         assert!(labelled(1.0, 2.0, 0).is_empty());
-        // On any axis, two labels are needed to see its scale.
+        // At least two labels are needed to see the scale of an axis.
         for n in 0..500 {
             let low = f64::from(n) * 997.0;
             for (rows, span) in [(2, 0.9), (4, 0.5), (6, 0.77), (20, 1.3)] {
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn each_stretch_beyond_the_axis_has_one_mark_at_its_peak() {
+    fn each_group_of_values_outside_the_axis_has_one_mark_at_its_peak() {
         let columns = [None, Some(3), Some(9), Some(4), None, None, Some(5), Some(5)];
         let clipped = |borders: &[u16]| Clipped {
             borders: borders.iter().copied().collect(),

@@ -1,4 +1,4 @@
-//! The bytes that screens send over a slow line, for a fixed session.
+//! Tests of the number of bytes that screens send to the terminal.
 
 use std::{
     cell::Cell,
@@ -28,9 +28,9 @@ const FROZEN: u64 = 1_000;
 /// The number of seconds that are counted.
 const LENGTH: u64 = 5;
 
-/// A session that is old enough for its charts to be full and to move.
+/// A session that is long enough for its charts to be full and to scroll.
 static OLD: LazyLock<(MadeUp, Model)> = LazyLock::new(|| of_age(200));
-/// A session that is young enough for its columns to grow.
+/// A session that is short enough for its columns to grow.
 static YOUNG: LazyLock<(MadeUp, Model)> = LazyLock::new(|| of_age(18));
 const AREA: Rect = Rect { x: 0, y: 0, width: 120, height: 36 };
 
@@ -62,7 +62,7 @@ struct Session {
     theme: Theme,
 }
 
-/// A terminal line that takes all output and counts its bytes.
+/// A terminal that accepts all output and counts its bytes.
 struct Counted(Rc<Cell<u64>>);
 
 impl Write for Counted {
@@ -93,8 +93,8 @@ impl Session {
         self.canvas.frame(usize::MAX, draw).unwrap();
     }
 
-    /// Returns the bytes per second during the next records. Here each record of a tick may cause a frame, so there
-    /// are more than the ten frames a second that the program draws.
+    /// Returns the bytes per second during the next records. Each record causes a frame here, so there are more
+    /// frames than the ten frames per second of the program.
     fn bytes_a_second(&mut self) -> u64 {
         let before = self.sent.get();
         for _ in 0..LENGTH * 4 {
@@ -109,7 +109,7 @@ impl Session {
 
 #[test]
 fn seconds_of_load_cost_less_than_the_byte_budget_on_every_screen() {
-    // The palettes: the terminal's own colours, and those with the longest escape sequences.
+    // The terminal's own colours, and the palettes with the longest escape sequences.
     for palette in [Colours::Ansi16, Colours::Neutral, Colours::Dark] {
         let old = Screen::ALL.map(|screen| (&OLD, screen));
         for (of, screen) in old.into_iter().chain([(&YOUNG, Screen::Overview)]) {
@@ -125,7 +125,7 @@ fn seconds_of_load_cost_less_than_the_byte_budget_on_every_screen() {
 }
 
 #[test]
-fn a_frozen_screen_costs_next_to_nothing() {
+fn a_frozen_screen_sends_almost_no_bytes() {
     for screen in Screen::ALL {
         let theme = Theme::new(Colours::Ansi16, GlyphSet::Unicode);
         let mut session = Session::new(OLD.clone(), screen, theme);

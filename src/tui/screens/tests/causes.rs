@@ -1,4 +1,4 @@
-//! The longest latencies and their causes, and requests that still wait.
+//! Tests of the longest latencies and their causes, and of requests that still wait for a reply.
 
 use super::*;
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     },
 };
 
-/// Returns a session under load with this many ticks; `interval` changes each of them.
+/// Returns a session under load with this many ticks; `interval` changes the record of each tick.
 fn under_load(ticks: u32, interval: impl Fn(u32, &mut Interval)) -> Model {
     let knobs = Knobs { load: true, ..Knobs::default() };
     let (mut made, records) = MadeUp::new(knobs.clone());
@@ -37,7 +37,7 @@ fn shown(model: &mut Model, theme: Theme, (width, height): (u16, u16)) -> Vec<St
 const SIZES: [(u16, u16); 3] = [(120, 36), (80, 24), (200, 60)];
 
 #[test]
-fn the_longest_moment_names_its_cause_in_the_chart_and_at_the_cursor() {
+fn the_longest_latency_has_its_cause_in_the_chart_and_at_the_cursor() {
     let mut model = under_load(60, |tick, interval| {
         if tick == 30 {
             interval.service = latency_of((0..2000).map(|n| if n < 50 { 602_000_000 } else { 300_000 }));
@@ -71,7 +71,7 @@ fn the_longest_moment_names_its_cause_in_the_chart_and_at_the_cursor() {
 }
 
 #[test]
-fn the_worst_moment_of_records_of_a_second_names_its_cause_in_columns_of_any_length() {
+fn the_worst_moment_of_one_second_records_has_its_cause_in_columns_of_any_length() {
     let mut recorded = model();
     // The slow log entry of the recording has only text, and no duration.
     let slow = fixture::slow_command(1_000_000, "DEBUG sleep", Some("127.0.0.1:53254"));
@@ -88,7 +88,7 @@ fn the_worst_moment_of_records_of_a_second_names_its_cause_in_columns_of_any_len
 }
 
 #[test]
-fn what_is_far_too_short_is_near_and_no_cause() {
+fn an_event_that_is_far_too_short_is_near_but_not_a_cause() {
     let mut model = under_load(60, |tick, interval| {
         if tick == 30 {
             interval.service = latency_of((0..2000).map(|n| if n < 50 { 602_000_000 } else { 300_000 }));
@@ -138,7 +138,7 @@ fn a_wait_of_the_load_grows_in_the_chart_while_the_server_hangs() {
 }
 
 #[test]
-fn a_wait_that_is_over_is_the_latency_that_it_became() {
+fn a_wait_that_is_over_is_shown_as_a_latency() {
     let mut model = under_load(60, |tick, interval| {
         if (41..46).contains(&tick) {
             interval.waiting_us = u64::from(tick - 40) * 250_000;

@@ -9,7 +9,7 @@ use crate::{
     workload::{SearchNumber, preset},
 };
 
-/// Returns a session that carries out orders and runs this many ticks for each of these knobs.
+/// Returns a session that runs twelve ticks with each of these knobs.
 fn turned(knobs: impl IntoIterator<Item = Knobs>) -> Model {
     let (mut made, records) = MadeUp::new(Knobs::default());
     let mut model = Model::new(Knobs::default(), TimelineOptions::default());
@@ -30,7 +30,8 @@ fn clients() -> Model {
     turned([1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].map(on))
 }
 
-/// Returns a session in which the user types changes of knobs, for this many ticks each.
+/// Returns a session after the user has typed a command and this many ticks have passed. The session carries out the
+/// orders of the experiment.
 fn conducted(typed: &str, ticks: usize) -> Model {
     let (mut made, records) = MadeUp::new(on(50));
     let mut model = Model::new(on(50), TimelineOptions::default());
@@ -67,7 +68,7 @@ fn text(model: &Model, width: u16, height: u16) -> String {
 }
 
 #[test]
-fn the_curve_looks_as_it_did() {
+fn the_curve_matches_its_snapshots() {
     snapshots("curve", &clients());
     snapshot("curve_ab", &conducted("ab pipeline 16", 160), (120, 36));
     snapshot("curve_find", &conducted("find p99<2ms", 60), (120, 36));
@@ -75,7 +76,7 @@ fn the_curve_looks_as_it_did() {
 }
 
 #[test]
-fn what_was_turned_most_is_shown_and_a_key_lays_the_curve_over_another() {
+fn the_knob_with_the_most_values_is_shown_and_a_key_selects_another_knob() {
     let deep = |pipeline| Knobs { pipeline, ..on(200) };
     let mut model = turned([on(50), on(100), on(200), deep(4), deep(8)]);
     assert!(text(&model, 120, 36).contains("throughput over clients, replies/s"), "the first of equals");
@@ -87,7 +88,7 @@ fn what_was_turned_most_is_shown_and_a_key_lays_the_curve_over_another() {
 }
 
 #[test]
-fn each_line_says_in_what_it_differs_from_the_others() {
+fn each_line_has_a_label_for_its_difference_from_the_other_lines() {
     let both = [1, 8]
         .into_iter()
         .flat_map(|pipeline| [1, 10, 100].into_iter().map(move |clients| Knobs { pipeline, ..on(clients) }));
@@ -127,7 +128,7 @@ fn the_recall_of_searches_has_a_chart_and_a_column() {
 }
 
 #[test]
-fn without_two_values_one_line_says_what_to_do() {
+fn without_two_values_a_text_explains_how_to_get_a_curve() {
     for model in [turned([]), turned([on(50)])] {
         for (width, height) in [(120, 36), (80, 24), (40, 12)] {
             let shown = text(&model, width, height);
@@ -147,11 +148,11 @@ fn the_bounds_of_a_search_are_read_from_the_events_of_a_session() {
     deliver(&mut model, vec![Record::Event(Event::new(12.0, EventKind::Found { found }))]);
     let shown = text(&model, 120, 36);
     assert!(shown.contains("p99<5ms kept up to 40 k/s, not at 80 k/s"), "{shown}");
-    assert!(shown.contains("★ the most within p99<5ms at rate "), "{shown}");
+    assert!(shown.contains("★ best within p99<5ms at rate "), "{shown}");
 }
 
 #[test]
-fn a_sweep_has_its_whole_axis_from_its_first_step_on() {
+fn a_sweep_has_its_whole_axis_from_the_first_step_on() {
     let marks = |ticks| {
         let shown = text(&conducted("sweep clients 1..1000", ticks), 120, 36);
         shown.lines().find(|line| line.starts_with(" clients ")).map(str::to_owned)

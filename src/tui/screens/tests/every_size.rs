@@ -1,4 +1,4 @@
-//! All sizes, on every screen and under every overlay.
+//! Tests of all sizes, on every screen and under every overlay.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ const THEMES: [(Colours, GlyphSet); 3] = [
     (Colours::Ansi16, GlyphSet::Ascii),
     (Colours::Mono, GlyphSet::Unicode),
 ];
-/// Some larger sizes, for which not every size is tried.
+/// Larger sizes, of which only these samples are tried.
 const LARGE: [(u16, u16); 8] =
     [(80, 24), (120, 36), (200, 60), (400, 1), (1, 200), (400, 100), (76, 20), (75, 300)];
 
@@ -61,7 +61,7 @@ fn try_size(model: &mut Model, number: usize, width: u16, height: u16) {
     let area = Rect::new(0, 0, width, height);
     let columns = plan(area, model).chart_columns();
     update(model, Msg::Columns(columns));
-    // Themes take turns, so that each meets every width, every height and every screen.
+    // The themes alternate, so that each theme is tried with every width, every height and every screen.
     let (palette, glyphs) = THEMES[(number + usize::from(width) + usize::from(height)) % THEMES.len()];
     let buffer = picture(area, Theme::new(palette, glyphs), model);
     let is_ascii = buffer.content.iter().all(|cell| cell.symbol().is_ascii());

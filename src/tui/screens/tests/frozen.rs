@@ -13,14 +13,14 @@ const FINDS: [(&str, f64, &[&str]); 7] = [
     ("mark", 36.01, &["mark: noisy neighbour"]),
 ];
 
-/// Returns the recording with evictions, which the recorded server did not have.
+/// Returns a session with an outage, which the recording does not contain.
 fn with_outage() -> Model {
     let mut model = Model::new(Knobs::default(), TimelineOptions::default());
     deliver(&mut model, fixture::outage());
     model
 }
 
-/// Returns the model at that moment on a screen of this size, with the cursor on its column.
+/// Returns the model on a screen of this size, with the cursor on the column of the moment `t_s`.
 fn frozen_at(find: &str, t_s: f64, width: u16, height: u16) -> Model {
     let mut model = if find == "outage" { with_outage() } else { model() };
     let columns = plan(Rect::new(0, 0, width, height), &model).chart_columns();
@@ -33,7 +33,7 @@ fn frozen_at(find: &str, t_s: f64, width: u16, height: u16) -> Model {
 }
 
 #[test]
-fn the_overview_looks_as_it_did_at_each_find() {
+fn the_overview_matches_its_snapshots_at_each_interesting_moment() {
     for (find, t_s, _) in FINDS {
         let (name, model) = (format!("overview_{find}"), frozen_at(find, t_s, 120, 36));
         // One snapshot of the cursor's colours is enough.
@@ -47,7 +47,7 @@ fn the_overview_looks_as_it_did_at_each_find() {
 }
 
 #[test]
-fn the_cursor_names_what_stands_on_it() {
+fn the_text_at_the_cursor_names_the_event_there() {
     for (find, t_s, words) in FINDS {
         for (width, height) in [(200, 60), (120, 36), (80, 24), (60, 15)] {
             let model = frozen_at(find, t_s, width, height);
@@ -74,13 +74,13 @@ fn the_server_screen_shows_the_moment_under_the_cursor() {
     press(&mut model, KeyCode::Char(' '));
     press(&mut model, KeyCode::Home);
     (0..5).for_each(|_| press(&mut model, KeyCode::Right));
-    // At that moment, the entry was not there yet and the load was off. A past moment cannot be changed.
+    // At that moment, the slow log had no entry and the load was off. In a frozen view, parameters cannot be changed.
     let past = text(&model);
     assert!(!past.contains("EVAL") && past.contains(" 52 ") && !past.contains("> maxmemory "), "{past}");
 }
 
 #[test]
-fn a_frozen_view_stands_still_while_the_measurement_goes_on() {
+fn a_frozen_view_does_not_change_while_the_measurement_continues() {
     let knobs = Knobs { load: true, ..Knobs::default() };
     let (mut made, records) = MadeUp::new(knobs.clone());
     let mut model = Model::new(knobs, TimelineOptions::default());

@@ -8,8 +8,8 @@ use crate::{
     tui::theme::{Ink, colours::Ground},
 };
 
-/// Returns 25 000 requests around `median_us`, some of which take up to eight times as long, and `of_a_second` requests
-/// of a second each.
+/// Returns 25 000 requests around `median_us`, some of them up to eight times as long, and also `of_a_second`
+/// requests of one second each.
 fn latency(median_us: u64, of_a_second: u64) -> Latency {
     let mut recorder = Recorder::new();
     for (tenths, n) in [(7, 6_000), (10, 12_500), (12, 4_000), (15, 2_000), (30, 450), (80, 50)] {
@@ -19,9 +19,9 @@ fn latency(median_us: u64, of_a_second: u64) -> Latency {
     recorder.latency()
 }
 
-/// Returns a session with 50, 100 and 200 clients for twelve seconds each, and the medians of a real server. If
-/// requested, the fifth second has a stall of a second. If there is a `rate`, the response time is three times the
-/// service time.
+/// Returns a session with 50, 100 and 200 clients for twelve seconds each, and the medians of a real server. With
+/// `stalls`, the fifth second has a stall of one second. With a `rate`, the response time is three times the service
+/// time.
 fn session(stalls: bool, rate: Option<u32>) -> Model {
     let mut model = Model::new(Knobs::default(), TimelineOptions::default());
     for (n, (clients, median_us)) in (0_u32..).zip([(50, 292), (100, 583), (200, 1100)]) {
@@ -54,8 +54,8 @@ fn on(mut model: Model, width: u16, height: u16) -> Model {
     model
 }
 
-/// Returns the height of p50, the lowest line, in each column: its lowest dot in the right half, where no vertical
-/// dots are.
+/// Returns the height of p50, the lowest line, in each column, in dots. The right half of a cell is used, since it
+/// has no vertical dots.
 fn p50_dots(model: &Model, theme: Theme, width: u16, height: u16) -> Vec<u16> {
     let plan = layout::plan(Rect::new(0, 0, width, height), Subject::Load, None);
     let buffer = drawn(model, theme, width, height);
@@ -72,7 +72,7 @@ fn p50_dots(model: &Model, theme: Theme, width: u16, height: u16) -> Vec<u16> {
 }
 
 #[test]
-fn a_doubling_of_the_clients_is_seen_at_a_glance_also_beside_a_stall() {
+fn a_doubling_of_the_clients_is_clearly_visible_even_with_a_stall() {
     for stalls in [false, true] {
         for (width, height, least) in [(80, 24, 2), (120, 36, 4), (200, 60, 4)] {
             let model = on(session(stalls, None), width, height);
@@ -89,7 +89,7 @@ fn a_doubling_of_the_clients_is_seen_at_a_glance_also_beside_a_stall() {
 }
 
 #[test]
-fn where_there_is_no_room_a_line_of_bars_on_its_own_range_shows_the_same() {
+fn on_a_small_screen_a_sparkline_with_its_own_range_shows_the_doubling() {
     for (_, palette, glyphs) in THEMES {
         let theme = Theme::new(palette, glyphs);
         let model = on(session(true, None), 40, 12);
@@ -106,7 +106,7 @@ fn where_there_is_no_room_a_line_of_bars_on_its_own_range_shows_the_same() {
 }
 
 #[test]
-fn what_lies_beyond_the_axis_has_a_mark_in_the_top_row_and_its_value() {
+fn a_value_above_the_axis_has_a_mark_in_the_top_row_and_its_text() {
     for (_, palette, glyphs) in THEMES {
         let theme = Theme::new(palette, glyphs);
         for (width, height) in [(80, 24), (120, 36), (200, 60)] {
@@ -124,11 +124,12 @@ fn what_lies_beyond_the_axis_has_a_mark_in_the_top_row_and_its_value() {
 }
 
 #[test]
-fn one_request_alone_in_its_place_has_a_ground_of_its_own() {
+fn a_single_request_in_a_cell_gets_the_lightest_background() {
     for palette in [Colours::Ansi256, Colours::Neutral, Colours::Dark, Colours::Light] {
         let theme = Theme::new(palette, GlyphSet::Unicode);
         let mut model = session(false, None);
-        // This time is far longer than all others of the first segment, and not longer than the longest of the last.
+        // This latency is far longer than all others in the first segment, but not longer than the longest in the
+        // last segment.
         let alone =
             Interval { t_s: 5.0, segment: 1, service: latency_of([6_000_000]), ..Interval::default() };
         deliver(&mut model, vec![Record::Interval(Box::new(alone))]);
@@ -156,12 +157,12 @@ fn an_open_loop_shows_its_response_time_and_on_a_key_its_service_time() {
     assert!(text(&model).contains("service time; v: response time") && row(&model).contains("1.10 ms"));
     press(&mut model, KeyCode::Char('v'));
     assert!(row(&model).contains("3.30 ms"));
-    // In a closed loop there is only one time.
+    // In a closed loop, response and service time are equal.
     assert!(!text(&on(session(false, None), 120, 36)).contains("response"));
 }
 
 #[test]
-fn each_line_has_its_name_and_value_at_its_end_and_a_mark_where_colours_do_not_distinguish_them() {
+fn each_line_has_its_name_and_value_at_its_end_and_without_colours_a_mark() {
     let model = on(session(false, None), 120, 36);
     for (name, palette, glyphs) in THEMES {
         let theme = Theme::new(palette, glyphs);
@@ -181,7 +182,7 @@ fn each_line_has_its_name_and_value_at_its_end_and_a_mark_where_colours_do_not_d
 }
 
 #[test]
-fn the_chart_has_ten_rows_at_120x36_and_six_at_80x24_and_all_of_them_alone() {
+fn the_chart_has_ten_rows_at_120x36_six_at_80x24_and_more_if_shown_alone() {
     for (width, height, least) in [(80, 24, 6), (120, 36, 10)] {
         let rows =
             |alone| layout::plan(Rect::new(0, 0, width, height), Subject::Load, alone).latency.height - 1;

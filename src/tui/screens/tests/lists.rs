@@ -9,7 +9,7 @@ use crate::{
     tui::fixture::slow_command,
 };
 
-/// Returns `latency`, with each time multiplied by this factor.
+/// Returns every `every`-th value of `latency`, multiplied by `times`.
 fn longer(latency: &Latency, times: f64, every: usize) -> Latency {
     let mut recorder = Recorder::new();
     for (ns, n) in latency.cells().iter().step_by(every) {
@@ -18,8 +18,7 @@ fn longer(latency: &Latency, times: f64, every: usize) -> Latency {
     recorder.latency()
 }
 
-/// Returns an interval as the load reports it: with the latencies of each command, and in an open loop with
-/// response times.
+/// Returns an interval with the latencies of each command, and in an open loop also with response times.
 fn whole(interval: &Interval, is_open: bool) -> Interval {
     let part = |service: Latency| OperationInterval {
         ops: service.count(),
@@ -112,33 +111,33 @@ fn text(model: &Model, width: u16, height: u16) -> String {
 }
 
 #[test]
-fn the_latency_screen_looks_as_it_did() {
+fn the_latency_screen_matches_its_snapshots() {
     let mut model = with_baseline(model());
     press(&mut model, KeyCode::Char('2'));
     snapshots("latency", &model);
 }
 
 #[test]
-fn the_segments_look_as_they_did() {
+fn the_segments_match_their_snapshots() {
     snapshots("segments", &with_baseline(model()));
 }
 
 #[test]
-fn the_log_looks_as_it_did() {
+fn the_log_matches_its_snapshots() {
     let mut model = model();
     type_text(&mut model, "5/SLOW\n");
     snapshots("log", &model);
 }
 
 #[test]
-fn a_search_in_an_open_loop_frozen_in_the_past_shows_the_distributions_of_then() {
+fn a_search_freezes_the_view_and_shows_the_distributions_at_that_moment() {
     let mut model = of_all();
     type_text(&mut model, "5/sort\n\n\n2t");
     let screen = text(&model, 120, 36);
     assert_eq!(model.cursor_s(), Some(75.0));
     assert!(screen.contains("percentiles, now, the last second"), "{screen}");
     assert!(screen.contains("response"), "{screen}");
-    // The last segment has no response time and too few samples for the last of the percentiles.
+    // The last segment has no response times, and too few samples for p99.99.
     press(&mut model, KeyCode::Esc);
     let screen = text(&model, 120, 36);
     let row = screen.lines().find(|line| line.contains("p99.99")).unwrap();
@@ -146,7 +145,7 @@ fn a_search_in_an_open_loop_frozen_in_the_past_shows_the_distributions_of_then()
 }
 
 #[test]
-fn each_verdict_is_said_in_words_with_its_evidence() {
+fn each_verdict_is_shown_in_words_with_its_evidence() {
     let mut model = with_baseline(of_all());
     let screen = text(&model, 200, 60);
     for word in ["better", "worse", "not clear", "baseline", "better: more than noise, +"] {
@@ -158,9 +157,9 @@ fn each_verdict_is_said_in_words_with_its_evidence() {
 }
 
 #[test]
-fn the_column_that_the_segments_are_sorted_by_is_a_curve_below_them() {
+fn the_sort_column_is_shown_as_a_curve_below_the_segments() {
     let mut model = with_baseline(of_all());
-    // The rows of the curve: from its rule to the details.
+    // The rows of the curve are from its rule to the details.
     let curve = |model: &Model, rule: &str| {
         let screen = lines(&drawn(model, Theme::new(Colours::Mono, GlyphSet::Ascii), 120, 36)).join("\n");
         let rows: Vec<_> = screen.lines().map(str::to_owned).collect();
@@ -169,7 +168,7 @@ fn the_column_that_the_segments_are_sorted_by_is_a_curve_below_them() {
         let details = rows.iter().rposition(|line| line.starts_with("- segment ")).unwrap();
         rows[at..details].to_vec()
     };
-    // The segment's number is no result, so the curve shows the throughput.
+    // The segment's number is not a result, so the curve shows the throughput.
     let throughput = curve(&model, "ops/s over clients");
     assert!(throughput.iter().any(|line| line.contains(" k+")), "{throughput:?}");
     let sort_by = |model: &mut Model, heading: &str| {
@@ -180,7 +179,7 @@ fn the_column_that_the_segments_are_sorted_by_is_a_curve_below_them() {
     sort_by(&mut model, "p99");
     let p99 = curve(&model, "p99 over clients");
     assert!(p99.iter().any(|line| line.contains(" ms+")) && p99.len() >= 8, "{p99:?}");
-    // The selected segment's point has the pointer, and follows the selection.
+    // The pointer marks the point of the selected segment, and follows the selection.
     let column = |model: &Model| curve(model, "p99 over clients").iter().find_map(|line| line.find('>'));
     press(&mut model, KeyCode::Home);
     let first = column(&model);
@@ -198,7 +197,7 @@ fn the_column_that_the_segments_are_sorted_by_is_a_curve_below_them() {
 }
 
 #[test]
-fn the_baseline_stands_as_a_ghost_in_the_charts() {
+fn the_baseline_is_shown_in_the_charts() {
     let mut model = with_baseline(of_all());
     press(&mut model, KeyCode::Char('1'));
     let screen = text(&model, 120, 36);
@@ -208,7 +207,7 @@ fn the_baseline_stands_as_a_ghost_in_the_charts() {
 }
 
 #[test]
-fn a_part_alone_has_the_whole_body_and_the_rest_is_gone() {
+fn a_part_shown_alone_fills_the_screen_and_hides_the_other_parts() {
     let mut model = of_all();
     for part in Screen::Overview.panes() {
         press(&mut model, KeyCode::Char('z'));

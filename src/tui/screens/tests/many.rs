@@ -1,4 +1,5 @@
-//! A workload of twenty operations: their knobs and latencies, and which operations are shown if not all fit.
+//! Tests with a workload of twenty operations: their knobs and latencies, and which operations are shown if not all
+//! fit.
 
 use super::*;
 use crate::{
@@ -14,7 +15,8 @@ fn twenty() -> Knobs {
     Knobs { load: true, workload, ..Knobs::default() }
 }
 
-/// Returns the share of `latency` for an operation with this weight; operations further down take a little longer.
+/// Returns the part of `latency` for an operation with this weight. Operations later in the workload take a little
+/// longer.
 fn share(latency: &Latency, weight: u32, place: usize) -> OperationInterval {
     let mut recorder = Recorder::new();
     for (ns, n) in latency.cells() {
@@ -50,7 +52,7 @@ fn shown(model: &Model, width: u16, height: u16) -> String {
 }
 
 #[test]
-fn twenty_operations_look_as_they_did() {
+fn twenty_operations_match_their_snapshots() {
     for screen in [Screen::Overview, Screen::Latency] {
         let mut model = model();
         press(&mut model, KeyCode::Char(screen.key()));
@@ -62,7 +64,7 @@ fn twenty_operations_look_as_they_did() {
 }
 
 #[test]
-fn the_selected_knob_is_always_in_sight() {
+fn the_selected_knob_is_always_visible() {
     for (width, height) in [(200, 60), (120, 36), (80, 24), (76, 18), (60, 15)] {
         let mut model = model();
         for knob in model.panel.knobs() {
@@ -90,7 +92,7 @@ fn the_wheel_and_a_click_reach_every_weight() {
 }
 
 #[test]
-fn operations_are_scrolled_and_what_is_not_shown_is_summed() {
+fn operations_can_be_scrolled_and_hidden_operations_are_summed() {
     let mut model = model();
     press(&mut model, KeyCode::Char('2'));
     let first = shown(&model, 80, 24);

@@ -1,4 +1,4 @@
-//! The Overview without load, which shows the server.
+//! Tests of the Overview without load, which shows the server.
 
 use super::*;
 use crate::{
@@ -15,7 +15,7 @@ fn monitor(width: u16, height: u16) -> Model {
 }
 
 #[test]
-fn it_is_full_of_the_server_at_every_size() {
+fn without_load_the_overview_shows_the_server_at_every_size() {
     for size in [(200, 60), (80, 24), (40, 12)] {
         snapshot("monitor", &monitor(size.0, size.1), size);
     }
@@ -23,20 +23,20 @@ fn it_is_full_of_the_server_at_every_size() {
 }
 
 #[test]
-fn its_latencies_are_those_of_ping_and_of_everybodys_commands() {
+fn without_load_the_latency_screen_shows_ping_and_the_commands_of_all_clients() {
     let mut model = monitor(120, 36);
     model.screen = Screen::Latency;
     snapshot("monitor_latency", &model, (120, 36));
 }
 
 #[test]
-fn hardly_a_row_is_empty_and_no_chart_says_that_there_is_no_load() {
+fn few_rows_are_empty_and_no_chart_reports_that_there_is_no_load() {
     let theme = Theme::new(Colours::Ansi16, GlyphSet::Unicode);
     for (width, height) in [(120, 36), (80, 24)] {
         let model = monitor(width, height);
         let buffer = drawn(&model, theme, width, height);
         let plan = super::super::plan(buffer.area, &model);
-        // An axis or an event draws only a line, so its row counts as empty.
+        // A row with only the line of an axis or an event counts as empty.
         let lines = [theme.glyphs().vertical, theme.glyphs().tick, theme.glyphs().event_line, ' '];
         let is_blank = |x: u16, y: u16| {
             let cell = &buffer[(x, y)];
@@ -51,7 +51,7 @@ fn hardly_a_row_is_empty_and_no_chart_says_that_there_is_no_load() {
 }
 
 #[test]
-fn the_view_of_the_keys_names_its_cost_its_error_and_who_is_large_at_every_size() {
+fn the_view_of_the_keys_shows_its_cost_its_error_and_the_largest_keys() {
     let key = |key: &str, amount| KeySeen { key: key.to_owned(), amount, kind: None };
     let estimate = |value, error| Estimate { value, error };
     let prefix = |prefix: &str, keys, memory, without_ttl| PrefixSeen {

@@ -1,4 +1,4 @@
-//! The screen Nodes with 3, 12 and 100 nodes of a cluster.
+//! Tests of the Nodes screen with 3, 12 and 100 nodes of a cluster.
 
 use super::*;
 use crate::{
@@ -17,7 +17,8 @@ fn around(us: u64, n: u64) -> Latency {
     all
 }
 
-/// The records of one node in second `n`. Every fourth node is a replica. Node 2 takes 5 ms longer from second 10 on.
+/// Returns the records of one node in second `n`. Every fourth node is a replica. Node 2 takes 5 ms longer from
+/// second 10 on.
 fn second_of(node: u16, n: u32) -> Vec<Record> {
     let t_s = f64::from(n) + 1.0;
     let is_slow = node == 2 && n >= 10;
@@ -58,7 +59,7 @@ fn second_of(node: u16, n: u32) -> Vec<Record> {
     records
 }
 
-/// Returns a model of a cluster of this many nodes after 20 s, with a load in which node 1 has most requests.
+/// Returns the model of a cluster with this many nodes after 20 s. If there is load, node 1 gets the most requests.
 fn model_of(nodes: u16, has_load: bool) -> Model {
     let at = |node: u16| ServerIdentity {
         address: format!("10.0.{}.{}:6379", node / 50, node % 50 + 5),
@@ -121,7 +122,7 @@ fn model_of(nodes: u16, has_load: bool) -> Model {
 }
 
 #[test]
-fn nodes_look_as_they_did() {
+fn nodes_match_their_snapshots() {
     for (nodes, sizes) in
         [(3, [(80, 24), (120, 36)]), (12, [(80, 24), (200, 60)]), (100, [(120, 36), (200, 60)])]
     {

@@ -1,4 +1,4 @@
-//! Connections that are not kept, on screen.
+//! Tests of a load that reconnects.
 
 use super::*;
 use crate::{app::Screen, session::Opening, stats::fixture::repeated};
@@ -22,7 +22,7 @@ fn reconnecting() -> Model {
 }
 
 #[test]
-fn how_long_new_connections_take_stands_beside_the_load() {
+fn the_time_to_open_connections_is_shown_with_the_load() {
     let mut model = reconnecting();
     for (width, height) in [(120, 36), (200, 60)] {
         let theme = Theme::new(THEMES[0].1, THEMES[0].2);

@@ -1,4 +1,4 @@
-//! Pings while a server stalls, and when it answers all of them at once.
+//! Tests of pings while a server stalls, and after it has answered all of them at once.
 
 use super::{deliver, drawn, lines, press};
 use crate::{
@@ -42,7 +42,7 @@ fn stall(model: &mut Model, made: &mut MadeUp) {
     }
 }
 
-/// Returns the pings of a stalled second, all answered at once. Only a few quick ones have their parts measured.
+/// Returns the pings of a stalled second, all answered at once. The parts were measured only for a few fast pings.
 fn answers() -> Ping {
     let waits = (1..=100).map(|n| n * 10_000_000);
     Ping {
@@ -77,7 +77,7 @@ fn a_wait_is_shown_while_it_grows() {
 }
 
 #[test]
-fn no_part_is_called_fast_where_most_answers_are_in_none() {
+fn no_part_is_shown_as_fast_if_the_parts_of_most_pings_are_unknown() {
     let (mut made, mut model) = idle();
     stall(&mut model, &mut made);
     tick(&mut model, &mut made, &answers());

@@ -1,4 +1,4 @@
-//! A frozen view shows nothing later than the moment at which it was frozen.
+//! Tests that a frozen view shows nothing later than the moment of freezing.
 
 use ratatui::layout::Rect;
 
@@ -18,7 +18,7 @@ use crate::{
 
 const SIZES: [(u16, u16); 3] = [(120, 36), (80, 24), (40, 12)];
 
-/// Returns 30.5 s under load in two segments, the second of which continues, with errors and an intrinsic probe.
+/// Returns 30.5 s under load in two segments, with errors and an intrinsic probe. The second segment continues.
 fn under_load() -> (MadeUp, Model) {
     let knobs = Knobs { load: true, ..Knobs::default() };
     let (mut made, records) = MadeUp::new(knobs.clone());
@@ -27,7 +27,7 @@ fn under_load() -> (MadeUp, Model) {
     (0..40).for_each(|_| deliver(&mut model, made.next_tick()));
     let turned = made.turn(Knobs { clients: 200, ..knobs });
     deliver(&mut model, vec![turned]);
-    // The view is not frozen at the border of a column.
+    // With 82 ticks, the end of the session is not at the border of a column.
     (0..82).for_each(|_| go_on(&mut model, &mut made));
     (made, model)
 }
@@ -39,7 +39,7 @@ fn go_on(model: &mut Model, made: &mut MadeUp) {
     deliver(model, vec![made.intrinsic()]);
 }
 
-/// Returns the screen after this key, without the sentence that says how far the view is behind.
+/// Returns the screen after this key, without the line that shows how far the view is behind.
 fn shown(model: &mut Model, screen: char, (width, height): (u16, u16)) -> Vec<String> {
     press(model, KeyCode::Char(screen));
     let columns = super::super::plan(Rect::new(0, 0, width, height), model).chart_columns();
@@ -64,7 +64,7 @@ fn assert_same(before: &[(char, (u16, u16), Vec<String>)], after: &[(char, (u16,
 }
 
 #[test]
-fn every_screen_stands_still_while_the_measurement_goes_on() {
+fn no_frozen_screen_changes_while_the_measurement_continues() {
     for (zooms, left) in [("", 0), ("", 25), ("----", 3)] {
         let (mut made, mut model) = under_load();
         press(&mut model, KeyCode::Char(' '));
@@ -81,7 +81,7 @@ fn every_screen_stands_still_while_the_measurement_goes_on() {
 }
 
 #[test]
-fn a_segment_that_begins_after_the_freeze_is_not_listed_and_the_one_before_does_not_end() {
+fn a_segment_that_begins_after_freezing_is_not_listed_and_the_last_one_does_not_end() {
     let (mut made, mut model) = under_load();
     press(&mut model, KeyCode::Char(' '));
     let frozen = shown(&mut model, '4', (120, 36));
@@ -90,7 +90,7 @@ fn a_segment_that_begins_after_the_freeze_is_not_listed_and_the_one_before_does_
     (0..40).for_each(|_| go_on(&mut model, &mut made));
     assert_eq!(shown(&mut model, '4', (120, 36)), frozen);
     assert_eq!(model.segments().iter().count(), 2);
-    // When the cursor is moved beyond the moment of the freeze, the view shows everything known up to the new moment.
+    // When the cursor moves beyond the moment of freezing, the view shows everything up to the new moment.
     press(&mut model, KeyCode::Char('1'));
     press(&mut model, KeyCode::End);
     let moved = shown(&mut model, '4', (120, 36));
@@ -117,7 +117,7 @@ fn push_more(timeline: &mut Timeline, made: &mut MadeUp) {
 }
 
 #[test]
-fn what_is_held_stands_still_to_the_last_digit_while_the_session_goes_on() {
+fn a_kept_state_does_not_change_in_any_digit_while_the_session_continues() {
     let knobs = Knobs { load: true, ..Knobs::default() };
     let (mut made, records) = MadeUp::new(knobs.clone());
     let mut timeline = Timeline::default();
@@ -130,7 +130,8 @@ fn what_is_held_stands_still_to_the_last_digit_while_the_session_goes_on() {
     push_more(&mut timeline, &mut made);
     assert_eq!(figures(&timeline.held_at(&held, held.t_s)), latest);
     assert_ne!(figures(&timeline.latest()), latest);
-    // At an earlier moment of the segment, the reading shows the sums up to then.
+    // At an earlier moment of the segment, the reading still has the sums of the whole segment up to the moment of
+    // freezing.
     let earlier = timeline.held_at(&held, 5.0);
     assert_eq!(earlier.segment().map(|s| s.total.ops), held.segments.current().map(|s| s.total.ops));
     assert_eq!((earlier.now_s(), earlier.known_s()), (5.0, held.t_s));

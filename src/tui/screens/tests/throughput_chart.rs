@@ -10,7 +10,7 @@ fn begin(model: &mut Model, began_s: f64, segment: u32, rate: Option<u32>) {
     deliver(model, vec![Record::Segment(segment)]);
 }
 
-/// Adds ticks of `segment` from `began_s` on, with these replies a second.
+/// Adds ticks to `segment` from `began_s` on, with these rates in replies per second.
 fn go_on(model: &mut Model, began_s: f64, segment: u32, rates: impl IntoIterator<Item = u64>) {
     for (tick, rate) in (1..).zip(rates) {
         let t_s = began_s + f64::from(tick) * 0.25;
@@ -22,12 +22,13 @@ fn go_on(model: &mut Model, began_s: f64, segment: u32, rates: impl IntoIterator
     }
 }
 
-/// Returns values around `mean`, within two percent.
+/// Returns `ticks` values within two percent of `mean`.
 fn around(mean: u64, ticks: u64) -> impl Iterator<Item = u64> {
     (0..ticks).map(move |n| mean * (98 + n % 5) / 100)
 }
 
-/// Returns twelve seconds of 160 k/s, then twelve seconds a tenth faster, in one segment.
+/// Returns a session whose last segment has twelve seconds at 160 k/s, then twelve seconds a tenth faster. `before`
+/// has the rates of the earlier segments.
 fn a_tenth_more(before: &[u64], width: u16, height: u16) -> Model {
     let mut model = Model::new(Knobs::default(), TimelineOptions::default());
     model.columns = super::super::plan(Rect::new(0, 0, width, height), &model).chart_columns();
@@ -43,7 +44,7 @@ fn a_tenth_more(before: &[u64], width: u16, height: u16) -> Model {
     model
 }
 
-/// Returns the height of the mean's line in the half-second before `t_s`, in dots.
+/// Returns the height of the line of the mean in the column that ends at `t_s`, in dots.
 fn mean_at(model: &Model, theme: Theme, (width, height): (u16, u16), t_s: f64) -> u16 {
     let plan = layout::plan(Rect::new(0, 0, width, height), Subject::Load, None);
     let buffer = drawn(model, theme, width, height);
@@ -56,7 +57,7 @@ fn mean_at(model: &Model, theme: Theme, (width, height): (u16, u16), t_s: f64) -
             return (symbol == theme.glyphs().point).then_some(up as u16);
         }
         let is_mean = Some(cell.fg) == theme.style(Ink::Throughput).fg && Theme::dots(symbol) > 0;
-        // The position is that of the highest dot of the right half.
+        // The height is the height of the highest dot in the right half of the cell.
         let top = [0x08, 0x10, 0x20, 0x80].iter().position(|dot| Theme::dots(symbol) & dot > 0)?;
         is_mean.then_some(up as u16 * 4 + 3 - top as u16)
     };
@@ -64,7 +65,7 @@ fn mean_at(model: &Model, theme: Theme, (width, height): (u16, u16), t_s: f64) -
 }
 
 #[test]
-fn a_tenth_more_within_a_segment_moves_the_mean_line_whatever_other_segments_did() {
+fn a_tenth_more_within_a_segment_moves_the_mean_line_after_any_other_segments() {
     let unicode = Theme::new(Colours::Ansi16, GlyphSet::Unicode);
     let histories: [&[u64]; 5] = [&[], &[120_000], &[600_000], &[5_000, 900_000], &[1_000]];
     for before in histories {
@@ -85,7 +86,7 @@ fn a_tenth_more_within_a_segment_moves_the_mean_line_whatever_other_segments_did
 }
 
 #[test]
-fn what_lies_beyond_the_axis_has_a_mark_and_its_value_and_a_log_axis_has_room_for_it() {
+fn a_value_outside_the_axis_has_a_mark_and_its_text_and_a_log_axis_has_room_for_it() {
     let mut model = a_tenth_more(&[5_000, 900_000], 120, 36);
     for (_, palette, glyphs) in THEMES {
         let theme = Theme::new(palette, glyphs);
@@ -113,7 +114,7 @@ fn what_lies_beyond_the_axis_has_a_mark_and_its_value_and_a_log_axis_has_room_fo
 }
 
 #[test]
-fn the_rate_that_is_due_is_a_line_with_its_name_and_above_the_axis_a_mark() {
+fn the_requested_rate_is_a_line_with_its_name_or_a_mark_above_the_axis() {
     for (rate, reached, shown) in [(100_000, 88_000, "due 100 k/s"), (1_000_000, 88_000, "due 1 M/s")] {
         for (width, height) in [(80, 24), (120, 36), (200, 60)] {
             let mut model = Model::new(Knobs::default(), TimelineOptions::default());
@@ -132,7 +133,7 @@ fn the_rate_that_is_due_is_a_line_with_its_name_and_above_the_axis_a_mark() {
 }
 
 #[test]
-fn a_stall_of_a_tick_is_seen_below_the_mean_and_distinct_from_it() {
+fn a_stall_of_one_tick_is_visible_below_the_mean_in_another_colour() {
     let mut model = Model::new(Knobs::default(), TimelineOptions::default());
     begin(&mut model, 0.0, 1, None);
     go_on(&mut model, 0.0, 1, (0..400).map(|n| if n == 200 { 0 } else { 160_000 + n % 7 * 1000 }));
