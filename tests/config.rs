@@ -218,7 +218,7 @@ fn a_password_is_asked_for_at_the_terminal_and_not_shown() {
     let server = Server::redis().with_args(&["--requirepass", "s3crét"]).start();
     let port = server.port_text();
     let refused = crate::support::program::run(&["-p", &port, "--askpass"]).expect_code(2).err;
-    assert!(refused.contains("--askpass asks at a terminal, and standard input is none"), "{refused}");
+    assert!(refused.contains("--askpass needs a terminal, and standard input is none"), "{refused}");
     let ask = || {
         let terminal = Terminal::start(&redyno(&["clean", "-p", &port, "--askpass"]), 80, 24);
         terminal.wait_for_text("Please input password:");

@@ -148,9 +148,9 @@ fn all_records_are_read_back_and_compared() {
     let wrong_type = "WRONGTYPE Operation against a key holding the wrong kind of value";
     let lines = [
         "8, doc:7: is missing",
-        "9, doc:8: is another",
+        "9, doc:8: differs",
         &format!("10, doc:9: {wrong_type}"),
-        "20 000, doc:19999: is another",
+        "20 000, doc:19999: differs",
     ];
     assert_eq!(named, lines.map(|line| format!("  record {line}\n")).concat());
     assert_eq!(bad.err, format!("redyno: different from the file: 4 records on 127.0.0.1:{port}\n"));
@@ -261,7 +261,7 @@ fn a_file_that_changes_while_it_is_sent_ends_the_run_with_an_error() {
         (|file| fs::remove_file(file).unwrap(), "docs.csv: No such file or directory (os error 2)"),
         (
             |file| fs::write(file, "id\nx\ny\nz\n").unwrap(),
-            "docs.csv: it has changed since the start, and records of both would be mixed",
+            "docs.csv: it has changed since the start, so old and new records would be mixed",
         ),
     ];
     for ((change, told), pace) in

@@ -357,7 +357,7 @@ fn what_cannot_be_a_fleet_is_refused_in_one_line() {
         (&["agent", "--target", "a:1", "--index", "0", "--of", "1"], "--bus is missing"),
         (
             &["agent", "--bus", "redis://h", "--target", "a:1", "--index", "2", "--of", "2"],
-            "of 2 the last is 1",
+            "2 agents have the numbers 0 to 1",
         ),
         (&["agent", "--bus", "redis://h", "--target", "a:1", "--index", "2"], "--of is missing"),
         (&["--bus", "memcached://h", "--agents", "2", "--load", "--headless"], "memcached has no streams"),

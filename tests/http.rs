@@ -205,7 +205,7 @@ fn a_path_with_a_value_is_checked_when_it_is_made_and_a_bad_one_is_not_sent() {
             ([("bad-key".to_owned(), 20)].into(), 40),
             "{words:?}"
         );
-        assert!(bad.out.contains("is no path for HTTP: it has at most 8000 bytes, all ASCII"), "{}", bad.out);
+        assert!(bad.out.contains("is no path for HTTP: a path has at most 8000 ASCII bytes"), "{}", bad.out);
     }
 }
 

@@ -273,7 +273,7 @@ fn clean_sets_back_what_may_have_been_set_and_nothing_implausible() {
     let note = r#"{"from":"1","to":["0"]}"#;
     for _ in 0..2 {
         let cleaned = run(&["clean", "-p", &port, "--yes"]).expect_code(1);
-        let told = format!("the note of maxmemory is none that redyno writes and stays: {note}");
+        let told = format!("redyno did not write this note of maxmemory and keeps it: {note}");
         assert!(cleaned.err.contains(&told) && cleaned.err.contains("config:maxmemory"), "{}", cleaned.err);
         let now = ["hz", "dir", "maxmemory"].map(|name| value(&server, name));
         assert_eq!(now, ["10".to_owned(), directory.clone(), "0".to_owned()]);

@@ -30,7 +30,7 @@ RESP2, 3 clients, pipeline 1
 Operations: share, mean bytes sent, commands
   GET     91 %       48 B  GET {key}
   SET    9.1 %       62 B  SET {key} {value}
-  49 B sent for an operation, mean of all
+  49 B sent per operation, mean of all operations
 
 Keys
   {key}  10 000 keys, redyno:????????:000000000000 to redyno:????????:000000009999
@@ -113,14 +113,14 @@ RESP2, 50 clients, pipeline 1
 Operations: share, mean bytes sent, commands
   read      75 %       41 B  GET {post}
   write     25 %      674 B  MULTI ; SET {post} {text} ; EXPIRE {post.same} 60 ; EXEC
-  199 B sent for an operation, mean of all
+  199 B sent per operation, mean of all operations
 
 Keys
   {post}  1 000 000 keys, app:post:000000000000 to app:post:000000999999
     zipfian 0.99: 6.5 % of the draws on the hottest key, 66 % on the hottest 1 % (10 000 keys)
 
 Prefill: 1 000 000 requests make 1 000 000 keys, 566 MiB sent
-  about 627 MiB of memory: what is sent, and 64 B of the server's own for each key
+  about 627 MiB of memory: the sent data, and 64 B of the server's own for each key
 
 Some requests of the first client, with --seed 7
   read        41 B  GET app:post:000000991010

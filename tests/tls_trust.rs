@@ -47,7 +47,7 @@ fn a_certificate_that_is_not_to_be_trusted_is_told_with_what_to_do() {
     shown(&here, &["--cacert", &stranger.path()], &["no CA that is trusted", "--cacert FILE", "--insecure"]);
     let (named, namesake) = (Authority::named("one name"), Authority::named("one name"));
     let ours = named.issue(&HERE, Valid::Now);
-    shown(&ours, &["--cacert", &namesake.path()], &["has the name of the one that signed", "--cacert FILE"]);
+    shown(&ours, &["--cacert", &namesake.path()], &["the same name as the CA that signed", "--cacert FILE"]);
     let elsewhere = authority.issue(&["db.example", "10.1.2.3"], Valid::Now);
     shown(
         &elsewhere,

@@ -82,7 +82,7 @@ fn what_cannot_be_asked_is_told_with_its_cause() {
         ),
         (
             |c| (c == "DBSIZE").then_some("$5\r\nhello\r\n"),
-            "the server's answer to DBSIZE cannot be understood",
+            "the server's reply to DBSIZE has an unexpected form",
         ),
         (|c| (c == "DBSIZE").then_some("!!\r\n"), "DBSIZE"),
     ];

@@ -128,7 +128,7 @@ fn a_node_that_stops_to_answer_is_marked_and_named_with_its_cause() {
     terminal.wait_for_text(&format!("127.0.0.1:{}", replica.port()));
     terminal.press(DOWN);
     replica.kill();
-    terminal.wait_for_text("it has not answered since");
+    terminal.wait_for_text("no answer since");
     quit(terminal, &primary);
 }
 
